@@ -26,14 +26,14 @@ import torch
 from torch.utils.data import DataLoader
 from torch.utils.flop_counter import FlopCounterMode
 
+from podium.reference_runs.benchmarks.dlrm_dcnv2.config import ROWS
+from podium.reference_runs.benchmarks.llama31.data import Batch
 from podium.reference_runs.catalogue import find, task_of
-from podium.reference_runs.dlrm_dcnv2.config import ROWS
 from podium.reference_runs.engine.launch import plain_errors
 from podium.reference_runs.engine.ranks import joined
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault
-from podium.reference_runs.llama31.data import Batch
 
 PEAK = 989e12
 """Dense bf16 FLOPs per second of an H100 or H200 SXM, as NVIDIA's data sheets have it."""
@@ -71,8 +71,8 @@ def _images(_: Any, config: Any) -> Any:
 
 
 def _scenes(task: Any, config: Any) -> Any:
-    from podium.reference_runs.retinanet.boxes import anchors
-    from podium.reference_runs.retinanet.data import Batch
+    from podium.reference_runs.benchmarks.retinanet.boxes import anchors
+    from podium.reference_runs.benchmarks.retinanet.data import Batch
 
     task.anchors = anchors(config).to(task.device)
     images, _ = _images(task, config)
@@ -100,7 +100,7 @@ WORDS = 64
 
 
 def _utterances(_: Any, config: Any) -> Any:
-    from podium.reference_runs.rnnt.data import Batch
+    from podium.reference_runs.benchmarks.rnnt.data import Batch
 
     count, frames, symbols = config.global_batch_size, 420, 60  # 12.6 s, about the mean
     features = torch.randn(count, frames, config.mel_bands * config.stacked_frames)
@@ -128,8 +128,8 @@ def _clicks(_: Any, config: Any) -> Any:
 
 
 def _papers(_: Any, config: Any) -> Any:
-    from podium.reference_runs.rgat.data import Graph, Seeds
-    from podium.reference_runs.rgat.sampling import Csr
+    from podium.reference_runs.benchmarks.rgat.data import Graph, Seeds
+    from podium.reference_runs.benchmarks.rgat.sampling import Csr
 
     rng = np.random.default_rng(1)
     kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
@@ -147,7 +147,7 @@ DEGREE = 12
 
 
 def _positions(task: Any, config: Any) -> Any:
-    from podium.reference_runs.minigo.features import PLANES
+    from podium.reference_runs.benchmarks.minigo.features import PLANES
 
     task.model = task.build()
     count, points = config.global_batch_size, config.board_size**2
@@ -210,7 +210,7 @@ def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
     task = task_of(name)(config, setting, ranks)
     if name in BUILDERS:
         module, maker = BUILDERS[name]
-        make = getattr(import_module(f"podium.reference_runs.{module}"), maker)
+        make = getattr(import_module(f"podium.reference_runs.benchmarks.{module}"), maker)
         task.build = lambda: make(config)
     return task, case.batch(task, config)
 

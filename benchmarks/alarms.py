@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium import check
-from podium.compliance.report.models import Finding, Report
+from podium.compliance.reporting.models import Finding, Report
 
 ABOUT_CODE = ("code.", "repo.", "seeds.source", "tree.no-code")
 FEW = 3

@@ -29,10 +29,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from podium.compliance.checking.options import Options  # noqa: E402
-from podium.compliance.checking.session import check_paths  # noqa: E402
-from podium.compliance.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
-from podium.compliance.inputs.round_selection import RoundRequest  # noqa: E402
+from podium.compliance.judging.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
+from podium.compliance.judging.inputs.round_selection import RoundRequest  # noqa: E402
+from podium.compliance.judging.options import Options  # noqa: E402
+from podium.compliance.judging.session import check_paths  # noqa: E402
 from podium.rules.finding import Profile  # noqa: E402
 
 MEMORY_BAR_MB = 300

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from podium.compliance.logs.policy import tolerant_run
+from podium.compliance.judging.logs.policy import tolerant_run
 from podium.logging_spec.reader.read import read_log
 from podium.rules import published_keys
 from podium.rules.catalogue import find_round

@@ -21,14 +21,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from podium.compliance.checking.options import Options
-from podium.compliance.report.data import Outcome, ResultEntry
-from podium.compliance.review.anomalies.every import anomalies
-from podium.compliance.review.material import read_round
+from podium.compliance.judging.options import Options
+from podium.compliance.reporting.data import Outcome, ResultEntry
 from podium.compliance.rulebook import rates
 from podium.compliance.rulebook.catalogue import all_rules
-from podium.compliance.tables.rule import Rule
-from podium.compliance.tables.tables import tables
+from podium.compliance.rulebook.tables.rule import Rule
+from podium.compliance.rulebook.tables.tables import tables
+from podium.compliance.tools.review.anomalies.every import anomalies
+from podium.compliance.tools.review.material import read_round
 from podium.rules.catalogue import USAGES, find_round
 from podium.rules.checks import Check
 from podium.rules.fixed.fixed_rule import FixedRule

@@ -25,15 +25,15 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from podium.compliance.checking.cluster import batches as batching  # noqa: E402
-from podium.compliance.checking.cluster.batch import Answer, packed  # noqa: E402
-from podium.compliance.checking.cluster.connecting import engine_of  # noqa: E402
-from podium.compliance.checking.discovery import find  # noqa: E402
-from podium.compliance.checking.engine import Engine, Processes  # noqa: E402
-from podium.compliance.checking.files import Judged, Task, judge_files  # noqa: E402
-from podium.compliance.checking.options import Options  # noqa: E402
-from podium.compliance.checking.session import check_paths  # noqa: E402
-from podium.compliance.checking.workers import Care  # noqa: E402
+from podium.compliance.judging.discovery import find  # noqa: E402
+from podium.compliance.judging.files import Judged, Task, judge_files  # noqa: E402
+from podium.compliance.judging.options import Options  # noqa: E402
+from podium.compliance.judging.session import check_paths  # noqa: E402
+from podium.compliance.judging.workers.cluster import batches as batching  # noqa: E402
+from podium.compliance.judging.workers.cluster.batch import Answer, packed  # noqa: E402
+from podium.compliance.judging.workers.cluster.connecting import engine_of  # noqa: E402
+from podium.compliance.judging.workers.engine import Engine, Processes  # noqa: E402
+from podium.compliance.judging.workers.processes import Care  # noqa: E402
 
 MODELLED = (8, 64, 256, 1000, 4000)
 ROUND_BYTES, ROUND_FILES = 5_450_000_000, 24_955

@@ -6,25 +6,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes time to load, and the handling of interrupts stands behind this
     from typing import Any
 
-    from podium.compliance.checking.session import check as check
-    from podium.compliance.scoring.session import score as score
-    from podium.compliance.systems.model import read_system as read_system
+    from podium.compliance.judging.session import check as check
+    from podium.compliance.judging.systems.model import read_system as read_system
+    from podium.compliance.tools.scoring.session import score as score
 
 __all__ = ["check", "read_system", "score"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use, so that `import podium.compliance.cli` stays quick.
+    # Loaded on first use, so that `import podium.compliance.cli.entry` stays quick.
     if name == "check":
-        from podium.compliance.checking.session import check
+        from podium.compliance.judging.session import check
 
         return check
     if name == "read_system":
-        from podium.compliance.systems.model import read_system
+        from podium.compliance.judging.systems.model import read_system
 
         return read_system
     if name == "score":
-        from podium.compliance.scoring.session import score
+        from podium.compliance.tools.scoring.session import score
 
         return score
     raise AttributeError(name)

@@ -43,7 +43,7 @@ HOMES = {
     "openfold": "openfold",
     "transformer": "transformer",
 }
-"""Benchmark name on the command line → folder below `reference_runs`."""
+"""Benchmark name on the command line → folder below `reference_runs/benchmarks`."""
 
 ADDED: dict[str, str] = {}
 """Trainers that other packages bring, by benchmark: the package with their `config` and `train`."""
@@ -61,7 +61,7 @@ def add(name: str, package: str) -> None:
 
 def package_of(name: str) -> str:
     """The package that a benchmark's trainer lies in."""
-    return ADDED.get(name) or f"podium.reference_runs.{HOMES[name]}"
+    return ADDED.get(name) or f"podium.reference_runs.benchmarks.{HOMES[name]}"
 
 
 @dataclass(frozen=True, kw_only=True)

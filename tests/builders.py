@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from podium.compliance.logs.judge import LogVerdict, judge_log
-from podium.compliance.tables.fitting_values import all_of, good_value, good_values
-from podium.compliance.tables.log_kinds import Which, cases, effective, scopes
-from podium.compliance.tables.whole_log import (
+from podium.compliance.judging.logs.judge import LogVerdict, judge_log
+from podium.compliance.rulebook.tables.fitting_values import all_of, good_value, good_values
+from podium.compliance.rulebook.tables.log_kinds import Which, cases, effective, scopes
+from podium.compliance.rulebook.tables.whole_log import (
     PHASES,
     START_MS,
     STEP_MS,

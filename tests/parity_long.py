@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:  # a script finds the tests only now
     sys.path.insert(0, str(ROOT))
 
-from podium.compliance.logs.judge import judge_log  # noqa: E402
+from podium.compliance.judging.logs.judge import judge_log  # noqa: E402
 from podium.logging_spec.reader.read import parse_log  # noqa: E402
 from podium.rules.catalogue import find_round  # noqa: E402
 from podium.rules.finding import Profile, Severity  # noqa: E402

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from podium.compliance.packing.writing import swap
+from podium.compliance.tools.packing.writing import swap
 
 BY_PATH = ("open", "mkdir", "rmdir", "unlink", "chmod", "symlink", "rename", "replace", "scandir")
 BY_HANDLE = ("read", "readv", "preadv", "write", "fsync", "fstat", "copy_file_range")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.logs.judge import judge_log
-from podium.compliance.report.data import Rules, conclude
-from podium.compliance.report.render import renderer
+from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.reporting.data import Rules, conclude
+from podium.compliance.reporting.render import renderer
 from podium.logging_spec.limits import (
     DEEPEST,
     MOST_DIGITS,

@@ -104,7 +104,7 @@ def test_the_wheel_brings_the_manual_page(built: Path) -> None:
 
 def test_the_wheel_names_the_command(built: Path) -> None:
     text = contents(wheel_in(built))[f"podium-{VERSION}.dist-info/entry_points.txt"].decode()
-    assert "podium = podium.compliance.cli:main" in text.splitlines()
+    assert "podium = podium.compliance.cli.entry:main" in text.splitlines()
 
 
 def test_the_wheel_of_the_source_distribution_is_that_of_the_tree(
@@ -251,7 +251,7 @@ def imported(*arguments: str) -> list[str]:
 
 def test_no_folder_at_the_top_is_imported_by_its_own_name(words: list[str]) -> None:
     names = imported(*words)
-    assert "podium.compliance.cli" in names
+    assert "podium.compliance.cli.entry" in names
     assert [name for name in names if name.partition(".")[0] in PACKAGES] == []
 
 
@@ -288,7 +288,8 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def with_plugin(installed: Path, plugged: Path, cwd: Path, *words: object, status: int = 0) -> str:
     """What the installed podium prints where the plug-in is on the path."""
     code = (
-        f"import sys; sys.path.append({str(plugged)!r}); from podium.compliance.cli import run; "
+        f"import sys; sys.path.append({str(plugged)!r}); "
+        "from podium.compliance.cli.entry import run; "
         f"sys.exit(run({[*map(str, words)]!r}))"
     )
     return python(installed, "-c", code, cwd=cwd, status=status).stdout

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.report.console import print_text
-from podium.compliance.report.json_text import json_text
+from podium.compliance.reporting.console import print_text
+from podium.compliance.reporting.json_text import json_text
 from podium.compliance.rulebook.changes import differences as between
 from podium.compliance.rulebook.coverage_page import (
     coverage_data,
@@ -28,6 +28,15 @@ from podium.compliance.rulebook.pages import (
 )
 from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.rulebook.printer import Printer
+from podium.compliance.rulebook.tables.rule import Rule, check_rules, rules_of, target_text
+from podium.compliance.rulebook.tables.settings import choices, evaluations, settings
+from podium.compliance.rulebook.tables.tables import (
+    Table,
+    divisions,
+    own_tables,
+    tables,
+    tables_for,
+)
 from podium.compliance.rulebook.text import explained as labelled_texts
 from podium.compliance.rulebook.text import (
     print_benchmarks,
@@ -42,9 +51,6 @@ from podium.compliance.rulebook.text import (
     print_tables,
     value_text,
 )
-from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
-from podium.compliance.tables.settings import choices, evaluations, settings
-from podium.compliance.tables.tables import Table, divisions, own_tables, tables, tables_for
 from podium.logging_spec.keys import known, nearest
 from podium.logging_spec.limits import BeyondLimitError, read_json
 from podium.rules.catalogue import USAGES, rounds_of

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import cache
 
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
-from podium.compliance.tables.history import Kind
-from podium.compliance.tables.rule import Rule, check_rules, rules_of
-from podium.compliance.tables.tables import tables
+from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.rule import Rule, check_rules, rules_of
+from podium.compliance.rulebook.tables.tables import tables
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.finding import Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from podium.compliance.tables.history import Kind, essence, renamed, table_before
-from podium.compliance.tables.rule import cell, times_text
-from podium.compliance.tables.tables import Table, tables
+from podium.compliance.rulebook.tables.history import Kind, essence, renamed, table_before
+from podium.compliance.rulebook.tables.rule import cell, times_text
+from podium.compliance.rulebook.tables.tables import Table, tables
 from podium.rules.model.benchmark import line_name
 from podium.rules.model.round import Round
 from podium.rules.table import End, Line, Row

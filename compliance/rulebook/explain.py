@@ -13,10 +13,10 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.rulebook.catalogue import all_rules, rounds_with
 from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.rulebook.rates import rates
-from podium.compliance.tables.examples import Example, example
-from podium.compliance.tables.history import Kind
-from podium.compliance.tables.rule import Rule
-from podium.compliance.tables.tables import tables
+from podium.compliance.rulebook.tables.examples import Example, example
+from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.rule import Rule
+from podium.compliance.rulebook.tables.tables import tables
 from podium.logging_spec.keys import POINT_IN_TIME as POINT
 from podium.logging_spec.reader.record import TOKEN, Record
 from podium.rules.catalogue import USAGES

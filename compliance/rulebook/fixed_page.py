@@ -9,7 +9,7 @@ from podium.compliance.rulebook.catalogue import FIXED
 from podium.compliance.rulebook.explain import example_lines
 from podium.compliance.rulebook.markdown import MADE, escape, rate_cell
 from podium.compliance.rulebook.rates import rates
-from podium.compliance.tables.rule import Rule
+from podium.compliance.rulebook.tables.rule import Rule
 from podium.rules.fixed.fixed_rule import FixedRule
 
 _INTRODUCTION = (

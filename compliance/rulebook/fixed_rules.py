@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from podium.compliance.checking import wrong_round
-from podium.compliance.history import rules as history_rules
-from podium.compliance.inputs import tree_rules
-from podium.compliance.live import rules as live_rules
-from podium.compliance.logs import log_rules
-from podium.compliance.power import rules as power_rules
-from podium.compliance.rcp import rules as rcp_rules
-from podium.compliance.repository import repository_rules
-from podium.compliance.results import batch, throughput
-from podium.compliance.results.rules import consistency_rules, run_rules, seed_rules
-from podium.compliance.results.rules import plausibility_rules as result_plausibility
-from podium.compliance.review import rules as review_rules
-from podium.compliance.scoring import rules as score_rules
-from podium.compliance.submission import code_rules, layout_rules
-from podium.compliance.systems import plausibility_rules
-from podium.compliance.systems import rules as system_rules
-from podium.compliance.waivers import waiver_rules
+from podium.compliance.judging import wrong_round
+from podium.compliance.judging.inputs import tree_rules
+from podium.compliance.judging.logs import log_rules
+from podium.compliance.judging.power import rules as power_rules
+from podium.compliance.judging.repository import repository_rules
+from podium.compliance.judging.results import batch, throughput
+from podium.compliance.judging.results.rules import consistency_rules, run_rules, seed_rules
+from podium.compliance.judging.results.rules import plausibility_rules as result_plausibility
+from podium.compliance.judging.submission import code_rules, layout_rules
+from podium.compliance.judging.systems import plausibility_rules
+from podium.compliance.judging.systems import rules as system_rules
+from podium.compliance.judging.waivers import waiver_rules
+from podium.compliance.tools.history import rules as history_rules
+from podium.compliance.tools.live import rules as live_rules
+from podium.compliance.tools.rcp import rules as rcp_rules
+from podium.compliance.tools.review import rules as review_rules
+from podium.compliance.tools.scoring import rules as score_rules
 from podium.rules.fixed.fixed_rule import FixedRule
 
 # A rule missing here would be reported, yet never explained: a test looks for those

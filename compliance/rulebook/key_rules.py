@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from podium.compliance.rulebook.printer import Grid, Printer
-from podium.compliance.tables.history import Kind
-from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of
-from podium.compliance.tables.tables import divisions, tables_for
+from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of
+from podium.compliance.rulebook.tables.tables import divisions, tables_for
 from podium.logging_spec import keys as k
 from podium.rules.catalogue import find_round
 from podium.rules.checks import Check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from podium.compliance.rulebook.rates import rates
-from podium.compliance.tables.rule import Rule
+from podium.compliance.rulebook.tables.rule import Rule
 
 MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
 

@@ -13,8 +13,14 @@ from podium.compliance.rulebook.coverage_page import coverage_page
 from podium.compliance.rulebook.fixed_page import fixed_page
 from podium.compliance.rulebook.markdown import MADE, check_table, escape, rate_cell
 from podium.compliance.rulebook.rates import rates
-from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
-from podium.compliance.tables.tables import divisions, own_tables, tables
+from podium.compliance.rulebook.tables.rule import (
+    UNCONSTRAINED,
+    Rule,
+    check_rules,
+    rules_of,
+    target_text,
+)
+from podium.compliance.rulebook.tables.tables import divisions, own_tables, tables
 from podium.rules import catalogue
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.model.round import Round

@@ -9,8 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.text import Text
 
-from podium.compliance.report.console import colored, plain_characters, print_text, width
-from podium.compliance.report.terminal import wrap
+from podium.compliance.reporting.console import colored, plain_characters, print_text, width
+from podium.compliance.text.terminal import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from podium.compliance.report.data import Outcome
-from podium.compliance.report.render.sarif import RuleText
+from podium.compliance.reporting.data import Outcome
+from podium.compliance.reporting.render.sarif import RuleText
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
 from podium.compliance.rulebook.plugged.rules import added_rules
-from podium.compliance.tables.history import Kind
-from podium.compliance.tables.rule import Rule
+from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.rule import Rule
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.model.round import Round
 

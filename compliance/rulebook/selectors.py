@@ -7,11 +7,11 @@ import fnmatch
 import re
 from collections.abc import Iterable, Iterator
 
-from podium.compliance.inputs.house_rules import FAMILY
+from podium.compliance.judging.inputs.house_rules import FAMILY
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import nearest
 from podium.compliance.rulebook.plugged.rules import added_rules
-from podium.compliance.tables.rule import Rule
+from podium.compliance.rulebook.tables.rule import Rule
 from podium.rules.catalogue import USAGES, rounds_of
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from podium.compliance.rulebook.pages import count, difference, facts
 from podium.compliance.rulebook.printer import Grid, Printer
 from podium.compliance.rulebook.rates import rates
-from podium.compliance.tables.history import Kind
-from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
-from podium.compliance.tables.tables import Table, divisions, own_tables
+from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.rule import Rule, check_rules, rules_of, target_text
+from podium.compliance.rulebook.tables.tables import Table, divisions, own_tables
 from podium.rules.constraints.formula import show
 from podium.rules.finding import StatedBy
 from podium.rules.model.round import Round
@@ -20,7 +20,7 @@ from podium.rules.table import Row
 if TYPE_CHECKING:
     from podium.compliance.rulebook.changes import Difference
     from podium.compliance.rulebook.explain import Explanation
-    from podium.compliance.tables.settings import Setting
+    from podium.compliance.rulebook.tables.settings import Setting
 
 STATED_BY = {
     StatedBy.BOTH: "the official verifier and the policy",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from podium.compliance.commands.shell import tree
+from podium.compliance.cli.shell import tree
 
 
 def page() -> str:

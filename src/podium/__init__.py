@@ -44,12 +44,12 @@ from podium.logging_spec.emitter import round_guard
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from podium.compliance.checking.session import check as check
     from podium.compliance.errors import ComplianceError as ComplianceError
-    from podium.compliance.live.guard import Guard
-    from podium.compliance.scoring.session import score as score
-    from podium.compliance.store import results as results
-    from podium.compliance.systems.model import read_system as read_system
+    from podium.compliance.judging.session import check as check
+    from podium.compliance.judging.systems.model import read_system as read_system
+    from podium.compliance.tools.live.guard import Guard
+    from podium.compliance.tools.scoring.session import score as score
+    from podium.compliance.tools.store import results as results
     from podium.compliance.version import VERSION as __version__  # noqa: N811 - the name that Python expects
     from podium.logging_spec import mllog as mllog
     from podium.logging_spec.emitter.emit import Logger as Logger
@@ -63,13 +63,13 @@ _HOMES = {
     "ComplianceError": "compliance.errors",
     "Logger": "logging_spec.emitter.emit",
     "MLLogger": "logging_spec.mllog.mllog",
-    "check": "compliance.checking.session",
+    "check": "compliance.judging.session",
     "mllog": "logging_spec",
     "read_log": "logging_spec.reader.read",
-    "read_system": "compliance.systems.model",
-    "results": "compliance.store",
+    "read_system": "compliance.judging.systems.model",
+    "results": "compliance.tools.store",
     "rounds": "rules",
-    "score": "compliance.scoring.session",
+    "score": "compliance.tools.scoring.session",
 }
 """The module that has each public name."""
 
@@ -80,7 +80,7 @@ def _guard_of_round(
     round: str,  # noqa: A002 - the name that rules go by
     **options: "Unpack[round_guard.RoundOptions]",
 ) -> "Guard":
-    from podium.compliance.live.guard import Guard
+    from podium.compliance.tools.live.guard import Guard
 
     return Guard(round, **options)
 

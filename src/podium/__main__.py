@@ -1,5 +1,5 @@
 """`python -m podium` is the command `podium`."""
 
-from podium.compliance.cli import main
+from podium.compliance.cli.entry import main
 
 main()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.bundling.bundle import bundle
+from podium.compliance.tools.bundling.bundle import bundle
 from tests.architecture.source import modules, top
 from tests.compliance.trees import usual
 from tests.locations import ROOT
@@ -38,7 +38,7 @@ def test_what_is_loaded_is_seen() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "import podium.compliance.cli",
+        "import podium.compliance.cli.entry",
         "import podium",
         "import podium.logging_spec.reader.read",
         "import podium.rules",
@@ -49,7 +49,7 @@ def test_an_import_loads_nothing_heavy(code: str) -> None:
 
 
 def test_the_command_does_not_build_the_rules_to_show_its_help() -> None:
-    code = "import podium.compliance.cli; podium.compliance.cli.run(['--help'])"
+    code = "import podium.compliance.cli.entry; podium.compliance.cli.entry.run(['--help'])"
     names = loaded(code)
     assert names & set(HEAVY) == set()
     assert not {
@@ -66,9 +66,7 @@ def checking(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     else:
         path = usual(tmp_path).root
     words = ["check", str(path), "--round", "5.1", "--output", str(tmp_path.parent / "out.json")]
-    return (
-        f"import podium.compliance.cli; podium.compliance.cli.run({[*words, '--format', 'json']!r})"
-    )
+    return f"from podium.compliance.cli.entry import run; run({[*words, '--format', 'json']!r})"
 
 
 def test_a_check_loads_nothing_that_it_does_not_need(checking: str) -> None:
@@ -79,7 +77,7 @@ def test_unpacking_without_a_receipt_loads_nothing_that_reads_one(tmp_path: Path
     (tmp_path / "Acme").mkdir()
     bundle(tmp_path / "Acme", tmp_path / "a.tar.gz")
     words = ["unpack", str(tmp_path / "a.tar.gz"), "--output", str(tmp_path / "out"), "--quiet"]
-    names = loaded(f"import podium.compliance.cli; podium.compliance.cli.run({words!r})")
+    names = loaded(f"from podium.compliance.cli.entry import run; run({words!r})")
     assert (tmp_path / "out/Acme").is_dir()
     assert "pydantic" not in names
 

@@ -27,20 +27,23 @@ ALLOWED = {
 """What each package may import beside podium itself and the standard library."""
 
 ONLY_IN = {
-    "typer": ("compliance/cli.py", "compliance/commands/"),
-    "git": ("compliance/packing/git/",),
-    "jinja2": ("compliance/report/render/html.py", "compliance/report/pages/templates.py"),
+    "typer": ("compliance/cli/entry.py", "compliance/cli/"),
+    "git": ("compliance/tools/packing/git/",),
+    "jinja2": ("compliance/reporting/render/html.py", "compliance/reporting/pages/templates.py"),
     "numpy": ("reference_runs/",),
-    "h5py": ("reference_runs/bert/files.py", "reference_runs/deepcam/prepare.py"),
-    "pyarrow": (
-        "reference_runs/llama2_70b_lora/prepare.py",
-        "reference_runs/dlrm_v4_hstu/files.py",
-        "reference_runs/flux1/files.py",
+    "h5py": (
+        "reference_runs/benchmarks/bert/files.py",
+        "reference_runs/benchmarks/deepcam/prepare.py",
     ),
-    "tokenizers": ("reference_runs/llama31/prepare.py",),
+    "pyarrow": (
+        "reference_runs/benchmarks/llama2_70b_lora/prepare.py",
+        "reference_runs/benchmarks/dlrm_v4_hstu/files.py",
+        "reference_runs/benchmarks/flux1/files.py",
+    ),
+    "tokenizers": ("reference_runs/benchmarks/llama31/prepare.py",),
     "torchao": ("reference_runs/modeling/fp8.py",),
-    "mcp": ("compliance/service/server.py",),
-    "detect_secrets": ("compliance/repository/secret",),
+    "mcp": ("compliance/cli/service/server.py",),
+    "detect_secrets": ("compliance/judging/repository/secret",),
     "ahocorasick_rs": ("logging_spec/reader/words.py",),
 }
 """Libraries that one corner of a package uses."""

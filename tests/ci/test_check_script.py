@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 from podium.compliance.exit_codes import Exit
 from tests.compliance.trees import Submission, usual
 from tests.locations import ROOT

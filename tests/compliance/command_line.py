@@ -8,7 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from unittest.mock import patch
 
-from podium.compliance import cli
+from podium.compliance.cli import entry as cli
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 from tests.builders import LogBuilder
 from tests.compliance.trees import Submission, as_run, usual
 

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from podium.compliance.report.data import (
+from podium.compliance.reporting.data import (
     FileEntry,
     Outcome,
     ResultEntry,

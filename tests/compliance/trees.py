@@ -17,21 +17,21 @@ from typing import Any
 import msgspec
 
 from podium.compliance import check
-from podium.compliance.checking.options import Options
-from podium.compliance.checking.session import check_paths
-from podium.compliance.history.comparators import comparators
-from podium.compliance.inputs.discover import Package
-from podium.compliance.inputs.layout import has_scalings, scan
-from podium.compliance.logs.judge import judge_log
-from podium.compliance.report.data import Outcome
-from podium.compliance.report.models import FindingEntry, Report
-from podium.compliance.results.judge import judge_result
-from podium.compliance.results.location import place_of
-from podium.compliance.results.model import JudgingContext, ResultVerdict
-from podium.compliance.results.result import Result, Run
-from podium.compliance.results.throughput import judge_throughput
-from podium.compliance.systems.check import describe, read_description
-from podium.compliance.systems.fields import FIELDS
+from podium.compliance.judging.inputs.discover import Package
+from podium.compliance.judging.inputs.layout import has_scalings, scan
+from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.results.judge import judge_result
+from podium.compliance.judging.results.location import place_of
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.judging.results.throughput import judge_throughput
+from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.systems.check import describe, read_description
+from podium.compliance.judging.systems.fields import FIELDS
+from podium.compliance.reporting.data import Outcome
+from podium.compliance.reporting.models import FindingEntry, Report
+from podium.compliance.tools.history.comparators import comparators
 from podium.logging_spec.reader.read import read_log
 from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round

@@ -33,8 +33,8 @@ NOT_RUN = {
     "profile ": "docs/examples/profiling.py runs them; tests/reference_runs/profiling",
     "kernels ": "docs/examples/kernels.py runs them; tests/reference_runs/kernels",
     "handbook": "tests/compliance/plugins and test_packaging.py install the plug-in",
-    "--since origin/main": "tests/compliance/packing/test_pack_git.py has clones with changes",
-    "Acme --explain": "of results that the reader has copied; tests/compliance/scoring",
+    "--since origin/main": "packing/test_pack_git.py has clones with changes",
+    "Acme --explain": "of results that the reader has copied; tests/compliance/tools/scoring",
     "check runs/rgat": "tests/docs/test_tutorial.py checks runs",
 }
 """A part of a command → why it is not run here."""

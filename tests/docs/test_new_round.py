@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compliance.drift.upstream import Release
+from tests.compliance.tools.drift.upstream import Release
 from tests.docs.pages import Copy, blocks, copied
 from tests.locations import ROOT
 

@@ -21,7 +21,7 @@ from tests.locations import ROOT
 from tests.rules.checks.conftest import BY_ID, GoodLog
 
 SKELETONS = {block.path: block for block in blocks("new_rule.md") if block.path}
-CHECK, PACKAGE = "rules/checks/skeleton.py", "compliance/submission/skeleton_rules.py"
+CHECK, PACKAGE = "rules/checks/skeleton.py", "compliance/judging/submission/skeleton_rules.py"
 _ROWS = ("row(", "policy_row(")
 
 

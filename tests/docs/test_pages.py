@@ -15,7 +15,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 from tests.architecture.test_layers import LAYERS
 from tests.docs.pages import blocks
 from tests.locations import ROOT

@@ -15,7 +15,7 @@ from tests.compliance.packs import Loose
 from tests.compliance.trees import good, throughput, usual
 from tests.locations import ROOT
 
-RECORDED = ROOT / "tests/compliance/curves/recorded"
+RECORDED = ROOT / "tests/compliance/tools/curves/recorded"
 """What experiment trackers wrote of a run."""
 IDENTITY = pyrage.x25519.Identity.generate()
 """Who may read an encrypted archive."""

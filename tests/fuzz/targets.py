@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from podium.compliance.bundling.format.members import Limits
-from podium.compliance.bundling.unpack import UnpackOptions, unpack
 from podium.compliance.errors import ComplianceError
-from podium.compliance.logs.judge import judge_log
-from podium.compliance.report.data import (
+from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.judging.systems.check import judge_description, parse_description
+from podium.compliance.reporting.data import (
     FileEntry,
     Outcome,
     ResultEntry,
@@ -27,8 +26,9 @@ from podium.compliance.report.data import (
     SubmissionEntry,
     conclude,
 )
-from podium.compliance.report.render import FORMATS, renderer
-from podium.compliance.systems.check import judge_description, parse_description
+from podium.compliance.reporting.render import FORMATS, renderer
+from podium.compliance.tools.bundling.format.members import Limits
+from podium.compliance.tools.bundling.unpack import UnpackOptions, unpack
 from podium.logging_spec.limits import read_toml
 from podium.logging_spec.reader.read import parse_log
 from podium.rules import rounds

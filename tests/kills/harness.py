@@ -29,7 +29,7 @@ from pathlib import Path
 
 from podium.compliance.exit_codes import Exit
 from podium.compliance.files.staging import PREFIX
-from tests.compliance.store.seen import seen
+from tests.compliance.tools.store.seen import seen
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 

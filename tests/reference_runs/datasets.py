@@ -58,7 +58,7 @@ def _tokens(folder: Path, *, over: int = 1) -> None:
 
 
 def _llama(folder: Path) -> None:
-    from podium.reference_runs.llama31.model import Llama
+    from podium.reference_runs.benchmarks.llama31.model import Llama
 
     _tokens(folder)
     config: Any = find("llama31_405b").smoke()
@@ -66,7 +66,7 @@ def _llama(folder: Path) -> None:
 
 
 def _experts(folder: Path) -> None:
-    from podium.reference_runs.deepseekv3_671b.model import Decoder
+    from podium.reference_runs.benchmarks.deepseekv3_671b.model import Decoder
 
     _tokens(folder)
     config: Any = find("deepseekv3_671b").smoke()
@@ -74,7 +74,7 @@ def _experts(folder: Path) -> None:
 
 
 def _apart(folder: Path) -> None:
-    from podium.reference_runs.gpt3.model import Decoder
+    from podium.reference_runs.benchmarks.gpt3.model import Decoder
 
     _tokens(folder, over=0)
     config: Any = find("gpt3").smoke()
@@ -85,8 +85,8 @@ def _pairs(folder: Path) -> None:
     """Files of four sequences, each with its number for a word, eight words and two masked ones."""
     import h5py  # type: ignore[import-untyped]
 
-    from podium.reference_runs.bert.model import Bert
-    from podium.reference_runs.bert.published import is_transposed, published_names
+    from podium.reference_runs.benchmarks.bert.model import Bert
+    from podium.reference_runs.benchmarks.bert.published import is_transposed, published_names
 
     config: Any = find("bert").smoke()
     weights, names = Bert(config).state_dict(), published_names(config.layers)
@@ -128,7 +128,7 @@ def _images(folder: Path) -> None:
 
 
 def _scenes(folder: Path) -> None:
-    from podium.reference_runs.retinanet.model import Detector
+    from podium.reference_runs.benchmarks.retinanet.model import Detector
 
     for part, count in (("train", TRAINING), ("validation", EVALUATION)):
         (folder / part / "data").mkdir(parents=True)
@@ -158,8 +158,8 @@ def _cases(folder: Path) -> None:
 
 
 def _weather(folder: Path) -> None:
-    from podium.reference_runs.deepcam.config import DeepCam
-    from podium.reference_runs.deepcam.data import write
+    from podium.reference_runs.benchmarks.deepcam.config import DeepCam
+    from podium.reference_runs.benchmarks.deepcam.data import write
 
     changes = {"train_samples": str(TRAINING), "eval_samples": str(EVALUATION)}
     config = find("deepcam").smoke().with_settings(changes)
@@ -192,8 +192,8 @@ def _universes(folder: Path) -> None:
 
 
 def _structures(folder: Path) -> None:
-    from podium.reference_runs.oc20.config import Oc20
-    from podium.reference_runs.oc20.data import write_made
+    from podium.reference_runs.benchmarks.oc20.config import Oc20
+    from podium.reference_runs.benchmarks.oc20.data import write_made
 
     changes = {"train_samples": str(TRAINING), "eval_samples": str(EVALUATION)}
     config = find("oc20").smoke().with_settings(changes)
@@ -217,7 +217,7 @@ def _plays(folder: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    from podium.reference_runs.dlrm_v4_hstu.files import CACHE, COLUMNS
+    from podium.reference_runs.benchmarks.dlrm_v4_hstu.files import CACHE, COLUMNS
 
     event, each = np.arange(24), np.arange(24) % 6
     values = {

@@ -11,18 +11,18 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.reference_runs.bert import files as files_module  # noqa: E402
-from podium.reference_runs.bert.base import language  # noqa: E402
-from podium.reference_runs.bert.config import reference, smoke  # noqa: E402
-from podium.reference_runs.bert.data import SPECIAL, pairs  # noqa: E402
-from podium.reference_runs.bert.files import Files  # noqa: E402
-from podium.reference_runs.bert.model import Bert  # noqa: E402
-from podium.reference_runs.bert.published import published_names  # noqa: E402
-from podium.reference_runs.bert.train import CHANGED_SEED, CHANGED_SHARE, MaskedWords  # noqa: E402
+from podium.reference_runs.benchmarks.bert import files as files_module  # noqa: E402
+from podium.reference_runs.benchmarks.bert.base import language  # noqa: E402
+from podium.reference_runs.benchmarks.bert.config import reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.bert.data import SPECIAL, pairs  # noqa: E402
+from podium.reference_runs.benchmarks.bert.files import Files  # noqa: E402
+from podium.reference_runs.benchmarks.bert.model import Bert  # noqa: E402
+from podium.reference_runs.benchmarks.bert.published import published_names  # noqa: E402
+from podium.reference_runs.benchmarks.bert.train import CHANGED_SEED, CHANGED_SHARE, MaskedWords  # noqa: E402
+from podium.reference_runs.benchmarks.llama31.data import UNSCORED  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from podium.reference_runs.llama31.data import UNSCORED  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 from tests.reference_runs.datasets import LITTLE  # noqa: E402
 

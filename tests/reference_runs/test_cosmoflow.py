@@ -19,10 +19,10 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from podium.logging_spec import Logger  # noqa: E402
-from podium.reference_runs.cosmoflow.config import CosmoFlow, reference, smoke  # noqa: E402
-from podium.reference_runs.cosmoflow.data import fields, open_made, open_simulated, write  # noqa: E402
-from podium.reference_runs.cosmoflow.model import Regressor  # noqa: E402
-from podium.reference_runs.cosmoflow.train import Cosmology  # noqa: E402
+from podium.reference_runs.benchmarks.cosmoflow.config import CosmoFlow, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.cosmoflow.data import fields, open_made, open_simulated, write  # noqa: E402
+from podium.reference_runs.benchmarks.cosmoflow.model import Regressor  # noqa: E402
+from podium.reference_runs.benchmarks.cosmoflow.train import Cosmology  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402

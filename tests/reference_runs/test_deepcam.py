@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch")
 
 from podium.logging_spec import Logger  # noqa: E402
 from podium.logging_spec.reader.read import read_log  # noqa: E402
-from podium.reference_runs.deepcam.config import BENCHMARKS, DeepCam, reference, smoke  # noqa: E402
-from podium.reference_runs.deepcam.data import Weather, draw, write  # noqa: E402
-from podium.reference_runs.deepcam.model import DeepLab  # noqa: E402
-from podium.reference_runs.deepcam.train import Segmentation, overlap  # noqa: E402
+from podium.reference_runs.benchmarks.deepcam.config import BENCHMARKS, DeepCam, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.deepcam.data import Weather, draw, write  # noqa: E402
+from podium.reference_runs.benchmarks.deepcam.model import DeepLab  # noqa: E402
+from podium.reference_runs.benchmarks.deepcam.train import Segmentation, overlap  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402

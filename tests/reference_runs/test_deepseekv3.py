@@ -14,26 +14,26 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402, N812
 
-from podium.reference_runs.datasets.recipes import recipe_of  # noqa: E402
-from podium.reference_runs.deepseekv3_671b.config import (  # noqa: E402
+from podium.reference_runs.benchmarks.deepseekv3_671b.config import (  # noqa: E402
     DeepSeekV3,
     reference,
     smoke,
 )
-from podium.reference_runs.deepseekv3_671b.model import Decoder  # noqa: E402
-from podium.reference_runs.deepseekv3_671b.routing import (  # noqa: E402
+from podium.reference_runs.benchmarks.deepseekv3_671b.model import Decoder  # noqa: E402
+from podium.reference_runs.benchmarks.deepseekv3_671b.routing import (  # noqa: E402
     Balanced,
     correct,
     imbalance,
 )
-from podium.reference_runs.deepseekv3_671b.train import ExpertPretraining  # noqa: E402
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.llama31.data import (  # noqa: E402
+from podium.reference_runs.benchmarks.deepseekv3_671b.train import ExpertPretraining  # noqa: E402
+from podium.reference_runs.benchmarks.llama31.data import (  # noqa: E402
     LANGUAGE_SEED,
     Language,
     synthetic,
 )
+from podium.reference_runs.datasets.recipes import recipe_of  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.weights.layout import deepseek, source  # noqa: E402
 
 PUBLISHED = 671_026_419_200

@@ -11,11 +11,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.compliance.cli import run  # noqa: E402
-from podium.reference_runs.dlrm_dcnv2.config import BENCHMARKS, IDS, ROWS, reference, smoke  # noqa: E402
-from podium.reference_runs.dlrm_dcnv2.data import ClickModel, DayFiles  # noqa: E402
-from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
-from podium.reference_runs.dlrm_dcnv2.train import ClickPrediction  # noqa: E402
+from podium.compliance.cli.entry import run  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_dcnv2.config import (  # noqa: E402
+    BENCHMARKS,
+    IDS,
+    ROWS,
+    reference,
+    smoke,
+)
+from podium.reference_runs.benchmarks.dlrm_dcnv2.data import ClickModel, DayFiles  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_dcnv2.train import ClickPrediction  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402

@@ -13,18 +13,18 @@ torch = pytest.importorskip("torch")
 
 from torchmetrics.functional.classification import binary_auroc  # noqa: E402
 
-from podium.reference_runs.dlrm_v4_hstu.config import DlrmV4, reference, smoke  # noqa: E402
-from podium.reference_runs.dlrm_v4_hstu.data import (  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.config import DlrmV4, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.data import (  # noqa: E402
     COLUMNS,
     DAY,
     Batch,
     Plays,
 )
-from podium.reference_runs.dlrm_v4_hstu.files import CACHE, from_files  # noqa: E402
-from podium.reference_runs.dlrm_v4_hstu.hashing import crossed  # noqa: E402
-from podium.reference_runs.dlrm_v4_hstu.model import DlrmHstu, Layer  # noqa: E402
-from podium.reference_runs.dlrm_v4_hstu.synthetic import STYLES, synthetic  # noqa: E402
-from podium.reference_runs.dlrm_v4_hstu.train import PlayPrediction  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.files import CACHE, from_files  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.hashing import crossed  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.model import DlrmHstu, Layer  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.synthetic import STYLES, synthetic  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.train import PlayPrediction  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402

@@ -14,17 +14,17 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402, N812
 
+from podium.reference_runs.benchmarks.gpt3.config import Gpt3, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.gpt3.data import Apart, from_files  # noqa: E402
+from podium.reference_runs.benchmarks.gpt3.model import Decoder  # noqa: E402
+from podium.reference_runs.benchmarks.gpt3.train import Gpt3Pretraining  # noqa: E402
+from podium.reference_runs.benchmarks.llama31 import base  # noqa: E402
+from podium.reference_runs.benchmarks.llama31.data import UNSCORED, synthetic  # noqa: E402
+from podium.reference_runs.benchmarks.llama31.files import TokenFile  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.gpt3.config import Gpt3, reference, smoke  # noqa: E402
-from podium.reference_runs.gpt3.data import Apart, from_files  # noqa: E402
-from podium.reference_runs.gpt3.model import Decoder  # noqa: E402
-from podium.reference_runs.gpt3.train import Gpt3Pretraining  # noqa: E402
-from podium.reference_runs.llama31 import base  # noqa: E402
-from podium.reference_runs.llama31.data import UNSCORED, synthetic  # noqa: E402
-from podium.reference_runs.llama31.files import TokenFile  # noqa: E402
 from podium.reference_runs.weights.layout import GPT2, source  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 

@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from podium.reference_runs.bert import base as phase1
+from podium.reference_runs.benchmarks.bert import base as phase1
+from podium.reference_runs.benchmarks.qwen35_397b_grpo import base as sums
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.config import Qwen35
+from podium.reference_runs.benchmarks.unet3d.config import UNet3D
 from podium.reference_runs.catalogue import find, names
-from podium.reference_runs.qwen35_397b_grpo import base as sums
-from podium.reference_runs.qwen35_397b_grpo.config import Qwen35
-from podium.reference_runs.unet3d.config import UNet3D
 from tests.reference_runs.smoke import Smoke
 
 Division = Literal["closed", "open"]

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from podium.reference_runs.minigo.board import Goban
-from podium.reference_runs.minigo.layout import BLACK, WHITE
-from podium.reference_runs.minigo.positions import Positions
+from podium.reference_runs.benchmarks.minigo.board import Goban
+from podium.reference_runs.benchmarks.minigo.layout import BLACK, WHITE
+from podium.reference_runs.benchmarks.minigo.positions import Positions
 
 Board = tuple[tuple[int, ...], ...]
 

@@ -10,14 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from podium.reference_runs.benchmarks.ncf.config import reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.ncf.data import Pairs, candidates, from_ratings, synthetic  # noqa: E402
+from podium.reference_runs.benchmarks.ncf.model import NeuMF  # noqa: E402
+from podium.reference_runs.benchmarks.ncf.train import Filtering  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.ncf.config import reference, smoke  # noqa: E402
-from podium.reference_runs.ncf.data import Pairs, candidates, from_ratings, synthetic  # noqa: E402
-from podium.reference_runs.ncf.model import NeuMF  # noqa: E402
-from podium.reference_runs.ncf.train import Filtering  # noqa: E402
 
 PUBLISHED = 31_832_577
 """NeuMF of the benchmark on MovieLens-20M: embeddings of 64 and 128, layers 256, 256, 128, 64."""

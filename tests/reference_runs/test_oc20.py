@@ -13,23 +13,23 @@ from scipy import special
 
 torch = pytest.importorskip("torch")
 
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from podium.reference_runs.oc20 import potential  # noqa: E402
-from podium.reference_runs.oc20.bases import (  # noqa: E402
+from podium.reference_runs.benchmarks.oc20 import potential  # noqa: E402
+from podium.reference_runs.benchmarks.oc20.bases import (  # noqa: E402
     Envelope,
     RadialBasis,
     SphericalBasis,
     bessel_zeros,
     spherical_bessel,
 )
-from podium.reference_runs.oc20.config import Oc20, reference, smoke  # noqa: E402
-from podium.reference_runs.oc20.data import Batch, Structures, joined  # noqa: E402
-from podium.reference_runs.oc20.frames import Structure, write  # noqa: E402
-from podium.reference_runs.oc20.graph import graph_of  # noqa: E402
-from podium.reference_runs.oc20.model import DimeNetPlusPlus  # noqa: E402
-from podium.reference_runs.oc20.train import Catalysis  # noqa: E402
+from podium.reference_runs.benchmarks.oc20.config import Oc20, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.oc20.data import Batch, Structures, joined  # noqa: E402
+from podium.reference_runs.benchmarks.oc20.frames import Structure, write  # noqa: E402
+from podium.reference_runs.benchmarks.oc20.graph import graph_of  # noqa: E402
+from podium.reference_runs.benchmarks.oc20.model import DimeNetPlusPlus  # noqa: E402
+from podium.reference_runs.benchmarks.oc20.train import Catalysis  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 
 DERIVED = 1_810_182
 """6 frequencies, an embedding of 130 368, three blocks of 360 512, four outputs of 149 568; the

@@ -11,18 +11,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.compliance.cli import run  # noqa: E402
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.errors import RunFault  # noqa: E402
-from podium.reference_runs.openfold.config import OpenFold, reference, smoke  # noqa: E402
-from podium.reference_runs.openfold.data import (  # noqa: E402
+from podium.compliance.cli.entry import run  # noqa: E402
+from podium.reference_runs.benchmarks.openfold.config import OpenFold, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.openfold.data import (  # noqa: E402
     PROTEIN_SEED,
     Chains,
     folded,
     preferences,
 )
-from podium.reference_runs.openfold.geometry import (  # noqa: E402
+from podium.reference_runs.benchmarks.openfold.geometry import (  # noqa: E402
     CA_CA,
     CHI,
     Frames,
@@ -31,10 +28,13 @@ from podium.reference_runs.openfold.geometry import (  # noqa: E402
     frame_of,
     from_quaternion,
 )
-from podium.reference_runs.openfold.losses import CA, fape, lddt, losses  # noqa: E402
-from podium.reference_runs.openfold.model import AlphaFold  # noqa: E402
-from podium.reference_runs.openfold.structure import PointAttention  # noqa: E402
-from podium.reference_runs.openfold.train import Folding  # noqa: E402
+from podium.reference_runs.benchmarks.openfold.losses import CA, fape, lddt, losses  # noqa: E402
+from podium.reference_runs.benchmarks.openfold.model import AlphaFold  # noqa: E402
+from podium.reference_runs.benchmarks.openfold.structure import PointAttention  # noqa: E402
+from podium.reference_runs.benchmarks.openfold.train import Folding  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import RunFault  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.compliance.cli import run  # noqa: E402
+from podium.compliance.cli.entry import run  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402

@@ -12,32 +12,32 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.compliance.cli import run as command  # noqa: E402
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.errors import RunFault  # noqa: E402
-from podium.reference_runs.qwen35_397b_grpo import base  # noqa: E402
-from podium.reference_runs.qwen35_397b_grpo.config import Qwen35, reference, smoke  # noqa: E402
-from podium.reference_runs.qwen35_397b_grpo.deltanet import CHUNK, delta_rule  # noqa: E402
-from podium.reference_runs.qwen35_397b_grpo.grpo import (  # noqa: E402
+from podium.compliance.cli.entry import run as command  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo import base  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.config import Qwen35, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.deltanet import CHUNK, delta_rule  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.grpo import (  # noqa: E402
     Batch,
     advantages,
     batch_of,
     policy_loss,
 )
-from podium.reference_runs.qwen35_397b_grpo.model import Decoder, Past  # noqa: E402
-from podium.reference_runs.qwen35_397b_grpo.rollouts import (  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder, Past  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import (  # noqa: E402
     Rollout,
     Sampling,
     chosen,
     roll_out,
 )
-from podium.reference_runs.qwen35_397b_grpo.tasks import (  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.tasks import (  # noqa: E402
     END,
     synthetic,
     without_carries,
 )
-from podium.reference_runs.qwen35_397b_grpo.train import PolicyOptimization  # noqa: E402
+from podium.reference_runs.benchmarks.qwen35_397b_grpo.train import PolicyOptimization  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import RunFault  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 # --- the model ---

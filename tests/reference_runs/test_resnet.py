@@ -15,12 +15,8 @@ torch = pytest.importorskip("torch")
 
 from PIL import Image  # noqa: E402
 
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from podium.reference_runs.modeling.normalization import GroupNormedBatch  # noqa: E402
-from podium.reference_runs.resnet.config import BENCHMARKS, reference, smoke  # noqa: E402
-from podium.reference_runs.resnet.data import (  # noqa: E402
+from podium.reference_runs.benchmarks.resnet.config import BENCHMARKS, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.resnet.data import (  # noqa: E402
     Centres,
     Crops,
     Files,
@@ -28,8 +24,12 @@ from podium.reference_runs.resnet.data import (  # noqa: E402
     images_in,
     synthetic,
 )
-from podium.reference_runs.resnet.model import ResidualNet, logged_name  # noqa: E402
-from podium.reference_runs.resnet.train import Classification  # noqa: E402
+from podium.reference_runs.benchmarks.resnet.model import ResidualNet, logged_name  # noqa: E402
+from podium.reference_runs.benchmarks.resnet.train import Classification  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from podium.reference_runs.modeling.normalization import GroupNormedBatch  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

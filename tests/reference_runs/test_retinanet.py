@@ -17,13 +17,16 @@ torch = pytest.importorskip("torch")
 
 from PIL import Image  # noqa: E402
 
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.retinanet.boxes import anchors, decode, encode, overlaps, suppress  # noqa: E402
-from podium.reference_runs.retinanet.config import BENCHMARKS, reference, smoke  # noqa: E402
-from podium.reference_runs.retinanet.data import Batch, Files, Scenes, synthetic  # noqa: E402
-from podium.reference_runs.retinanet.detection import (  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.boxes import (  # noqa: E402
+    anchors,
+    decode,
+    encode,
+    overlaps,
+    suppress,
+)
+from podium.reference_runs.benchmarks.retinanet.config import BENCHMARKS, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.data import Batch, Files, Scenes, synthetic  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.detection import (  # noqa: E402
     BACKGROUND,
     IGNORED,
     focal_loss,
@@ -31,8 +34,11 @@ from podium.reference_runs.retinanet.detection import (  # noqa: E402
     mean_average_precision,
     rows,
 )
-from podium.reference_runs.retinanet.model import Detector, FrozenNorm  # noqa: E402
-from podium.reference_runs.retinanet.train import Detection, load_backbone  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.model import Detector, FrozenNorm  # noqa: E402
+from podium.reference_runs.benchmarks.retinanet.train import Detection, load_backbone  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

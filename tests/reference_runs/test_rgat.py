@@ -11,15 +11,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from podium.reference_runs.benchmarks.rgat.config import BENCHMARKS, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.rgat.data import Seeds, from_files, synthetic  # noqa: E402
+from podium.reference_runs.benchmarks.rgat.model import RGAT  # noqa: E402
+from podium.reference_runs.benchmarks.rgat.sampling import Csr, Sampler  # noqa: E402
+from podium.reference_runs.benchmarks.rgat.train import Classification  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.rgat.config import BENCHMARKS, reference, smoke  # noqa: E402
-from podium.reference_runs.rgat.data import Seeds, from_files, synthetic  # noqa: E402
-from podium.reference_runs.rgat.model import RGAT  # noqa: E402
-from podium.reference_runs.rgat.sampling import Csr, Sampler  # noqa: E402
-from podium.reference_runs.rgat.train import Classification  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 SMALL = {"papers": "2000", "train_samples": "1280", "eval_samples": "200"}

@@ -17,13 +17,9 @@ torch = pytest.importorskip("torch")
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.rnnt.config import TENSORS, RnnT, reference, smoke  # noqa: E402
-from podium.reference_runs.rnnt.data import from_files, synthetic, without_silence  # noqa: E402
-from podium.reference_runs.rnnt.features import (  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.config import TENSORS, RnnT, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.data import from_files, synthetic, without_silence  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.features import (  # noqa: E402
     augmented,
     changed_speed,
     log_mel,
@@ -31,10 +27,14 @@ from podium.reference_runs.rnnt.features import (  # noqa: E402
     mel_filters,
     stacked,
 )
-from podium.reference_runs.rnnt.model import Transducer, greedy  # noqa: E402
-from podium.reference_runs.rnnt.pieces import SPACE, Pieces  # noqa: E402
-from podium.reference_runs.rnnt.train import Recognition  # noqa: E402
-from podium.reference_runs.rnnt.transducer import transducer_loss  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.model import Transducer, greedy  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.pieces import SPACE, Pieces  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.train import Recognition  # noqa: E402
+from podium.reference_runs.benchmarks.rnnt.transducer import transducer_loss  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
 
 DERIVED = 49_006_080
 """49 million: encoder 42 967 040, prediction 4 726 272, joint 1 312 768, by their matrices."""

@@ -10,14 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from podium.reference_runs.benchmarks.sentiment.config import Sentiment, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.sentiment.data import Reviews, from_files, synthetic, write  # noqa: E402
+from podium.reference_runs.benchmarks.sentiment.model import OTHER, PAD, TextCnn  # noqa: E402
+from podium.reference_runs.benchmarks.sentiment.train import Classification  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.sentiment.config import Sentiment, reference, smoke  # noqa: E402
-from podium.reference_runs.sentiment.data import Reviews, from_files, synthetic, write  # noqa: E402
-from podium.reference_runs.sentiment.model import OTHER, PAD, TextCnn  # noqa: E402
-from podium.reference_runs.sentiment.train import Classification  # noqa: E402
 
 SHAPES = 5147 * 1024 + (3 + 4) * 1024**2 + 2 * 1024 + 2 * 1024 * 2 + 2
 """The draft's widths: embedding, filters over 3 and 4 words, two classes. It published no total."""

@@ -12,34 +12,34 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from podium.reference_runs.flux1.shapes import (  # noqa: E402
+from podium.reference_runs.benchmarks.flux1.shapes import (  # noqa: E402
     LENGTH,
     VOCABULARY,
     ImageEncoder,
     draw,
 )
-from podium.reference_runs.modeling.diffusion import Steps  # noqa: E402
-from podium.reference_runs.stable_diffusion.config import (  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.config import (  # noqa: E402
     Scores,
     StableDiffusion,
     reference,
     smoke,
 )
-from podium.reference_runs.stable_diffusion.data import EVALUATION_SEED, Samples  # noqa: E402
-from podium.reference_runs.stable_diffusion.files import from_files, networks  # noqa: E402
-from podium.reference_runs.stable_diffusion.frozen import made  # noqa: E402
-from podium.reference_runs.stable_diffusion.model import UNet  # noqa: E402
-from podium.reference_runs.stable_diffusion.quality import (  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.data import EVALUATION_SEED, Samples  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.files import from_files, networks  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.frozen import made  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.model import UNet  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.quality import (  # noqa: E402
     Gaussian,
     frechet_distance,
     gaussian,
     sums,
 )
-from podium.reference_runs.stable_diffusion.train import Diffusion  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.train import Diffusion  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from podium.reference_runs.modeling.diffusion import Steps  # noqa: E402
 from tests.reference_runs.datasets import LITTLE  # noqa: E402
 
 CPU = Ranks(torch.device("cpu"))

@@ -14,16 +14,16 @@ torch = pytest.importorskip("torch")
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from podium.reference_runs.benchmarks.transformer.config import Transformer, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.data import from_files, padded, synthetic  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.decoding import beam_search, penalty  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.model import END, PAD, Translator  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.subwords import Subwords, joined_words, words  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.train import Translation  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.transformer.config import Transformer, reference, smoke  # noqa: E402
-from podium.reference_runs.transformer.data import from_files, padded, synthetic  # noqa: E402
-from podium.reference_runs.transformer.decoding import beam_search, penalty  # noqa: E402
-from podium.reference_runs.transformer.model import END, PAD, Translator  # noqa: E402
-from podium.reference_runs.transformer.subwords import Subwords, joined_words, words  # noqa: E402
-from podium.reference_runs.transformer.train import Translation  # noqa: E402
 
 DERIVED = 6 * (12 * 1024**2 + 5120 + 4096) + 6 * (16 * 1024**2 + 5120 + 6144) + 33_708 * 1024
 """Table 3 of the paper by matrices: 210.8 million with the benchmark's vocabulary (213 million with
@@ -137,7 +137,7 @@ def test_the_quality_of_the_right_translations_is_one(monkeypatch: pytest.Monkey
         rows = [[w for w in row if w not in (PAD, END)] for row in source.tolist()]
         return [answers[tuple(row)] for row in rows]
 
-    monkeypatch.setattr("podium.reference_runs.transformer.train.beam_search", right)
+    monkeypatch.setattr("podium.reference_runs.benchmarks.transformer.train.beam_search", right)
     assert trained.evaluate(trained.build()) == pytest.approx(1.0)
     answers.update(zip(answers, [[5], *answers.values()], strict=False))
     assert trained.evaluate(trained.build()) < 0.1

@@ -10,16 +10,23 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from podium.reference_runs.benchmarks.unet3d.config import BENCHMARKS, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.unet3d.data import (  # noqa: E402
+    PAD,
+    Drawn,
+    Patches,
+    from_files,
+    padded,
+    synthetic,
+)
+from podium.reference_runs.benchmarks.unet3d.evaluation import corners, dice, dice_loss, segment  # noqa: E402
+from podium.reference_runs.benchmarks.unet3d.model import SegmentationNet, logged_name  # noqa: E402
+from podium.reference_runs.benchmarks.unet3d.train import Segmentation  # noqa: E402
 from podium.reference_runs.engine.config import Unit  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.unet3d.config import BENCHMARKS, reference, smoke  # noqa: E402
-from podium.reference_runs.unet3d.data import PAD, Drawn, Patches, from_files, padded, synthetic  # noqa: E402
-from podium.reference_runs.unet3d.evaluation import corners, dice, dice_loss, segment  # noqa: E402
-from podium.reference_runs.unet3d.model import SegmentationNet, logged_name  # noqa: E402
-from podium.reference_runs.unet3d.train import Segmentation  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

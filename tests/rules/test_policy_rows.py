@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from podium.compliance.logs.judge import judge_log
+from podium.compliance.judging.logs.judge import judge_log
 from podium.logging_spec.reader.read import Log
 from podium.logging_spec.reader.record import Record
 from podium.rules.catalogue import USAGES, rounds_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from podium.compliance.logs.judge import LogVerdict, judge_log
+from podium.compliance.judging.logs.judge import LogVerdict, judge_log
 from podium.logging_spec.reader.read import parse_log, read_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile, Severity, StatedBy

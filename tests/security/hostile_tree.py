@@ -48,7 +48,7 @@ def hook(event, words):
     elif event == "pickle.find_class" and str(words[0]) in names:
         note(f"unpickled {{words}}")
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 sys.addaudithook(hook)
 sys.exit(run(start))
 """

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.bundling.format.paths import DEEPEST_NAME, Kind, TakenPaths
 from podium.compliance.exit_codes import Exit
-from tests.compliance.bundling.test_unpack_hostile import (
+from podium.compliance.tools.bundling.format.paths import DEEPEST_NAME, Kind, TakenPaths
+from tests.compliance.command_line import podium
+from tests.compliance.tools.bundling.test_unpack_hostile import (
     END,
     folder,
     hard_link,
@@ -23,7 +24,6 @@ from tests.compliance.bundling.test_unpack_hostile import (
     symlink,
     zeros,
 )
-from tests.compliance.command_line import podium
 from tests.locations import ROOT
 
 LIMIT_S = 300
@@ -85,7 +85,7 @@ def test_names_take_memory_by_their_number_and_not_by_their_depth() -> None:
     """As many as are allowed, each as deep and long as is allowed."""
     code = (
         "from pathlib import Path\n"
-        "from podium.compliance.bundling.format.paths import Kind, TakenPaths\n"
+        "from podium.compliance.tools.bundling.format.paths import Kind, TakenPaths\n"
         "taken, part = TakenPaths(), 'd' * 30\n"
         "for number in range(1600):\n"
         f"    taken.take((str(number), *[part] * {DEEPEST_NAME - 2}, 'f'), Kind.FILE)\n"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
-from podium.compliance.packing.git.clone import Clone
-from podium.compliance.packing.git.isolation import overrides, refuse_old
+from podium.compliance.tools.packing.git.clone import Clone
+from podium.compliance.tools.packing.git.isolation import overrides, refuse_old
 from tests.compliance.clones import BRANCH, Review, alone, git
 from tests.compliance.packs import Loose
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.commands.options import ReportFormat
+from podium.compliance.cli.options import ReportFormat
 from podium.compliance.exit_codes import Exit
-from podium.compliance.rcp.plots import Curve, write_plot
-from podium.compliance.report.page_policy import page_policy
+from podium.compliance.reporting.page_policy import page_policy
+from podium.compliance.tools.rcp.plots import Curve, write_plot
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose
 from tests.compliance.trees import Submission, usual

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.exit_codes import Exit
-from podium.compliance.systems.probe.programs import ask
+from podium.compliance.judging.systems.probe.programs import ask
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose
 from tests.locations import ROOT
@@ -87,7 +87,7 @@ def test_what_the_umask_forbids_stays_forbidden(loose: Loose) -> None:
 
 _KEEPER = """
 import os, stat, sys
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 
 real = os.open
 

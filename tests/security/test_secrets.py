@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.bundling.bundle import BundleOptions, bundle
 from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.bundling.bundle import BundleOptions, bundle
 from tests.compliance.command_line import podium
 
 PHRASE = "correct-horse-battery-5taple"

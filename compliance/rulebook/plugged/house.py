@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from podium.compliance.inputs.house_rules import HouseRule, as_check
+from podium.compliance.judging.inputs.house_rules import HouseRule, as_check
 from podium.compliance.rulebook.plugged.reading import rule_of
-from podium.compliance.tables.examples import example
-from podium.compliance.tables.rule import Rule
-from podium.compliance.tables.whole_log import line_of
+from podium.compliance.rulebook.tables.examples import example
+from podium.compliance.rulebook.tables.rule import Rule
+from podium.compliance.rulebook.tables.whole_log import line_of
 from podium.logging_spec.reader.record import Record
 
 

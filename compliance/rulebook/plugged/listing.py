@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.plugins.examples import tried
-from podium.compliance.plugins.installed import Plugin, installed, left_out
-from podium.compliance.plugins.messages import Tried
-from podium.compliance.report.console import print_text
-from podium.compliance.report.json_text import json_text
-from podium.compliance.report.terminal import clean
+from podium.compliance.judging.plugins.examples import tried
+from podium.compliance.judging.plugins.installed import Plugin, installed, left_out
+from podium.compliance.judging.plugins.messages import Tried
+from podium.compliance.reporting.console import print_text
+from podium.compliance.reporting.json_text import json_text
 from podium.compliance.rulebook.plugged.rules import outcomes
 from podium.compliance.rulebook.printer import Grid, Printer
+from podium.compliance.text.terminal import clean
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
-    from podium.compliance.plugins.hosting import Outcome
+    from podium.compliance.judging.plugins.hosting import Outcome
 
 SCHEMA = "podium.plugins/1"
 

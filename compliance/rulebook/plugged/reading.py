@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podium.compliance.tables.history import Kind
-from podium.compliance.tables.rule import Rule
+from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.rule import Rule
 from podium.rules.checks import Check
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from podium.compliance.inputs.round_selection import configured_rules
-from podium.compliance.plugins.installed import Plugin, installed
+from podium.compliance.judging.inputs.round_selection import configured_rules
+from podium.compliance.judging.plugins.installed import Plugin, installed
 from podium.compliance.rulebook.plugged.reading import rule_of
-from podium.compliance.tables.rule import Rule
+from podium.compliance.rulebook.tables.rule import Rule
 from podium.rules.checks import Check
 from podium.rules.finding import StatedBy
 
 if TYPE_CHECKING:
-    from podium.compliance.plugins.hosting import Outcome
-    from podium.compliance.plugins.messages import RuleData
+    from podium.compliance.judging.plugins.hosting import Outcome
+    from podium.compliance.judging.plugins.messages import RuleData
 
 
 def added_rules() -> tuple[Rule, ...]:
@@ -48,7 +48,7 @@ def outcomes() -> tuple[Outcome, ...]:
 def _described(plugins: tuple[Plugin, ...]) -> tuple[Outcome, ...]:
     if not plugins:
         return ()
-    from podium.compliance.plugins.taking_part import described
+    from podium.compliance.judging.plugins.taking_part import described
 
     return tuple(described(plugins))
 

@@ -18,7 +18,7 @@ import pytest
 from tests.compliance.command_line import podium
 from tests.compliance.damages import of_logs, of_trees
 from tests.compliance.damages.base import Damage, changed, linked, made
-from tests.compliance.submission.test_package_parity import incumbent
+from tests.compliance.judging.submission.test_package_parity import incumbent
 
 pytestmark = pytest.mark.corpus
 

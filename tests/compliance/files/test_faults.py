@@ -26,9 +26,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 from tests.compliance.packs import Loose, files_in
-from tests.compliance.store.seen import seen
+from tests.compliance.tools.store.seen import seen
 from tests.system_calls import Call, Listener, watched
 
 WRITING = ("write", "fsync", "mkdir", "rename", "replace", "_renamed", "symlink", "chmod")

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.bundling.bundle import BundleOptions, bundle
-from podium.compliance.bundling.unpack import UnpackOptions, unpack
-from podium.compliance.checking.options import Options
 from podium.compliance.files.staging import MARKER, PREFIX
-from podium.compliance.packing.planning.request import read_request
-from podium.compliance.packing.writing.pack import PackJob, pack
-from podium.compliance.store.building.session import build
+from podium.compliance.judging.options import Options
+from podium.compliance.tools.bundling.bundle import BundleOptions, bundle
+from podium.compliance.tools.bundling.unpack import UnpackOptions, unpack
+from podium.compliance.tools.packing.planning.request import read_request
+from podium.compliance.tools.packing.writing.pack import PackJob, pack
+from podium.compliance.tools.store.building.session import build
 from tests.compliance.packs import Loose, files_in
-from tests.compliance.review.rounds import NAME, submission
-from tests.compliance.store.seen import seen
+from tests.compliance.tools.review.rounds import NAME, submission
+from tests.compliance.tools.store.seen import seen
 from tests.system_calls import Call, Listener, watched
 
 Names = dict[str, int]

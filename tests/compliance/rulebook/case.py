@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.compliance.report.models import FindingEntry
+from podium.compliance.reporting.models import FindingEntry
 from podium.rules.finding import Finding
 
 Reported = Callable[[Path, str], Iterable[Finding | FindingEntry]]

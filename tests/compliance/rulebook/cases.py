@@ -17,10 +17,10 @@ from typing import Any, Protocol
 from unittest import mock
 
 from podium.compliance import check
-from podium.compliance.checking.options import Options
-from podium.compliance.checking.session import check_paths
-from podium.compliance.logs.judge import judge_log
-from podium.compliance.waivers.file import read_waivers
+from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.waivers.file import read_waivers
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder, build
 from tests.compliance.rulebook import (
@@ -110,7 +110,7 @@ def _in_processes(ended: bool) -> Judge:
 
     def judge(place: Path, profile: Profile) -> Iterable[Found]:
         tree = usual(place)
-        home = "podium.compliance.checking.files"
+        home = "podium.compliance.judging.files"
         with mock.patch(f"{home}.judge_log", judged), mock.patch(f"{home}.FEW_BYTES", 0):
             return check_paths([tree.root], Options(round="5.1", profile=profile, jobs=2)).findings
 
@@ -358,15 +358,19 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "rcp.missing": (_all_runs(lambda log: log.set("global_batch_size", 100_000)), _NOTHING),
     # No file system takes a name of 256 bytes.
     "repo.long-name": (
-        _patched(_file("a" * 31), "podium.compliance.repository.file_names.LONGEST_NAME", 30),
-        _patched(_file("a" * 30), "podium.compliance.repository.file_names.LONGEST_NAME", 30),
+        _patched(
+            _file("a" * 31), "podium.compliance.judging.repository.file_names.LONGEST_NAME", 30
+        ),
+        _patched(
+            _file("a" * 30), "podium.compliance.judging.repository.file_names.LONGEST_NAME", 30
+        ),
     ),
     "repo.not-utf8": (_file(b"a\xff"), _file("aff")),
     "repo.large-file": (_file("big", 50 * _MEBIBYTE + 1), _file("big", 50 * _MEBIBYTE)),
     "repo.special-file": (_tree(lambda tree: os.mkfifo(tree.root / "benchmarks/pipe")), _NOTHING),
     "repo.unreadable": (_unlisted("implementations/ours"), _NOTHING),
     "repo.search-ended": (
-        _patched(_NOTHING, "podium.compliance.repository.secrets.IN_ALL", 20),
+        _patched(_NOTHING, "podium.compliance.judging.repository.secrets.IN_ALL", 20),
         _NOTHING,
     ),
     "tree.unreadable": (_unlisted("results/ex_n8"), _NOTHING),
@@ -390,7 +394,7 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "internal.rule-crashed": (
         _patched(
             _NOTHING,
-            "podium.compliance.checking.files.judge_log",
+            "podium.compliance.judging.files.judge_log",
             mock.Mock(side_effect=ZeroDivisionError),
         ),
         _NOTHING,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.rules.finding import Finding, Profile
-from tests.compliance.history import test_borrowed_scale as sized
-from tests.compliance.history import test_hyperparameter_borrowing as borrowing
-from tests.compliance.history import test_preview_followup as preview
-from tests.compliance.history import test_prior_submission as prior
 from tests.compliance.rulebook.case import Case, Reported
+from tests.compliance.tools.history import test_borrowed_scale as sized
+from tests.compliance.tools.history import test_hyperparameter_borrowing as borrowing
+from tests.compliance.tools.history import test_preview_followup as preview
+from tests.compliance.tools.history import test_prior_submission as prior
 from tests.compliance.trees import Submission, as_run, usual
 from tests.compliance.trees import compared as beside
 

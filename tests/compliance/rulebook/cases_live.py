@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podium.compliance.live.guard import Guard
+from podium.compliance.tools.live.guard import Guard
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.finding import Finding, Profile
 from tests.builders import LogBuilder, build

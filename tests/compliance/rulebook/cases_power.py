@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from podium.compliance.power.check import check_power
+from podium.compliance.judging.power.check import check_power
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile
-from tests.compliance.power.test_check import (
+from tests.compliance.judging.power.test_check import (
     DAY,
     GOOD,
     START,

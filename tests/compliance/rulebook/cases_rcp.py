@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podium.compliance.rcp.lint import lint
+from podium.compliance.tools.rcp.lint import lint
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding

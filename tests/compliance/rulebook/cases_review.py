@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from podium.compliance.checking.options import Options
-from podium.compliance.review.anomalies.every import anomalies
-from podium.compliance.review.material import read_round
+from podium.compliance.judging.options import Options
+from podium.compliance.tools.review.anomalies.every import anomalies
+from podium.compliance.tools.review.material import read_round
 from podium.rules.finding import Finding
 from tests.builders import Line, LogBuilder
-from tests.compliance.review.rounds import (
+from tests.compliance.rulebook.case import Case, Reported
+from tests.compliance.tools.review.rounds import (
     NAME,
     Build,
     learning,
@@ -22,7 +23,6 @@ from tests.compliance.review.rounds import (
     submission,
     values,
 )
-from tests.compliance.rulebook.case import Case, Reported
 from tests.compliance.trees import Change, Submission
 
 EVEN = [240_000.0] * 9

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from podium.compliance import score
-from podium.compliance.report.models import FindingEntry
+from podium.compliance.reporting.models import FindingEntry
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder, build
 from tests.compliance.rulebook.case import Case, Reported

@@ -9,10 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from podium.compliance.checking.options import Options
-from podium.compliance.checking.system_report import check_systems
-from podium.compliance.report.models import FindingEntry
-from podium.compliance.systems import schema
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.system_report import check_systems
+from podium.compliance.judging.systems import schema
+from podium.compliance.reporting.models import FindingEntry
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile
 from tests.builders import build

@@ -10,7 +10,7 @@ import pytest
 
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.key_rules import KeyRules, State, key_rules
-from podium.compliance.tables.tables import divisions, tables_for
+from podium.compliance.rulebook.tables.tables import divisions, tables_for
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.clauses import cited
 from podium.rules.model.round import Round

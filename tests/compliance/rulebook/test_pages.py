@@ -17,7 +17,7 @@ from podium.compliance.rulebook.pages import (
     stale_pages,
     write_pages,
 )
-from podium.compliance.tables.tables import tables
+from podium.compliance.rulebook.tables.tables import tables
 from podium.rules.catalogue import USAGES, rounds_of
 from tests.compliance.command_line import podium
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.live.declaration import read_declaration
-from podium.compliance.live.preflight import Preflight, preflight
+from podium.compliance.tools.live.declaration import read_declaration
+from podium.compliance.tools.live.preflight import Preflight, preflight
 from podium.reference_runs.catalogue import find, names
 from podium.reference_runs.engine.launch import dry_log, run_request
 from podium.reference_runs.engine.setting import Setting

@@ -15,9 +15,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from podium.compliance.cli import run as command
+from podium.compliance.cli.entry import run as command
+from podium.reference_runs.benchmarks.unet3d.config import UNet3D
 from podium.reference_runs.engine.config import Config
-from podium.reference_runs.unet3d.config import UNet3D
 from tests.locations import ROOT
 from tests.reference_runs.datasets import LITTLE, settings
 

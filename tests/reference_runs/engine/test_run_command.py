@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.cli import run as command
+from podium.compliance.cli.entry import run as command
 from podium.reference_runs.catalogue import names
 from podium.reference_runs.engine.launch import run, run_request
 from podium.reference_runs.engine.setting import Setting
@@ -246,7 +246,9 @@ def test_too_little_memory_names_the_options_that_help(
     def exhausted(*_: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
-    monkeypatch.setattr("podium.reference_runs.llama31.train.LanguageModel.loss", exhausted)
+    monkeypatch.setattr(
+        "podium.reference_runs.benchmarks.llama31.train.LanguageModel.loss", exhausted
+    )
     done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "gradient_accumulation_steps" in done.stderr

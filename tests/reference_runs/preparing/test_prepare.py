@@ -21,9 +21,9 @@ from PIL import Image
 
 pytest.importorskip("torch")
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
+from podium.reference_runs.benchmarks.llama31.files import TokenFile
 from podium.reference_runs.datasets.prepare import work_folder
-from podium.reference_runs.llama31.files import TokenFile
 
 WORDS = ["<unk>", "<|end_of_text|>", "</s>", "one", "two", "three", "four"]
 END = 1

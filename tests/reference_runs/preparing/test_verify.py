@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from podium.compliance.cli import run
+from podium.compliance.cli.entry import run
 from tests.reference_runs.datasets import LITTLE, settings
 
 TEXTS = ("sentiment", "transformer")

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.report.profiled.page import render
-from podium.compliance.report.profiled.study_page import render_schedule, render_study
+from podium.compliance.reporting.profiled.page import render
+from podium.compliance.reporting.profiled.study_page import render_schedule, render_study
 from tests.compliance import command_line
 from tests.compliance.web import chromium
 

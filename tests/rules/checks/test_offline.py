@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.live.guard import Guard
-from podium.compliance.live.watching.watched import Watched, WatchOptions
-from podium.compliance.logs.judge import judge_log
+from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.tools.live.guard import Guard
+from podium.compliance.tools.live.watching.watched import Watched, WatchOptions
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import find_round
 from podium.rules.convergence import policy_reader

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from podium.compliance.results.convergence import compared, judge_convergence, references
+from podium.compliance.judging.results.convergence import compared, judge_convergence, references
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import Point
 from podium.rules.convergence.facts import RunFacts

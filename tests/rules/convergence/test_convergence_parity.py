@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from podium.compliance.results.convergence import judge_convergence
+from podium.compliance.judging.results.convergence import judge_convergence
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import points_of

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from podium.compliance.power.check import PoweredRun, check_power
-from podium.compliance.results.factor import choose_factor
-from podium.compliance.results.score import (
+from podium.compliance.judging.power.check import PoweredRun, check_power
+from podium.compliance.judging.results.factor import choose_factor
+from podium.compliance.judging.results.score import (
     olympic_energy,
     score_result,
     score_throughput,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podium.compliance import check, score
-from podium.compliance.results.convergence import judge_convergence
+from podium.compliance.judging.results.convergence import judge_convergence
 from podium.logging_spec.reader.record import Record
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts, run_facts

@@ -1,0 +1,160 @@
+"""`podium results`: a store of many rounds, SQL over it, analyses of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.cli.analysis import tables
+from podium.compliance.cli.analysis.options import StoreOption
+from podium.compliance.cli.analysis.site import site
+from podium.compliance.cli.delivery import refuse_inside, warn, working
+from podium.compliance.cli.help import examples, group
+from podium.compliance.cli.options import (
+    EngineOption,
+    JobsOption,
+    NoSyncOption,
+    OutputOption,
+    QuietOption,
+    RoundOption,
+    UsageOption,
+    processes,
+)
+from podium.compliance.errors import UsageFault
+from podium.compliance.tools.store.queries.formats import Format
+
+app = group("Many rounds as tables: build a store of them, query it, analyse it.")
+
+RoundsArgument = Annotated[
+    list[str],
+    typer.Argument(help="Whole rounds, each a folder or the URL of one.", metavar="ROUND..."),
+]
+BuiltOption = Annotated[
+    Path, typer.Option("--output", help="The store: a new folder, or one to add to.", metavar="DIR")
+]
+SqlArgument = Annotated[str, typer.Argument(help="One SELECT over its tables.", metavar="SQL")]
+NameArgument = Annotated[
+    str | None, typer.Argument(help="One of them; without it, all names.", metavar="[NAME]")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to write the rows.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Read unchanged rounds as well.")]
+
+
+@app.command(
+    epilog=examples(
+        "podium results build training_results_v5.0 hpc_results_v3.0 --output store",
+        "podium results build */*_results_v* --output store --jobs 8",
+    )
+)
+def build(
+    rounds: RoundsArgument,
+    output: BuiltOption,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    force: ForceOption = False,
+    no_sync: NoSyncOption = False,
+    jobs: JobsOption = None,
+    engine: EngineOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Read rounds into a store of Parquet files; one whose files did not change is not read.
+
+    Exit status: 0 the store holds all rounds, 2 bad arguments, nothing to read, or a file that
+    changes meanwhile: the store is then as it was.
+    """
+    from podium.compliance.judging.inputs.at_hand import at_hand
+    from podium.compliance.judging.options import Options
+    from podium.compliance.reporting.console import progress_bar
+    from podium.compliance.text.terminal import clean
+    from podium.compliance.tools.store.building.session import build as build_store
+
+    def tell(line: str) -> None:
+        if not quiet:
+            warn(clean(line))
+
+    bar = progress_bar(quiet)
+    with at_hand(rounds) as given, working(engine, jobs) as workers, bar as progress:
+        refuse_inside("--output", output, given.own)
+        options = Options(usage, round, jobs=processes(jobs), engine=workers)
+        build_store(
+            *(given.paths, output, options),
+            force=force,
+            durable=not no_sync,
+            progress=progress,
+            tell=tell,
+        )
+
+
+@app.command(
+    epilog=examples(
+        'podium results query "SELECT * FROM fastest" --store store',
+        'podium results query "$(podium results sql keys)" --store store --format csv',
+    )
+)
+def query(
+    sql: SqlArgument,
+    store: StoreOption,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Ask a store by one SELECT of DuckDB's SQL; it reads nothing but the store.
+
+    Exit status: 0 the answer is printed, 2 no such store, or SQL that cannot be followed.
+    """
+    from podium.compliance.tools.store.queries.answer import answer
+
+    refuse_inside("--output", output, [store])
+    answer(store, sql, format, output)
+
+
+@app.command(epilog=examples("podium results sql", "podium results sql fastest"))
+def sql(name: NameArgument = None) -> None:
+    """Print queries to begin with: their names, or the SQL of one."""
+    from podium.compliance.reporting.console import print_text
+    from podium.compliance.tools.store.queries.views import QUERIES
+
+    if name is None:
+        print_text("".join(f"{each.name.ljust(16)}{each.says}\n" for each in QUERIES))
+        return
+    found = {each.name: each.sql for each in QUERIES}
+    if name not in found:
+        raise UsageFault(f"no query is called {name}; known: {', '.join(found)}")
+    print_text(f"{found[name]}\n")
+
+
+@app.command(epilog=examples("podium results schema"))
+def schema() -> None:
+    """Print the tables of a store with their columns, as Markdown."""
+    from podium.compliance.reporting.console import print_text
+    from podium.compliance.tools.store.queries.described import described
+
+    print_text(described())
+
+
+ANALYSES: dict[Callable[..., None], tuple[str, ...]] = {
+    tables.scaling: ("scaling --store store", "scaling --store store --chart scaling.svg"),
+    tables.variance: ("variance --store store",),
+    tables.breakdown: ("breakdown --store store",),
+    tables.rounds: ("rounds --store store --overall",),
+    tables.power: ("power --store store",),
+    tables.cost: (
+        "cost --store store --prices prices.csv",
+        "cost --dawnbench entry.json",
+    ),
+    tables.claims: ("claims claims.csv --store store",),
+    tables.compare: ("compare MI300X/bert MI325X/bert --store store",),
+}
+"""Commands that print a table, each with its examples."""
+
+for command, lines in ANALYSES.items():
+    app.command(epilog=examples(*(f"podium results {line}" for line in lines)))(command)
+
+app.command(
+    epilog=examples(
+        "podium results site store --output site",
+        "podium results site store --output site --source https://example.org/{round}",
+    )
+)(site)

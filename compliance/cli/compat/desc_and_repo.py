@@ -1,0 +1,71 @@
+"""The last lines of the official checkers of a system description and of a repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.repository.check import check_repository
+from podium.compliance.judging.systems.check import SystemVerdict, check_system
+from podium.compliance.text.terminal import clean
+from podium.rules.finding import Finding, Profile
+from podium.rules.model.round import Round
+
+
+def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:
+    """The text for one system description, and whether the official checker accepts it.
+
+    Where the official checker crashes, the last line says `failed`, as for any other fault.
+    """
+    if not path.exists():
+        raise UsageFault(f"no such file: {path}")
+    if path.is_dir():
+        raise UsageFault(f"{path} is a folder; must be one system description")
+    rules = _rules(usage, ruleset, path.parent)
+    verdict = check_system(path, str(path), rules, Profile.VERIFIER)
+    lines = [f"INFO - {clean(str(path))} by {rules.title}", *map(_line, verdict.findings)]
+    lines.append(_last(verdict))
+    # The official checker exits with 0 whatever it finds; here scripts can stop
+    return "\n".join(lines) + "\n", verdict.passed
+
+
+def _last(verdict: SystemVerdict) -> str:
+    given = verdict.description.given if verdict.description else {}
+    name = given.get("system_name", " ")
+    display_path = clean(name if isinstance(name, str) else str(name))
+    if verdict.passed:
+        return f"INFO -   System description checker passed for {display_path}"
+    # Printed as a Python list in brackets, as the official checker does
+    messages = [clean(_message(finding)) for finding in verdict.findings]
+    return f"ERROR -   System description checker failed for {display_path} : {messages}"
+
+
+def _message(finding: Finding) -> str:
+    """A missing field as scripts look for it; other faults in podium's own words."""
+    if finding.id == "system.missing-field":
+        return f"Missing field {finding.key}"
+    return finding.message
+
+
+def compat_repo(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
+    """The text for one tree, and whether the official checker accepts it."""
+    # The official checker passes a folder that does not exist
+    if not folder.is_dir():
+        raise UsageFault(f"no such folder: {folder}")
+    rules = _rules(usage, ruleset, folder)
+    findings = sorted(check_repository(folder, rules, Profile.VERIFIER), key=Finding.sort_key)
+    lines = [f"INFO - {clean(str(folder))} by {rules.title}"]
+    lines += [_line(finding, path=finding.path) for finding in findings]
+    # INFO for failures as well: so the official checker writes it
+    lines.append("INFO - CHECKS FAILED." if findings else "INFO - ALL CHECKS PASSED.")
+    return "\n".join(lines) + "\n", not findings
+
+
+def _rules(usage: str, ruleset: str, folder: Path) -> Round:
+    return RoundRequest(usage, ruleset).choose(folder).rules
+
+
+def _line(finding: Finding, path: str = "") -> str:
+    where = f"line {finding.line}: " if finding.line else f"{path}: " if path else ""
+    return f"ERROR - {clean(where)}{clean(finding.message)} [{finding.id}]"

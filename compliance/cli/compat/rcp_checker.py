@@ -1,0 +1,108 @@
+"""The official convergence check of one result's folder, with its arguments and last line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.judging.inputs.layout import is_log, natural
+from podium.compliance.judging.inputs.round_selection import named_round
+from podium.compliance.judging.results.convergence import judge_convergence
+from podium.compliance.text.terminal import clean
+from podium.compliance.tools.rcp.points import points_in
+from podium.logging_spec.reader.read import read_log
+from podium.rules.convergence.facts import RunFacts, run_facts
+from podium.rules.convergence.result import Convergence
+from podium.rules.finding import Profile
+from podium.rules.model.round import Round
+from podium.rules.run import Run
+
+PASSES = ("pruned_rcps", "full_rcps")
+
+_CASES = {
+    "found": "RCP found",
+    "interpolated": "RCP Interpolation",
+    "above_range": "RCP not found",
+    "none": "RCP not found",
+}
+
+
+def check_folder(
+    folder: Path,
+    usage: str,
+    version: str | None,
+    rcp_pass: str,
+    custom: Path | None,
+    *,
+    train_samples: bool = False,
+    verbose: bool = False,
+) -> tuple[str, bool]:
+    """The text for one result's folder, and whether it passes; nothing is written anywhere.
+
+    The last line is the official tool's; where that crashes this fails, with a reason.
+    """
+    if rcp_pass not in PASSES:
+        raise UsageFault(f"--rcp_pass {rcp_pass}: must be {' or '.join(PASSES)}")
+    rules = named_round(usage, version)
+    runs = _runs(folder, rules, train_samples=train_samples)
+    benchmark = next((run.benchmark for run in runs if run.benchmark), None) or ""
+    points = None if custom is None else points_in(custom, rules.name)
+    judged = judge_convergence(
+        rules,
+        benchmark,
+        runs,
+        Profile.VERIFIER,
+        points=points,
+        pruned=rcp_pass == "pruned_rcps",  # noqa: S105 - the name of a set of points
+    )
+    lines = [f"INFO - {clean(str(folder))} by {rules.title}, {rcp_pass}"]
+    lines += [f"INFO - {line}" for line in _details(judged, verbose=verbose)]
+    lines += [f"INFO - {clean(message)}" for message in judged.messages]
+    lines.append(_last(judged))
+    return "\n".join(lines) + "\n", judged.verdict == "pass"
+
+
+def _runs(folder: Path, rules: Round, *, train_samples: bool) -> list[RunFacts]:
+    if not folder.is_dir():
+        raise NothingToJudge(f"no such folder: {folder}")
+    names = [path.name for path in folder.iterdir() if is_log(path.name)]
+    if not names:
+        raise NothingToJudge(f"nothing to judge in {folder}: no result_*.txt in it")
+    return [
+        run_facts(
+            Run(read_log(folder / name).records),
+            rules,
+            Profile.VERIFIER,
+            name,
+            train_samples,
+        )
+        for name in natural(names)
+    ]
+
+
+def _details(judged: Convergence, *, verbose: bool) -> list[str]:
+    lines = []
+    for point in (*judged.points, *(judged.pruned if verbose else ())):
+        used = "" if point in judged.points else " (pruned)"
+        lines.append(
+            f"point {clean(' and '.join(point.ids))}{used}: batch size {point.batch_size:g}, mean "
+            f"{point.mean!r}, minimum {point.minimum!r}"
+        )
+    if judged.submission is not None:
+        lines.append(f"mean of the runs: {judged.submission:.4f} {judged.unit}")
+    if judged.scaling_factor != 1:
+        lines.append(f"the score is to be multiplied by {judged.scaling_factor!r}")
+    return lines
+
+
+def _last(judged: Convergence) -> str:
+    if judged.case == "below_range":
+        speed = "slower" if judged.verdict == "pass" else "faster"
+        case = f"RCP not found but {speed} convergence on smaller batch size"
+    else:
+        case = _CASES[judged.case]
+    if judged.verdict == "pass":
+        return f"INFO - {case}, RCP test PASSED"
+    # Word for word, though the official package checker knows only --rcp-bypass
+    advice = "consider adding --rcp_bypass in when running the package_checker."
+    return f"ERROR - {case}, RCP test FAILED, {advice}"

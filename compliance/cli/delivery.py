@@ -1,0 +1,135 @@
+"""What commands do around their one call: refuse, select, warn, print or write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.compliance.files.staging import Leftover
+    from podium.compliance.judging.workers.engine import Engine
+    from podium.compliance.reporting.console import Printing, Rulebook
+    from podium.compliance.reporting.data import Outcome
+    from podium.compliance.reporting.render.sarif import RuleText
+
+
+def warn(message: str) -> None:
+    """One line on standard error."""
+    typer.echo(f"podium: {message}", err=True)
+
+
+def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
+    """One line on standard error for each folder that a killed call has left behind."""
+    from podium.compliance.text.terminal import clean
+    from podium.compliance.text.words import age_text, size_text
+
+    for each in found:
+        facts = f"{size_text(each.size)}, {age_text(each.age)} old"
+        warn(f"left behind by a call that was killed: {clean(str(each.folder))} ({facts}); {what}")
+
+
+def name_leftovers(*targets: Path) -> None:
+    """Name what killed calls that made these files or folders have left beside them."""
+    from podium.compliance.files.staging import leftovers
+
+    for target in targets:
+        tell_leftovers(leftovers(target), "nothing uses it: remove it")
+
+
+def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:
+    """Raise UsageFault where an option's file lies in a tree that is read: nothing is changed."""
+    from podium.compliance.reporting.console import inside
+
+    # A file in the tree would be part of the submission, and be judged by the next call
+    if output is not None and inside(output, list(trees)):
+        raise UsageFault(f"{option} {output} lies in the tree being read; choose a path outside")
+
+
+def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
+    """The globs of an option that is repeated, or given once with commas between them.
+
+    Raises UsageFault for those that match no rule: a misspelt selector must not look like a clean
+    report.
+    """
+    pieces = [glob.strip() for one in given or () for glob in one.split(",")]
+    selectors = tuple(glob for glob in pieces if glob)
+    if selectors:
+        # Builds the rules of every round, which a call without selectors need not wait for
+        from podium.compliance.rulebook.selectors import unmatched
+
+        wrong = [*unmatched(option, selectors)]
+        if wrong:
+            raise UsageFault("\npodium: ".join(wrong))
+    return selectors
+
+
+def refuse_unknown(form: str) -> None:
+    """Raise UsageFault for a format of a plug-in that is not there, before anything is judged."""
+    name, dot, _ = form.partition(".")
+    if not dot:
+        return
+    from podium.compliance.judging.plugins.installed import installed, left_out
+
+    plugins = [each.name for each in installed()]
+    if name not in plugins:
+        there = "they are left out" if left_out() else f"there are {', '.join(plugins) or 'none'}"
+        raise UsageFault(f"--format {form}: no plug-in {name}; {there}")
+
+
+@contextmanager
+def working(engine: str | None, jobs: int | None) -> Iterator[Engine | None]:
+    """Who judges files, as `--engine` says; None for processes, which need no preparation."""
+    if engine is None:
+        yield None
+        return
+    from podium.compliance.cli.options import processes
+    from podium.compliance.judging.workers.cluster.connecting import engine_of
+
+    with engine_of(engine, processes(jobs)) as workers:
+        yield workers
+
+
+def deliver_report(report: Outcome, printing: Printing) -> None:
+    """Print a report, or write it, in a format of podium's own or of a plug-in.
+
+    Where the plug-in fails, it is named, and the report is printed as text: a verdict is not lost.
+    """
+    from podium.compliance.reporting.console import deliver, send
+
+    if "." in printing.format:
+        from podium.compliance.judging.plugins.formats import rendered
+
+        text, why = rendered(printing.format, report)
+        if not why:
+            send(text, printing.output)
+            return
+        name = printing.format.partition(".")[0]
+        unwritten = f"; {printing.output} is not written" if printing.output else ""
+        warn(f"plug-in {name} takes no part: {why}{unwritten}")
+        printing = printing._replace(format="text", output=None)
+    deliver(report, printing, rulebook())
+
+
+def rulebook() -> Rulebook:
+    """What formats may ask about rules; nothing is loaded until they ask."""
+    from podium.compliance.reporting.console import Rulebook
+
+    return Rulebook(_rule_texts, _has_one_message)
+
+
+def _rule_texts(report: Outcome) -> Mapping[str, RuleText]:
+    from podium.compliance.rulebook.rule_texts import texts_of
+
+    return texts_of(report)
+
+
+def _has_one_message(rule: str) -> bool:
+    from podium.compliance.rulebook.rule_texts import has_one_message
+
+    return has_one_message(rule)

@@ -1,0 +1,272 @@
+"""`podium check`: judge logs, submissions and rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.compliance.cli.delivery import (
+    deliver_report,
+    globs,
+    refuse_inside,
+    refuse_unknown,
+    rulebook,
+    warn,
+    working,
+)
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.judging.incremental import (
+    Again,
+    CacheFolderOption,
+    CacheOption,
+    ClearOption,
+    SinceOption,
+    begin,
+)
+from podium.compliance.cli.options import (
+    EngineOption,
+    IgnoreOption,
+    JobsOption,
+    NoColorOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    RelativeToOption,
+    ReportFormatOption,
+    RoundOption,
+    SelectOption,
+    StrictOption,
+    UsageOption,
+    processes,
+)
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.inputs.given_paths import GivenPaths
+    from podium.compliance.judging.options import Options
+    from podium.compliance.judging.submission.together import Comparator
+    from podium.compliance.judging.waivers.waivers import Waivers
+    from podium.compliance.reporting.console import Printing
+    from podium.compliance.reporting.data import Outcome
+
+EXAMPLES = examples(
+    "podium check result_0.txt --round 5.1",
+    "podium check training_results_v5.1 --profile verifier",
+    "podium check . --format sarif --output podium.sarif",
+    "podium check training_results_v5.1 --cache",
+    "podium check . --since origin/main",
+    "zcat result_0.txt.gz | podium check - --round 5.1",
+)
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        help="A log, a folder of logs, a submission, a whole round, or the URL of one; "
+        "- reads standard input.",
+        metavar="PATH...",
+    ),
+]
+WaiversOption = Annotated[
+    Path | None,
+    typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).", metavar="FILE"),
+]
+NoWaiversOption = Annotated[
+    bool, typer.Option("--no-waivers", help="Ignore waivers and bypass flags in the tree.")
+]
+EarlierOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--earlier",
+        help="An earlier tree: find resubmitted logs, borrowed settings, previews not kept.",
+        metavar="TREE",
+    ),
+]
+PolicyOnlyOption = Annotated[
+    bool,
+    typer.Option("--policy-only", help="Exit by the policy alone, whatever the verifier says."),
+]
+OnlySelectedOption = Annotated[
+    bool, typer.Option("--only-selected", help="Exit by the selected rules alone.")
+]
+ScoreOption = Annotated[
+    bool, typer.Option("--score", help="Score the results as well, reading each file once.")
+]
+FullOption = Annotated[
+    bool, typer.Option("--full", help="Print every finding of every file, not groups of them.")
+]
+
+
+def check(
+    paths: Paths,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: ReportFormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    relative_to: RelativeToOption = None,
+    jobs: JobsOption = None,
+    engine: EngineOption = None,
+    strict: StrictOption = False,
+    policy_only: PolicyOnlyOption = False,
+    select: SelectOption = None,
+    ignore: IgnoreOption = None,
+    only_selected: OnlySelectedOption = False,
+    waivers: WaiversOption = None,
+    no_waivers: NoWaiversOption = False,
+    score: ScoreOption = False,
+    earlier: EarlierOption = None,
+    cache: CacheOption = False,
+    cache_dir: CacheFolderOption = None,
+    clear_cache: ClearOption = False,
+    since: SinceOption = None,
+    full: FullOption = False,
+    quiet: QuietOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Judge logs against their round's rules: what is wrong, where, and how to fix it.
+
+    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, by the profile or by the
+    official verifier, 2 nothing to judge or bad arguments, 3 a fault of podium itself.
+    """
+    from podium.compliance.judging.inputs.at_hand import at_hand
+    from podium.compliance.judging.options import Options
+
+    _refuse_policy_only(policy_only, profile)
+    told = (*_reported(select, ignore, waivers), not no_waivers)
+    judged = (usage, round, profile, processes(jobs), strict, *told)
+    printing = _printing(format, score, (output, not no_color, quiet, full), relative_to)
+    again = Again(cache, cache_dir, clear_cache, since)
+    with at_hand(paths) as given, working(engine, jobs) as workers:
+        options = Options(*judged, plugins=True, engine=workers)
+        compared = _comparators(given, earlier or (), options, output)
+        report = (_check_and_score if score else _check)(given, options, printing, compared, again)
+    raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
+
+
+def _reported(
+    select: list[str] | None, ignore: list[str] | None, waivers: Path | None
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Waivers, ...]]:
+    """What is selected, what ignored, and what is waived."""
+    chosen = globs("--select", select), globs("--ignore", ignore)
+    # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
+    return *chosen, _read_waivers(waivers)
+
+
+def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:
+    if policy_only and profile is Profile.VERIFIER:
+        raise UsageFault("--policy-only goes with --profile policy")
+
+
+def _printing(
+    form: str | None, score: bool, looks: tuple[Path | None, bool, bool, bool], base: Path | None
+) -> Printing:
+    from podium.compliance.reporting.console import Printing
+    from podium.compliance.reporting.placing import root_of
+
+    return Printing(_chosen_format(form, score), *looks, root_of(base))
+
+
+def _name_failed_plugins(report: Outcome) -> None:
+    from podium.compliance.text.terminal import clean
+
+    for each in report.plugins:
+        if each.state == "failed":
+            named = f"plug-in {each.name} {each.version} of {each.distribution}"
+            warn(clean(f"{named} takes no part: {each.why}"))
+
+
+def _comparators(
+    given: GivenPaths, trees: Sequence[Path], options: Options, output: Path | None
+) -> list[Comparator]:
+    # Earlier trees are only read as well, so that a report may not lie in one of them either
+    refuse_inside("--output", output, [*given.own, *trees])
+    if not trees:
+        return []
+    from podium.compliance.tools.history.comparators import comparators
+
+    return comparators(trees, options)
+
+
+def _check(
+    given: GivenPaths,
+    options: Options,
+    printing: Printing,
+    compared: Sequence[Comparator],
+    again: Again,
+) -> Outcome:
+    from podium.compliance.judging.session import check_paths
+    from podium.compliance.reporting.console import progress_bar
+
+    with progress_bar(printing.quiet, printing.color) as progress:
+        gathered, memory = begin(given, options, again, for_scores=False)
+        report = check_paths(given.paths, options, progress, gathered, compared, memory)
+    report = given.seen(report, printing.root)
+    deliver_report(report, printing)
+    _name_failed_plugins(report)
+    return report
+
+
+def _check_and_score(
+    given: GivenPaths,
+    options: Options,
+    printing: Printing,
+    compared: Sequence[Comparator],
+    again: Again,
+) -> Outcome:
+    from podium.compliance.judging.session import check_paths
+    from podium.compliance.reporting.console import progress_bar
+    from podium.compliance.tools.scoring.render.console import with_scores
+    from podium.compliance.tools.scoring.session import scores_of
+
+    # Facts are taken with the first reading, so that the scores need no second one
+    with progress_bar(printing.quiet, printing.color) as progress:
+        gathered, memory = begin(given, options, again, for_scores=True)
+        report = check_paths(given.paths, options, progress, gathered, compared, memory)
+    # check_paths has left every file's verdict in `gathered`
+    scores = scores_of(gathered, options)
+    report = given.seen(report, printing.root)
+    scores = scores.model_validate(given.as_given(scores.model_dump())) if given.names else scores
+    with_scores(report, scores, printing, rulebook().one_message)
+    _name_failed_plugins(report)
+    return report
+
+
+def _chosen_format(format_: str | None, score: bool) -> str:
+    from podium.compliance.reporting.console import default_format
+    from podium.compliance.tools.scoring.render.console import SCORED
+
+    chosen = format_ or default_format()
+    refuse_unknown(chosen)
+    if score and format_ is None and chosen not in SCORED:
+        return SCORED[0]  # annotations, the default in a workflow, cannot show scores
+    if score and chosen not in SCORED:
+        raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
+    return chosen
+
+
+def _status(report: Outcome, options: Options, *, policy_only: bool, selected: bool) -> Exit:
+    from podium.compliance.judging.logs.broken_rule import crashed
+    from podium.compliance.reporting.data import fails
+
+    # A fault of podium outranks the verdict: what it failed on has not been judged
+    if crashed(report.findings):
+        return Exit.INTERNAL
+    # Those who reject and not the number of errors: with --strict warnings reject, too
+    rejecting = set(report.rejected_by) - ({"verifier"} if policy_only else set())
+    rejected = bool(rejecting)
+    if selected:
+        rejected = fails(report.findings, strict=options.strict)
+    return Exit.FOUND if rejected else Exit.CLEAN
+
+
+def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
+    if path is None:
+        return ()
+    from podium.compliance.judging.waivers.file import read_waivers
+
+    return (read_waivers(path, str(path)),)

@@ -1,0 +1,121 @@
+"""What `podium check` need not judge once more: its options, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from podium.compliance.cli.delivery import refuse_inside, warn
+from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.discovery import DiscoveredInputs
+    from podium.compliance.judging.inputs.changes import Changes
+    from podium.compliance.judging.inputs.given_paths import GivenPaths
+    from podium.compliance.judging.options import Options
+    from podium.compliance.judging.recall import Recall
+
+CacheOption = Annotated[
+    bool,
+    typer.Option(
+        "--cache", help="Keep outcomes in your own cache folder; judge only what has changed."
+    ),
+]
+CacheFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache-dir", help="With --cache kept here; also $PODIUM_CACHE_DIR.", metavar="DIR"
+    ),
+]
+ClearOption = Annotated[
+    bool, typer.Option("--clear-cache", help="First remove all that --cache has kept.")
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        help="Judge only the results and submissions of files that changed since a git ref.",
+        metavar="REF",
+    ),
+]
+
+
+class Again(NamedTuple):
+    """What the options say of a check that may have been made before."""
+
+    cache: bool
+    folder: Path | None
+    clear: bool
+    since: str | None
+
+
+class Beginning(NamedTuple):
+    """What is to be judged, and what an earlier check has left for it, if that is wanted."""
+
+    gathered: DiscoveredInputs
+    memory: Recall | None
+
+
+def begin(given: GivenPaths, options: Options, again: Again, *, for_scores: bool) -> Beginning:
+    """Find what is to be judged below the paths; raises UsageFault and NothingToJudge."""
+    from podium.compliance.judging.discovery import find
+
+    paths = given.paths
+    if given.names and any(again):
+        # What was fetched for one call is not there at the next
+        raise UsageFault("--cache and --since go with files on this disk, not with a URL")
+    changes = None if again.since is None else _changes(again.since, paths)
+    memory = _recall(again, paths, options, for_scores=for_scores)
+    taking = None if memory is None else memory.taking
+    found = find(paths, options, for_scores=for_scores, taking=taking, changes=changes)
+    return Beginning(found, memory)
+
+
+def _changes(ref: str, paths: Sequence[Path]) -> Changes:
+    from podium.compliance.judging.inputs.changes import Changes
+    from podium.compliance.judging.inputs.discover import kinds_of
+    from podium.compliance.judging.inputs.standard_input import GIVEN
+    from podium.compliance.tools.packing.git.clone import Clone
+    from podium.compliance.tools.packing.git.touched import touched
+
+    if GIVEN in paths:
+        raise UsageFault("--since goes with files, not with standard input")
+    # A path that is not there is reported as missing
+    kinds_of([*paths])
+    clones: dict[Path, Clone] = {}
+    for path in paths:
+        try:
+            clone = Clone(path if path.is_dir() else path.parent, above=True)
+        except UsageFault as fault:
+            raise UsageFault(f"--since needs a git repository: {fault}") from None
+        clones.setdefault(clone.root, clone)
+    found = (f"{root}/{path}" for root, one in clones.items() for path in touched(one, ref))
+    return Changes(ref, frozenset(found))
+
+
+def _recall(
+    given: Again, paths: Sequence[Path], options: Options, *, for_scores: bool
+) -> Recall | None:
+    """What an earlier check has left for this one; None where nobody asks for it.
+
+    Raises UsageFault for a folder that lies in a tree being read.
+    """
+    if not (given.cache or given.folder or given.clear):
+        return None
+    from podium.compliance.judging.cache.shelf import Shelf, usual_folder
+
+    folder = given.folder or usual_folder()
+    refuse_inside("--cache-dir", folder, paths)
+    shelf = Shelf(folder)
+    if given.clear:
+        shelf.clear()
+    if not given.cache and given.folder is None:
+        return None
+    from podium.compliance.judging.recall import Recall, name_of
+    from podium.compliance.text.terminal import clean
+
+    name = name_of(paths, options, for_scores=for_scores)
+    return Recall(shelf, name, lambda line: warn(clean(line)), partial=bool(given.since))

@@ -1,0 +1,65 @@
+"""`podium preflight`: declared hyperparameters against the rules, before any GPU is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.options import (
+    AnswerFormat,
+    AnswerFormatOption,
+    GivenBenchmarkOption,
+    GivenDivisionOption,
+    ProfileOption,
+    RoundOption,
+    UsageOption,
+)
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
+
+EXAMPLES = examples(
+    "podium preflight config.json --benchmark llama31_8b --gbs 1152",
+    "podium preflight dry_run.txt --round 6.0 --format json",
+)
+
+Config = Annotated[
+    Path,
+    typer.Argument(help="A JSON, TOML or YAML mapping of log keys, or a dry log.", metavar="FILE"),
+]
+BatchOption = Annotated[
+    int | None,
+    typer.Option(
+        "--gbs", min=1, help="Global batch size, instead of the declared one.", metavar="N"
+    ),
+]
+
+
+def preflight(
+    config: Config,
+    benchmark: GivenBenchmarkOption = None,
+    division: GivenDivisionOption = None,
+    gbs: BatchOption = None,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Judge hyperparameters before the run: violations, missing keys, when to evaluate.
+
+    Exit status: 0 legal, 1 a rule is violated or a key is missing, 2 nothing to judge or bad
+    arguments.
+    """
+    from podium.compliance.judging.inputs.round_selection import RoundRequest
+    from podium.compliance.tools.live.declaration import read_declaration
+    from podium.compliance.tools.live.preflight import preflight as judge
+    from podium.compliance.tools.live.preflight_text import deliver
+
+    declared = read_declaration(config)
+    # The folder of the config names the round just as the folder of a log does
+    rules = RoundRequest(usage, round).choose(config.parent).rules
+    found = judge(declared, rules, division, benchmark, gbs, profile, str(config))
+    deliver(found, format.value)
+    raise typer.Exit(Exit.CLEAN if found.legal else Exit.FOUND)

@@ -1,0 +1,150 @@
+"""`podium review`: a whole round, from all submissions to objections."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.compliance.cli.delivery import name_leftovers, refuse_inside, rulebook, warn
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.options import (
+    JobsOption,
+    QuietOption,
+    RoundOption,
+    UsageOption,
+    processes,
+)
+from podium.compliance.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from podium.compliance.reporting.data import Outcome
+    from podium.compliance.tools.review.manifest import Manifest
+    from podium.compliance.tools.review.model import Review
+    from podium.compliance.tools.review.render.html import RuleTexts
+
+EXAMPLES = examples(
+    "podium review training_results_v5.1 --output review",
+    "podium review v5.1 --earlier training_results_v5.0 --output review",
+    "podium review v5.1 --against review --output review-2",
+    "podium review v5.1 --anonymous --output without-names",
+)
+
+
+class Format(StrEnum):
+    """How a review is printed."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
+
+RoundArgument = Annotated[
+    Path, typer.Argument(help="A whole round, or one submission.", metavar="ROUND")
+]
+EarlierOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--earlier",
+        help="An earlier round, or this one as first submitted: copies, seeds, borrowed settings.",
+        metavar="ROUND",
+    ),
+]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--output", help="Write pages and objections to this new folder.", metavar="DIR"),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--against",
+        help="The folder of the review before: its objections, and what changed since.",
+        metavar="DIR",
+    ),
+]
+AnonymousOption = Annotated[
+    bool, typer.Option("--anonymous", help="Replace the names of submitters and systems.")
+]
+CurvesOption = Annotated[bool, typer.Option("--no-curves", help="Draw no curves.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the summary.")]
+
+
+def review(
+    path: RoundArgument,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    earlier: EarlierOption = None,
+    output: FolderOption = None,
+    against: AgainstOption = None,
+    anonymous: AnonymousOption = False,
+    no_curves: CurvesOption = False,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    jobs: JobsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Review a round: compare results, find anomalies, write objections and follow them.
+
+    Exit status: 0 nothing is open, 1 objections are open, 2 nothing to judge or bad arguments.
+    """
+    from podium.compliance.files.atomic import refuse_occupied
+    from podium.compliance.judging.options import Options
+    from podium.compliance.reporting.console import progress_bar
+    from podium.compliance.tools.review.against import read_before
+    from podium.compliance.tools.review.session import review_round
+
+    refuse_inside("--output", output, [path, *(earlier or ())])
+    if output is not None:
+        # A round takes a while to read: what cannot be written is refused before
+        refuse_occupied(output)
+        name_leftovers(output)
+    before = None if against is None else read_before(against)
+    options = Options(usage, round, jobs=processes(jobs))
+    with progress_bar(quiet) as progress:
+        made, files, outcome = review_round(
+            path,
+            options,
+            earlier=earlier or (),
+            before=before,
+            anonymous=anonymous,
+            progress=progress,
+        )
+    if output is not None:
+        _write(output, made, files, _texts(outcome), curves=not no_curves)
+    _print(made, format)
+    opened = any(each.is_open for each in made.objections)
+    raise typer.Exit(Exit.FOUND if opened else Exit.CLEAN)
+
+
+def _write(folder: Path, made: Review, files: Manifest, texts: RuleTexts, *, curves: bool) -> None:
+    from podium.compliance.tools.review.render.write import write_review
+
+    undrawn = write_review(folder, made, files, texts, curves=curves)
+    if undrawn:
+        warn(undrawn)
+
+
+def _texts(outcome: Outcome) -> RuleTexts:
+    from podium.compliance.rulebook.rates import rates
+    from podium.compliance.tools.review.render.html import RuleText
+
+    found = {}
+    for rule, text in rulebook().texts(outcome).items():
+        rate = rates().of(rule)
+        shown = "" if rate is None else rate.text
+        found[rule] = RuleText(rule, text.says, text.why, text.help, shown)
+    return found
+
+
+def _print(made: Review, format: Format) -> None:  # noqa: A002 - the option's name
+    from podium.compliance.reporting.console import print_text, width
+    from podium.compliance.reporting.json_text import json_text
+    from podium.compliance.tools.review.render.text import markdown, text
+
+    if format is Format.JSON:
+        print_text(json_text(made))
+    elif format is Format.MARKDOWN:
+        print_text(markdown(made))
+    else:
+        print_text(text(made, width()))

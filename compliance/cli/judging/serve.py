@@ -1,0 +1,38 @@
+"""`podium serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.cli.help import examples
+from podium.compliance.errors import UsageFault
+
+EXAMPLES = examples("podium serve", "podium serve training_results_v5.1 --timeout 60")
+
+
+def serve(
+    root: Annotated[
+        Path, typer.Argument(help="No path outside of this folder is read.", metavar="[DIR]")
+    ] = Path(),
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Seconds that one answer may take.", min=1)
+    ] = 300,
+) -> None:
+    """Answer programs by the Model Context Protocol: check, score, explain rules; reads only.
+
+    It reads requests from standard input and answers on standard output until the input ends.
+    Exit status: 0 the input has ended, 2 no such folder.
+    """
+    from podium.compliance.cli.service.commands import Caller
+    from podium.compliance.files.optional_imports import needed
+    from podium.compliance.judging.plugins.installed import left_out
+
+    if not root.is_dir():
+        raise UsageFault(f"{root} is no folder")
+    needed("mcp", "podium serve", "mcp")
+    from podium.compliance.cli.service.server import make_server
+
+    make_server(Caller(root.resolve(), timeout, plugins=not left_out())).run()

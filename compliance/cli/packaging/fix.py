@@ -1,0 +1,62 @@
+"""`podium fix`: mechanical faults of a submission, fixed; never what a log holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.options import (
+    AnswerFormat,
+    AnswerFormatOption,
+    OutputOption,
+    RoundOption,
+    UsageOption,
+)
+from podium.compliance.exit_codes import Exit
+
+EXAMPLES = examples(
+    "podium fix Acme",
+    "podium fix Acme --write",
+    "podium fix Acme/systems/ex_n8.json --round 5.1 --format json",
+)
+
+PathArgument = Annotated[
+    Path,
+    typer.Argument(help="A submission, a round, results, or a description.", metavar="PATH"),
+]
+WriteOption = Annotated[bool, typer.Option("--write", help="Make the changes; else show them.")]
+
+
+def fix(
+    path: PathArgument,
+    write: WriteOption = False,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Show what podium can fix by itself: names, JSON, junk, permissions; --write fixes it.
+
+    Logs are renamed, never changed. Exit status: 0 nothing to fix, or all fixed; 1 something to
+    fix, or left to you after --write; 2 no submission, or it cannot be written.
+    """
+    from podium.compliance.judging.inputs.round_selection import RoundRequest
+    from podium.compliance.reporting.console import send, width
+    from podium.compliance.reporting.json_text import json_text
+    from podium.compliance.tools.fixing.fix_text import to_data, to_text
+    from podium.compliance.tools.fixing.session import fix_path
+
+    refuse_inside("--output", output, [path])
+    done = fix_path(path, RoundRequest(usage, round), write=write)
+    if format is AnswerFormat.JSON:
+        text = json_text(to_data(done, written=write))
+    else:
+        text = to_text(done, path, width(), written=write)
+    send(text, output)
+    left = any(one.left for one in done)
+    found = left if write else left or any(one.changes for one in done)
+    raise typer.Exit(Exit.FOUND if found else Exit.CLEAN)

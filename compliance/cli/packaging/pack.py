@@ -1,0 +1,257 @@
+"""`podium pack`: the tree of the review round from scattered files, judged, with a receipt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from podium.compliance.cli.delivery import name_leftovers, tell_leftovers
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.options import (
+    AnswerFormat,
+    Division,
+    JobsOption,
+    NoSyncOption,
+    QuietOption,
+    Usage,
+    processes,
+)
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from podium.compliance.tools.packing.writing.pack import Packed, PackJob
+
+EXAMPLES = examples(
+    "podium pack --dry-run",
+    "podium pack Acme/podium.toml --into trees",
+    "podium pack --git ../training_results_v5.1",
+    "podium pack --since origin/main",
+)
+
+
+def _option(help_: str, metavar: str | None = None, *names: str) -> Any:
+    return typer.Option(*names, help=help_, metavar=metavar)
+
+
+ConfigArgument = Annotated[
+    Path, typer.Argument(help="podium.toml, or its folder.", metavar="[CONFIG]")
+]
+Submitter = Annotated[str | None, _option("Organisation that submits.", "NAME")]
+Suite = Annotated[Usage | None, _option("Suite.")]
+RoundName = Annotated[str | None, _option("Round, such as 5.1.", "ROUND")]
+DivisionName = Annotated[Division | None, _option("Division.")]
+Into = Annotated[Path | None, _option("Folder in which the submitter's folder is made.", "DIR")]
+Systems = Annotated[
+    list[str] | None, _option("A system and its description (repeatable).", "NAME=FILE")
+]
+Results = Annotated[
+    list[str] | None, _option("Logs of a result (repeatable).", "SYSTEM/BENCHMARK[/weak]=GLOB")
+]
+Codes = Annotated[
+    list[str] | None, _option("A folder of code (repeatable).", "BENCHMARK[/NAME]=FOLDER")
+]
+Documents = Annotated[list[str] | None, _option("Any other file (repeatable).", "PATH=FILE")]
+WaiversFile = Annotated[Path | None, _option("waivers.toml to submit.", "FILE")]
+Merge = Annotated[list[Path] | None, _option("A tree to merge in (repeatable).", "DIR")]
+Settings = Annotated[
+    list[str] | None, _option("Any field of podium.toml (repeatable).", "FIELD=TOML", "--set")
+]
+DryRun = Annotated[bool, _option("Print the plan; write nothing.", None, "--dry-run", "-n")]
+Replace = Annotated[
+    list[str] | None, _option("Path whose content may change or go (repeatable).", "PATH")
+]
+Keep = Annotated[
+    list[str] | None, _option("Path in the old tree to carry over (repeatable).", "PATH")
+]
+Force = Annotated[
+    bool, _option("Keep a tree that the check rejects; the receipt says so.", None, "--force")
+]
+ReceiptFile = Annotated[Path | None, _option("Where to write the receipt.", "FILE")]
+ReceiptInTree = Annotated[
+    bool, _option("Put the receipt into the tree, too.", None, "--receipt-in-tree")
+]
+Git = Annotated[Path | None, _option("Commit to this clone of the review repository.", "CLONE")]
+Push = Annotated[bool, _option("Push the commit, too.", None, "--push")]
+Since = Annotated[str | None, _option("Check what the clone's branch changes since REF.", "REF")]
+BundleFile = Annotated[Path | None, _option("Write a bundle of the tree, too.", "FILE")]
+Clean = Annotated[
+    bool, _option("Only remove what killed calls for this tree have left.", None, "--clean")
+]
+Format = Annotated[AnswerFormat, _option("How to print the plan.")]
+
+
+class _Fields(NamedTuple):
+    """The options that are fields of podium.toml, too."""
+
+    submitter: str | None
+    usage: Usage | None
+    round: str | None
+    division: Division | None
+    into: Path | None
+    systems: list[str] | None
+    results: list[str] | None
+    code: list[str] | None
+    documents: list[str] | None
+    waivers: Path | None
+    merge: list[Path] | None
+
+
+class _Handling(NamedTuple):
+    """The options that say what becomes of the tree and its receipt."""
+
+    replace: list[str] | None
+    keep: list[str] | None
+    force: bool
+    receipt: Path | None
+    receipt_in_tree: bool
+    jobs: int | None
+    durable: bool
+
+
+def pack(
+    config: ConfigArgument = Path(),
+    submitter: Submitter = None,
+    usage: Suite = None,
+    round: RoundName = None,  # noqa: A002 - the option's name
+    division: DivisionName = None,
+    into: Into = None,
+    system: Systems = None,
+    result: Results = None,
+    code: Codes = None,
+    document: Documents = None,
+    waivers: WaiversFile = None,
+    merge: Merge = None,
+    set: Settings = None,  # noqa: A002 - the option's name
+    dry_run: DryRun = False,
+    replace: Replace = None,
+    keep: Keep = None,
+    force: Force = False,
+    receipt: ReceiptFile = None,
+    receipt_in_tree: ReceiptInTree = False,
+    git: Git = None,
+    push: Push = False,
+    since: Since = None,
+    bundle: BundleFile = None,
+    clean: Clean = False,
+    no_sync: NoSyncOption = False,
+    format: Format = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+    jobs: JobsOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Assemble a submission: plan, copy, check, swap in, write a receipt.
+
+    Every field of podium.toml is an option, too, or goes with --set. Nothing is overwritten
+    unnamed, and no log is altered. Exit status: 0 packed, 1 refused for conflicts or by the check,
+    2 bad arguments or nowhere to write.
+    """
+    if since is not None:
+        raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
+    words = (submitter, usage, round, division, into, system, result, code, document)
+    handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs, not no_sync)
+    job = _job(config, _Fields(*words, waivers, merge), set, handling)
+    _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
+    _print(packed := _pack(job, git, push=push, dry_run=dry_run), format, quiet=quiet)
+    _bundle(packed, bundle, durable=not no_sync)
+    raise typer.Exit(_status(packed, force=force))
+
+
+def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _Handling) -> PackJob:
+    from podium.compliance.tools.packing.planning.request import fields_of, read_request
+    from podium.compliance.tools.packing.writing.pack import PackJob
+
+    return PackJob(
+        read_request(config, fields_of(fields._asdict()), settings or ()),
+        tuple(handling.replace or ()),
+        tuple(handling.keep or ()),
+        handling.force,
+        processes(handling.jobs),
+        handling.receipt,
+        handling.receipt_in_tree,
+        durable=handling.durable,
+    )
+
+
+def _leftovers(
+    job: PackJob, clone: Path | None, archive: Path | None, *, clean: bool, dry_run: bool
+) -> None:
+    """Name what killed calls for this tree have left; if asked remove it, which ends this call."""
+    from podium.compliance.files.staging import leftovers
+    from podium.compliance.tools.packing.writing import write
+
+    place = job.target, job.target.parent
+    if clone is not None:
+        from podium.compliance.tools.packing.git.commit import place_in
+
+        place = place_in(job, clone)
+    if clean:
+        tell_leftovers(write.clean(*place), "removed")
+        raise typer.Exit(Exit.CLEAN)
+    if archive is not None:
+        from podium.compliance.tools.bundling.format.hashes import archive_files
+
+        name_leftovers(*archive_files(archive))
+    if found := leftovers(*place):
+        # Whoever packs removes them, as they may hold the old tree
+        what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
+        tell_leftovers(found, what)
+
+
+def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Packed:
+    from podium.compliance.tools.packing.writing.pack import pack as write_tree
+    from podium.compliance.tools.packing.writing.pack import plan_only
+
+    if push and clone is None:
+        raise UsageFault("--push needs --git CLONE")
+    if clone is None:
+        return plan_only(job) if dry_run else write_tree(job)
+    from podium.compliance.tools.packing.git.commit import commit_to, plan_for
+
+    return plan_for(job, clone) if dry_run else commit_to(job, clone, push=push)
+
+
+def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
+    from podium.compliance.reporting.console import print_text, width
+    from podium.compliance.tools.packing.writing import outcome_text, plan_text
+
+    # --quiet does not hold for JSON: whoever asks for it reads it
+    if format_ is AnswerFormat.JSON:
+        print_text(plan_text.to_json(packed))
+        return
+    if not quiet:
+        print_text(plan_text.to_text(packed, width()) + "\n")
+    print_text(outcome_text.to_text(packed, width()))
+
+
+def _bundle(packed: Packed, archive: Path | None, *, durable: bool) -> None:
+    if archive is None or packed.state not in ("packed", "unchanged"):  # then no tree is written
+        return
+    from podium.compliance.tools.bundling.bundle import BundleOptions
+    from podium.compliance.tools.bundling.bundle import bundle as write_bundle
+
+    # No key can be given to `podium pack`: an encrypted bundle is made by `podium bundle`
+    write_bundle(packed.target, archive, BundleOptions(durable=durable))
+    typer.echo(f"Bundle: {archive}")
+
+
+def _status(packed: Packed, *, force: bool) -> Exit:
+    from podium.compliance.judging.logs.broken_rule import crashed
+
+    # A tree that podium failed to judge is neither accepted nor rejected
+    if packed.report is not None and crashed(packed.report.findings):
+        return Exit.INTERNAL
+    # A dry run fails where the real call would refuse, so that a script can ask first
+    planned = packed.state == "planned" and not packed.plan.stopped(force=force)
+    return Exit.CLEAN if planned or packed.state in ("packed", "unchanged") else Exit.FOUND
+
+
+def _check_since(clone: Path, ref: str, rules: tuple[str | None, str | None], jobs: int) -> Exit:
+    from podium.compliance.judging.inputs.round_selection import RoundRequest
+    from podium.compliance.reporting.console import print_text, width
+    from podium.compliance.tools.packing.git.since import check_since, to_text
+
+    changes = check_since(clone, ref, RoundRequest(*rules), jobs)
+    print_text(to_text(changes, width()))
+    return Exit.CLEAN if changes.accepted else Exit.FOUND

@@ -1,0 +1,199 @@
+"""`podium system`: write and check system descriptions, and the schema that they must fit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.cli.delivery import (
+    deliver_report,
+    globs,
+    name_leftovers,
+    refuse_inside,
+    refuse_unknown,
+)
+from podium.compliance.cli.help import examples, group
+from podium.compliance.cli.options import (
+    IgnoreOption,
+    NoColorOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    RelativeToOption,
+    ReportFormatOption,
+    RoundOption,
+    SelectOption,
+    StrictOption,
+    UsageOption,
+)
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
+
+app = group("System descriptions (systems/*.json): write and check them, print their schema.")
+
+Paths = Annotated[
+    list[Path], typer.Argument(help="Descriptions, or folders that hold them.", metavar="FILE...")
+]
+FileArgument = Annotated[Path, typer.Argument(help="The description to write.", metavar="FILE")]
+NodeOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Probe of a node (`podium system probe`), instead of this one.", metavar="FILE"
+    ),
+]
+FromOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--from",
+        help="mlperf-sysinfo's JSON, a log with :::SYSJSON, a description.",
+        metavar="FILE",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A field's value (repeatable).", metavar="FIELD=VALUE"),
+]
+ProbeOption = Annotated[bool, typer.Option(help="Probe this machine.")]
+InputOption = Annotated[
+    bool, typer.Option("--input/--no-input", help="Ask for what is missing, in a terminal.")
+]
+ReplaceOption = Annotated[bool, typer.Option("--replace", help="Overwrite an older description.")]
+
+
+@app.command(
+    epilog=examples(
+        "podium system check systems/ex_n8.json --round 5.1",
+        "podium system check . --profile verifier --format json",
+    )
+)
+def check(
+    paths: Paths,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: ReportFormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    relative_to: RelativeToOption = None,
+    strict: StrictOption = False,
+    select: SelectOption = None,
+    ignore: IgnoreOption = None,
+    quiet: QuietOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Check system descriptions: every fault at once, with its line and how to fix it.
+
+    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
+    arguments.
+    """
+    from podium.compliance.judging.options import Options
+    from podium.compliance.judging.system_report import check_systems
+    from podium.compliance.reporting.console import Printing, default_format
+    from podium.compliance.reporting.placing import based, root_of
+
+    refuse_inside("--output", output, paths)
+    selected = (globs("--select", select), globs("--ignore", ignore))
+    # Descriptions are small: a second process would cost more than it saves
+    options = Options(usage, round, profile, 1, strict, *selected)
+    root = root_of(relative_to)
+    report = based(check_systems(paths, options), paths, root)
+    chosen = format or default_format()
+    refuse_unknown(chosen)
+    deliver_report(report, Printing(chosen, output, not no_color, quiet, root=root))
+    raise typer.Exit(Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN)
+
+
+@app.command(
+    epilog=examples(
+        "podium system schema --round 5.1",
+        "podium system schema --usage hpc --round 3.0 --output system.schema.json",
+    )
+)
+def schema(
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Print the JSON Schema (draft 2020-12) of a round's system descriptions."""
+    from podium.compliance.judging.inputs.round_selection import RoundRequest
+    from podium.compliance.judging.systems.schema import system_schema
+    from podium.compliance.reporting.console import send
+    from podium.compliance.reporting.json_text import json_text
+
+    # No file is read here: the folder that one stands in is all that can name the round
+    rules = RoundRequest(usage, round).choose(".").rules
+    send(json_text(system_schema(rules)), output)
+
+
+@app.command(
+    epilog=examples(
+        "podium system init systems/ex_n8.json --round 5.1",
+        "podium system init systems/ex_n8.json --node n1.json --node n2.json",
+        "podium system init systems/n8.json --from sysinfo.json --set cooling=Liquid",
+    )
+)
+def init(
+    file: FileArgument,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    node: NodeOption = None,
+    sources: FromOption = None,
+    set: SetOption = None,  # noqa: A002 - the option's name
+    probe: ProbeOption = True,
+    input: InputOption = True,  # noqa: A002 - the option's name
+    replace: ReplaceOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a system description from what the machine and its surroundings tell.
+
+    What a person must still write begins with TODO, and `podium system check` names it. Of all
+    sources the first wins: --set, MLPERF_* variables, --from, podium.toml, --node or a probe.
+    Exit status: 0 written, 2 bad arguments.
+    """
+    from podium.compliance.judging.inputs.round_selection import RoundRequest
+    from podium.compliance.judging.systems.probe import session
+    from podium.compliance.judging.systems.probe.filling_text import to_text
+    from podium.compliance.reporting.console import print_text, width
+
+    # Refused before anything is probed or asked; writing looks again, as a file may have come since
+    session.refuse_older(file, replace=replace)
+    rules = RoundRequest(usage, round).choose(file.absolute().parent).rules
+    listed = (tuple(set or ()), os.environ, tuple(sources or ()), tuple(node or ()))
+    draft = session.draft_description(file, rules, session.Sources(*listed, probe=probe))
+    # In a batch job nobody could answer, and the call would never end
+    if input and sys.stdin.isatty() and sys.stdout.isatty():
+        session.ask_for_missing(draft, _ask, typer.echo)
+    name_leftovers(file)
+    session.write_description(draft, file, replace=replace)
+    if not quiet:
+        print_text(to_text(draft, str(file), width()))
+
+
+def _ask(field: str, wanted: str) -> str:
+    return str(typer.prompt(f"{field} ({wanted})", default="", show_default=False))
+
+
+@app.command(
+    "probe",
+    epilog=examples(
+        "podium system probe",
+        "podium system probe --output n1.json",
+        "srun --ntasks-per-node=1 podium system probe --output 'probe-%h.json'",
+    ),
+)
+def probe_command(output: OutputOption = None) -> None:
+    """Print what this node is made of, as JSON; `podium system init --node` reads it.
+
+    In --output, %h stands for the host's name.
+    """
+    from podium.compliance.judging.systems.probe.probe import probe_node
+    from podium.compliance.reporting.console import send
+
+    found = probe_node()
+    if output is not None:
+        # srun starts the same command line on every node: %h keeps them from one file
+        output = output.with_name(output.name.replace("%h", found.host or "node"))
+    send(found.to_json(), output)

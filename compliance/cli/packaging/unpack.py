@@ -1,0 +1,167 @@
+"""`podium unpack`: a bundle unpacked and verified."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.compliance.cli.delivery import name_leftovers, warn
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.options import NoSyncOption, QuietOption
+from podium.compliance.cli.packaging.secrets import (
+    PassphraseOption,
+    read_key,
+    read_passphrase,
+)
+from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.compliance.tools.bundling.encryption.keys import Keys
+    from podium.compliance.tools.bundling.format.members import Limits
+    from podium.compliance.tools.bundling.unpack import Unpacked
+    from podium.compliance.tools.packing.receipt import Receipt
+
+EXAMPLES = examples(
+    "podium unpack Acme.tar.zst --output review",
+    "podium unpack Acme.tar.zst.age --output review --identity key.txt",
+    "podium unpack Acme.tar.zst --output review --verify podium-receipt.json",
+    "podium unpack Acme --verify podium-receipt.json",
+)
+
+ArchiveArgument = Annotated[
+    Path, typer.Argument(help="A bundle; with --verify also a folder.", metavar="ARCHIVE")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="New or empty folder to unpack into.", metavar="DIR"),
+]
+VerifyOption = Annotated[
+    Path | None,
+    typer.Option("--verify", help="Receipt of `podium pack` to check against.", metavar="FILE"),
+]
+HashOption = Annotated[
+    str | None, typer.Option(help="The hash that the bundle must have.", metavar="HEX")
+]
+IdentityOption = Annotated[
+    list[Path] | None,
+    typer.Option(help="File with an age or SSH secret key (repeatable).", metavar="FILE"),
+]
+IterationsOption = Annotated[
+    int | None, typer.Option(help="PBKDF2's iterations, if unusual.", min=1, metavar="N")
+]
+MostBytes = Annotated[
+    int | None, typer.Option(help="Most bytes unpacked; default 64 GiB.", min=1, metavar="N")
+]
+MostMembers = Annotated[
+    int | None,
+    typer.Option(help="Most files and folders; default 200000.", min=1, metavar="N"),
+]
+MostRatio = Annotated[
+    float | None,
+    typer.Option(help="Most bytes unpacked per byte read; default 250.", min=1, metavar="N"),
+]
+
+
+def unpack(
+    archive: ArchiveArgument,
+    output: OutputOption = None,
+    verify: VerifyOption = None,
+    sha256: HashOption = None,
+    passphrase_file: PassphraseOption = None,
+    identity: IdentityOption = None,
+    iterations: IterationsOption = None,
+    max_size: MostBytes = None,
+    max_members: MostMembers = None,
+    max_ratio: MostRatio = None,
+    no_sync: NoSyncOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Unpack a bundle into a new folder, or not at all, and verify it by its receipt.
+
+    The hash files beside the bundle are checked, too. Exit status: 0 unpacked, 1 the bundle is
+    hostile, damaged, or not what its hash or receipt says, 2 bad arguments.
+    """
+    from podium.compliance.reporting.console import print_text
+
+    receipt = _receipt(verify)
+    if output is None:
+        text = _verify_folder(archive, receipt)
+    else:
+        from podium.compliance.tools.bundling.unpack import UnpackOptions
+        from podium.compliance.tools.bundling.unpack import unpack as unpack_bundle
+
+        keys = _keys(passphrase_file, identity or [], iterations)
+        limits = _limits(max_size, max_members, max_ratio)
+        options = UnpackOptions(sha256, keys, limits, receipt, not no_sync)
+        name_leftovers(output)
+        text = _text(output, unpack_bundle(archive, output, options))
+    if not quiet:
+        print_text(text)
+
+
+def _receipt(path: Path | None) -> Receipt | None:
+    if path is None:
+        return None
+    from podium.compliance.tools.packing.receipt import read_receipt
+
+    return read_receipt(path)
+
+
+def _verify_folder(tree: Path, receipt: Receipt | None) -> str:
+    """Check a tree that is unpacked already."""
+    from podium.compliance.text.terminal import clean
+    from podium.compliance.tools.bundling.verify import check_against
+
+    if not tree.is_dir():
+        raise UsageFault("give --output, the new folder to unpack into")
+    if receipt is None:
+        raise UsageFault(f"{tree} is a folder: give --verify with the receipt to check it against")
+    check_against(receipt, tree)
+    return f"{clean(str(tree))}: {len(receipt.files)} files, all as in the receipt\n"
+
+
+def _keys(passphrase_file: Path | None, identities: list[Path], iterations: int | None) -> Keys:
+    from podium.compliance.tools.bundling.encryption.keys import Keys
+    from podium.compliance.tools.bundling.encryption.openssl import MOST_ITERATIONS
+
+    if iterations and iterations > MOST_ITERATIONS:
+        raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
+    passphrase = read_passphrase(passphrase_file)
+    ask = None if passphrase else _prompt()
+    return Keys(passphrase, tuple(map(read_key, identities)), iterations, ask)
+
+
+def _prompt() -> Callable[[], str] | None:
+    """Ask for the passphrase where somebody sits at the terminal."""
+    if not sys.stdin.isatty():
+        return None
+    # Asked only once the bundle turns out to need one; on standard error, as output may be a file
+    return lambda: str(typer.prompt("passphrase", hide_input=True, err=True))
+
+
+def _limits(size: int | None, members: int | None, ratio: float | None) -> Limits:
+    from podium.compliance.tools.bundling.format.members import Limits
+
+    default = Limits()
+    # `or` is safe: typer refuses a limit of 0 (min=1)
+    return Limits(size or default.size, members or default.members, ratio or default.ratio)
+
+
+def _text(output: Path, unpacked: Unpacked) -> str:
+    from podium.compliance.text.terminal import clean
+
+    if unpacked.unauthenticated:
+        warn(
+            "the bundle's format is not authenticated: whoever could write to it may have changed "
+            "it; give --sha256, or --verify with a receipt, that came by another way"
+        )
+    # openssl without -pbkdf2 hashes the passphrase once only, so that guesses are cheap
+    if unpacked.old_derivation:
+        warn("the bundle's key was derived in the old, weak way; ask for one encrypted by age")
+    totals = f"{unpacked.files} files, {unpacked.size} bytes ({unpacked.encryption})"
+    lines = [f"{clean(str(output))}: {totals}", *(f"  {line}" for line in unpacked.checked)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,313 @@
+"""`podium rules`: the rules themselves, by round, benchmark and division."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.cli.help import examples, group
+from podium.compliance.cli.options import (
+    AnswerFormat,
+    AnswerFormatOption,
+    BenchmarkArgument,
+    Division,
+    JobsOption,
+    NewestRoundOption,
+    OutputOption,
+    SuiteOption,
+    Usage,
+    processes,
+)
+from podium.compliance.cli.rulebook.schemas import Of, schema_of
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+
+app = group("The rules themselves: list, explain and compare them; legal hyperparameters.")
+
+
+class Format(StrEnum):
+    """How the answer is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
+DivisionOption = Annotated[
+    Division | None, typer.Option("--division", help="One division; default both.")
+]
+ListedArgument = Annotated[
+    str | None,
+    typer.Argument(help="Its rules; without it, the benchmarks.", metavar="[BENCHMARK]"),
+]
+KeysOption = Annotated[
+    bool, typer.Option("--keys", help="Each key of its logs: which rules, or why it is free.")
+]
+AllOption = Annotated[bool, typer.Option("--all", help="Every rule of the round.")]
+RuleArgument = Annotated[
+    str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
+]
+PluginArgument = Annotated[
+    str, typer.Argument(help="A plug-in, as podium plugins lists it.", metavar="PLUGIN")
+]
+OldArgument = Annotated[str, typer.Argument(help="A round, such as 6.0.", metavar="A")]
+NewArgument = Annotated[str, typer.Argument(help="Another, such as 6.1.", metavar="B")]
+BatchOption = Annotated[
+    int | None, typer.Option("--gbs", min=1, help="Global batch size.", metavar="N")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Another value (repeatable).", metavar="KEY=VALUE"),
+]
+OneDivisionOption = Annotated[Division, typer.Option("--division", help="Division.")]
+SchemaArgument = Annotated[Of, typer.Argument(help="What the schema is of.", metavar="NAME")]
+WriteOption = Annotated[bool, typer.Option("--write", help="Write the stale pages.")]
+PythonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        help="A Python that has mlperf-logging; default the one that runs podium.",
+        metavar="FILE",
+    ),
+]
+OneUsageOption = Annotated[Usage | None, typer.Option("--usage", help="One suite; default both.")]
+OneRoundOption = Annotated[
+    str | None, typer.Option("--round", help="One round; default all.", metavar="ROUND")
+]
+OneBenchmarkOption = Annotated[
+    str | None,
+    typer.Option("--benchmark", help="One benchmark; default all.", metavar="BENCHMARK"),
+]
+DraftOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--draft", help="Write what --round changes as the module of a round.", metavar="FILE"
+    ),
+]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--to", help="Another folder than rules/pages.", metavar="DIR"),
+]
+
+
+@app.command(
+    "list",
+    epilog=examples(
+        "podium rules list --round 5.1",
+        "podium rules list llama31_8b",
+        "podium rules list dlrmv4 --division open --format markdown",
+        "podium rules list --keys llama2_70b_lora --round 5.0",
+    ),
+)
+def list_(
+    benchmark: ListedArgument = None,
+    division: DivisionOption = None,
+    everything: AllOption = False,
+    keys: KeysOption = False,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """List a round's benchmarks, or all rules that judge one's logs."""
+    from podium.compliance.judging.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    rules = named_round(usage, round)
+    if keys:
+        if benchmark is None:
+            raise UsageFault("--keys lists the keys of one benchmark: name it")
+        of = answers.named(rules, benchmark)
+        answers.keys(rules, of, division and division.value, format.value)
+        return
+    # --division alone asks for rules, as --all does: it selects nothing among benchmarks
+    if benchmark is None and not everything and division is None:
+        answers.benchmarks(rules, format.value)
+        return
+    name = answers.named(rules, benchmark) if benchmark is not None else None
+    answers.rules_of_logs(rules, name, division and division.value, format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules show llama31_8b",
+        "podium rules show bert --round 5.0 --format markdown",
+    )
+)
+def show(
+    benchmark: BenchmarkArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show a benchmark: target, runs, its own rules, where policy and verifier differ, checks."""
+    from podium.compliance.judging.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    rules = named_round(usage, round)
+    answers.page(rules, answers.named(rules, benchmark), format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules explain closed.llama31_8b.opt_adamw_beta_2",
+        "podium rules explain 'common.init_*' --round 5.1",
+        "podium rules explain log.not-json",
+    )
+)
+def explain(
+    rule: RuleArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Explain a rule: bound, sources, history, a bad example and its fix."""
+    from podium.compliance.judging.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    answers.explained(named_round(usage, round), rule, format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules diff 6.0 6.1",
+        "podium rules diff 5.0 6.1 --format markdown",
+        "podium rules diff 2.0 3.0 --usage hpc",
+    )
+)
+def diff(
+    old: OldArgument,
+    new: NewArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show what changed between two rounds, consecutive or not."""
+    from podium.compliance.judging.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    answers.differences(named_round(usage, old), named_round(usage, new), format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules hparams llama31_405b --round 6.0 --gbs 2304",
+        "podium rules hparams llama31_8b --gbs 1152 --set opt_base_learning_rate=5e-4",
+    )
+)
+def hparams(
+    benchmark: BenchmarkArgument,
+    gbs: BatchOption = None,
+    settings: SetOption = None,
+    division: OneDivisionOption = Division.CLOSED,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Work out the legal hyperparameters for a batch size, and when to evaluate.
+
+    Exit status 1 where a value given is not legal.
+    """
+    from podium.compliance.judging.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    rules = named_round(usage, round)
+    given = answers.given_values(gbs, settings or [])
+    name = answers.named(rules, benchmark)
+    legal = answers.hyperparameters(rules, name, division.value, given, format.value)
+    if not legal:
+        raise typer.Exit(Exit.FOUND)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules drift",
+        "podium rules drift --round 6.1 --benchmark llama31_8b --format json",
+        "podium rules drift --python new/bin/python --round 6.2 --draft v6_2.py",
+    )
+)
+def drift(
+    python: PythonOption = None,
+    usage: OneUsageOption = None,
+    round: OneRoundOption = None,  # noqa: A002 - the option's name
+    benchmark: OneBenchmarkOption = None,
+    draft: DraftOption = None,
+    jobs: JobsOption = None,
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Compare the tables with an installed mlperf-logging, by logs that break each row.
+
+    Exit status 1 where the two disagree, 2 where mlperf-logging is not installed.
+    """
+    from podium.compliance.cli.rulebook.drift import run
+
+    wanted = (usage.value if usage else "", round or "", benchmark or "")
+    disagree = run(wanted, python, processes(jobs), draft, format.value, output)
+    raise typer.Exit(Exit.FOUND if disagree else Exit.CLEAN)
+
+
+@app.command(
+    "test", epilog=examples("podium rules test acme", "podium rules test acme --round 5.1")
+)
+def try_examples(
+    plugin: PluginArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Try a plug-in's rules on their own examples: each must find its bad one, not its good one.
+
+    Exit status 1 where one does not do what it says, 2 where the plug-in cannot be loaded.
+    """
+    from podium.compliance.judging.inputs.round_selection import named_round
+    from podium.compliance.rulebook.plugged.listing import try_rules
+
+    passed = try_rules(plugin, named_round(usage, round), format.value)
+    raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)
+
+
+@app.command(epilog=examples("podium rules schema report > report.schema.json"))
+def schema(
+    of: SchemaArgument,
+) -> None:
+    """Print the JSON Schema of a file that podium reads or writes; see podium schema."""
+    from podium.compliance.reporting.console import print_text
+    from podium.compliance.reporting.json_text import json_text
+
+    print_text(json_text(schema_of(of)))
+
+
+@app.command(epilog=examples("podium rules coverage", "podium rules coverage --format json"))
+def coverage(
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show each clause of the policy's texts, and the rules that hold it, with totals."""
+    from podium.compliance.rulebook import answers
+
+    answers.clauses(format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules pages",
+        "podium rules pages --write",
+    )
+)
+def pages(
+    write: WriteOption = False,
+    to: FolderOption = None,
+) -> None:
+    """List the pages made from the rules that are stale, or write them.
+
+    Exit status 1 where some are stale.
+    """
+    from podium.compliance.rulebook.pages import stale_pages, write_pages
+
+    found = write_pages(to) if write else stale_pages(to)
+    for name in found:
+        typer.echo(f"{'written' if write else 'stale'}: {name}")
+    if found and not write:
+        raise typer.Exit(Exit.FOUND)

@@ -1,0 +1,137 @@
+"""What `podium kernels` writes and reads: files of measured kernels, and what to go on with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from podium.compliance.cli.running.profile_files import json_text, write
+from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from podium.reference_runs.kernels.compare import Entry
+    from podium.reference_runs.kernels.problems import Problem
+    from podium.reference_runs.kernels.result import KernelRun, Measured
+    from podium.reference_runs.kernels.session import Conditions
+
+RESULT = "kernels.json"
+LARGEST = 1 << 28
+"""Bytes of a file of kernels that are read."""
+
+
+class Form(StrEnum):
+    """How measured kernels are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    DEEPBENCH = "deepbench"
+
+
+class Wanted:
+    """What `run` and `from` do with measured kernels: keep, go on, print."""
+
+    def __init__(
+        self, output: Path | None, form: Form, *, budget: str | None, resume: bool, quiet: bool
+    ) -> None:
+        self.output, self.form, self.quiet = output, form, quiet
+        self.budget_s = None if budget is None else _seconds(budget)
+        if resume and output is None:
+            raise UsageFault("--resume goes with --output, which has what was measured")
+        self._resume = resume
+        if output is not None and not resume:
+            from podium.compliance.files.atomic import refuse_occupied
+
+            refuse_occupied(output)
+
+    def known(self, conditions: Conditions) -> Mapping[Problem, Measured]:
+        """What an earlier call has measured under the same conditions; raises UsageFault."""
+        if not self._resume or self.output is None:
+            return {}
+        run, now = _read(self.output), conditions.empty(self.budget_s)
+        for name in ("source", "device_name", "precision", "threads", "ranks", "torch"):
+            before, after = getattr(run, name), getattr(now, name)
+            if before != after:
+                raise UsageFault(f"--resume: {name} was {before} in {self.output}, now {after}")
+        return {each.problem: each for each in run.kernels if each.status == "measured"}
+
+    def keep(self, run: KernelRun) -> None:
+        """Write what there is so far, each file whole or not at all."""
+        if self.output is None:
+            return
+        from podium.reference_runs.kernels.text import deepbench_text, run_csv
+
+        files = {RESULT: _json(run)}
+        if run.complete:
+            files |= {"kernels.csv": run_csv(run), "deepbench.txt": deepbench_text(run) + "\n"}
+        write(self.output, files)
+
+    def show(self, run: KernelRun) -> None:
+        """Print a run."""
+        from podium.reference_runs.kernels.text import deepbench_text, run_csv, run_text
+
+        forms: dict[Form, Callable[[KernelRun], str]] = {
+            Form.TEXT: run_text,
+            Form.JSON: _json,
+            Form.CSV: run_csv,
+            Form.DEEPBENCH: deepbench_text,
+        }
+        typer.echo(forms[self.form](run).rstrip("\n"))
+
+
+def entry(name: str) -> Entry:
+    """A file of kernels, its folder, or a public sheet; raises UsageFault or RunFault."""
+    from podium.reference_runs.kernels.compare import entry_of
+    from podium.reference_runs.kernels.sheets import sheet
+
+    path = Path(name)
+    return entry_of(name, _read(path)) if path.exists() else sheet(name)
+
+
+def _read(path: Path) -> KernelRun:
+    """A run from its JSON, or its folder; raises UsageFault where it is none."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from podium.reference_runs.kernels.result import FORMAT, KernelRun
+
+    path = path / RESULT if path.is_dir() else path
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    if len(text) > LARGEST:
+        raise UsageFault(f"{path} is larger than {LARGEST:,} bytes")
+    try:
+        found = TypeAdapter(KernelRun).validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise UsageFault(f"{path} holds no kernels: {where}: {first['msg']}") from None
+    if found.format != FORMAT:
+        raise UsageFault(f"{path} has format {found.format}; this podium reads {FORMAT}")
+    return found
+
+
+def _json(run: KernelRun) -> str:
+    return json_text(asdict(run))
+
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def _seconds(text: str) -> float:
+    """A span of time in seconds; raises UsageFault for what is none."""
+    found = _TIME.fullmatch(text.strip())
+    seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else 0
+    if not seconds:
+        raise UsageFault(f"--budget is {text!r}; must be a time such as 60s, 5m or 1h")
+    return seconds

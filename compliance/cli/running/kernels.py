@@ -1,0 +1,327 @@
+"""`podium kernels`: what a device does with single kernels, of lists and of trainers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.compliance.cli.analysis.options import RowsOption, TextForm
+from podium.compliance.cli.analysis.tables import ChartOption, deliver
+from podium.compliance.cli.help import examples, group
+from podium.compliance.cli.options import OutputOption as FileOption
+from podium.compliance.cli.options import QuietOption
+from podium.compliance.cli.running.kernel_files import Form, Wanted, entry
+from podium.compliance.cli.running.machine import Precision
+from podium.compliance.cli.running.machine import PrecisionOption as TrainerPrecisionOption
+from podium.compliance.cli.running.meshes import ThreadsOption as TrainerThreadsOption
+from podium.compliance.cli.running.progress import bar
+from podium.compliance.cli.running.run import (
+    DataOption,
+    Scale,
+    ScaleOption,
+    SetOption,
+    pairs,
+    reported,
+)
+from podium.compliance.errors import UsageFault
+from podium.reference_runs.engine.setting import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from podium.reference_runs.kernels.result import KernelRun
+    from podium.reference_runs.kernels.session import Conditions, Item
+
+app = group("Kernels measured one by one: DeepBench's lists, a trainer's own, and comparisons.")
+
+
+class List(StrEnum):
+    """DeepBench's lists of problems."""
+
+    TRAINING = "training"
+    SERVER = "server"
+    DEVICE = "device"
+
+
+class Kind(StrEnum):
+    """The kinds of kernel that the lists have."""
+
+    GEMM = "gemm"
+    CONVOLUTION = "convolution"
+    RECURRENT = "recurrent"
+    SPARSE_GEMM = "sparse_gemm"
+    ALL_REDUCE = "all_reduce"
+
+
+ListOption = Annotated[List, typer.Option("--list", help="Which of DeepBench's lists.")]
+KindOption = Annotated[
+    list[Kind] | None, typer.Option("--kind", help="Only kernels of this kind (repeatable).")
+]
+PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Number type.")]
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Threads of torch; default its own.", metavar="N"),
+]
+RanksOption = Annotated[
+    int, typer.Option("--ranks", min=1, help="Processes of an all-reduce.", metavar="N")
+]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        help="Measure for so long, kernels spread over kinds and sizes: 60s, 5m, 1h.",
+        metavar="TIME",
+    ),
+]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        help="New folder for kernels.json, kernels.csv and deepbench.txt.",
+        metavar="DIR",
+    ),
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on with --output, where a call was cut short.")
+]
+FormOption = Annotated[Form, typer.Option("--format", help="How to print them.")]
+TrainerArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A benchmark; podium run --list names them.", metavar="TRAINER", show_default=False
+    ),
+]
+ExportOption = Annotated[
+    bool, typer.Option("--export", help="List the kernels with FLOP and bytes; measure none.")
+]
+ComparedArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="kernels.json, its folder, or a public sheet such as NV_V100:mixed_fp16.",
+        metavar="A B...",
+        show_default=False,
+    ),
+]
+EachOption = Annotated[bool, typer.Option("--each", help="A row for each kernel.")]
+
+
+def _list(wanted: bool) -> None:
+    if wanted:
+        from podium.reference_runs.kernels.sheets import names
+
+        typer.echo("\n".join(names()))
+        raise typer.Exit
+
+
+SheetsOption = Annotated[
+    bool, typer.Option("--list", callback=_list, is_eager=True, help="List the public sheets.")
+]
+
+
+@app.command(
+    epilog=examples(
+        "podium kernels run --budget 60s",
+        "podium kernels run --kind gemm --precision bf16 --output kernels/here",
+    )
+)
+def run(
+    name: ListOption = List.TRAINING,
+    kinds: KindOption = None,
+    precision: PrecisionOption = Precision.FP32,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+    ranks: RanksOption = 2,
+    budget: BudgetOption = None,
+    output: FolderOption = None,
+    resume: ResumeOption = False,
+    format: FormOption = Form.TEXT,  # noqa: A002 - the option's name
+    quiet: QuietOption = False,
+) -> None:
+    """Measure the kernels of DeepBench's lists: FLOP/s, bytes/s, and the share of the roof.
+
+    A kernel that does not fit or is not supported is skipped. What is measured is kept after each
+    second; a call that was cut short goes on with --resume.
+
+    Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
+    """
+    wanted = Wanted(output, format, budget=budget, resume=resume, quiet=quiet)
+    with reported():
+        from podium.reference_runs.catalogue import need_torch
+
+        need_torch()
+        from podium.reference_runs.kernels.lists import listed
+        from podium.reference_runs.kernels.session import Conditions, Item, device_of, threads_of
+
+        wished = kinds or [*Kind]
+        problems = [each for each in listed(name.value, ranks) if each.kind in wished]
+        if not problems:
+            raise UsageFault(f"the list {name} has no kernel of this kind")
+        conditions = Conditions(
+            source=f"deepbench {name}",
+            device=device_of(device),
+            precision=precision.value,
+            threads=threads_of(threads),
+            ranks=ranks,
+        )
+        made = _measured([Item(each) for each in problems], conditions, wanted)
+    _finish(made, wanted)
+
+
+def _finish(made: KernelRun, wanted: Wanted) -> None:
+    wanted.keep(made)
+    wanted.show(made)
+    if any(each.status == "failed" for each in made.kernels):
+        raise typer.Exit(1)
+
+
+def _measured(items: Sequence[Item], conditions: Conditions, wanted: Wanted) -> KernelRun:
+    from podium.reference_runs.kernels.session import Bench, allow_tf32, measure, spread
+
+    known = wanted.known(conditions)
+    allow_tf32(conditions.device, conditions.precision)
+    budget_s = wanted.budget_s
+    order = None if budget_s is None else spread([each.problem for each in items])
+    bench = Bench(conditions, budget_s)
+    try:
+        with bar("kernels", len(items), quiet=wanted.quiet) as watch:
+            return measure(
+                items,
+                bench,
+                budget_s=budget_s,
+                order=order,
+                known=known,
+                keep=wanted.keep,
+                watch=watch,
+            )
+    finally:
+        bench.close()
+
+
+@app.command(
+    "from",
+    epilog=examples(
+        "podium kernels from llama31_8b",
+        "podium kernels from resnet --scale reference --export --format csv",
+    ),
+)
+def from_trainer(
+    trainer: TrainerArgument,
+    scale: ScaleOption = Scale.SMOKE,
+    export: ExportOption = False,
+    precision: TrainerPrecisionOption = Precision.FP32,
+    device: DeviceOption = "auto",
+    data: DataOption = None,
+    threads: TrainerThreadsOption = None,
+    ranks: RanksOption = 2,
+    settings: SetOption = None,
+    budget: BudgetOption = None,
+    output: FolderOption = None,
+    resume: ResumeOption = False,
+    format: FormOption = Form.TEXT,  # noqa: A002 - the option's name
+    quiet: QuietOption = False,
+) -> None:
+    """Record the kernels of a trainer's step, measure them, and say what they take of the step.
+
+    At reference scale without --data the step is recorded without numbers: shapes, counts, FLOP
+    and bytes are those of the run, and nothing is trained.
+
+    Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
+    """
+    wanted = Wanted(output, format, budget=budget, resume=resume, quiet=quiet)
+    setting = Setting(
+        scale=scale.value,
+        precision=precision.value,
+        device=device,
+        data=data,
+        threads=threads,
+    )
+    with reported():
+        made = _of_trainer(trainer, setting, pairs(settings or []), (ranks, export), wanted)
+    _finish(made, wanted)
+
+
+def _of_trainer(
+    trainer: str,
+    setting: Setting,
+    changes: Mapping[str, str],
+    how: tuple[int, bool],
+    wanted: Wanted,
+) -> KernelRun:
+    from podium.reference_runs.catalogue import need_torch
+    from podium.reference_runs.engine.launch import run_request
+
+    request = run_request(trainer, setting, changes)
+    need_torch()
+    from podium.reference_runs.kernels.session import Conditions, skipped, threads_of
+    from podium.reference_runs.kernels.trainer import explained, recorded
+
+    ranks, export = how
+    with recorded(request, ranks, timed=not export) as recording:
+        conditions = Conditions(
+            source=f"{trainer} at {setting.scale} scale",
+            device=recording.device,
+            precision=setting.precision,
+            threads=threads_of(None),
+            ranks=ranks,
+        )
+        if not export:
+            return explained(_measured(recording.items, conditions, wanted), recording)
+        listed = tuple(skipped(each, setting.precision, "listed only") for each in recording.items)
+        return conditions.listed(listed)
+
+
+@app.command(
+    epilog=examples(
+        "podium kernels compare kernels/here NV_V100 NV_P100:fp32",
+        "podium kernels compare NV_V100 NV_T4:fp32 --chart compared.svg",
+    )
+)
+def compare(
+    compared: ComparedArgument = None,
+    each: EachOption = False,
+    format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
+    output: FileOption = None,
+    chart: ChartOption = None,
+    list: SheetsOption = False,  # noqa: A002, ARG001 - the option's name; its callback answers
+) -> None:
+    """Compare measured kernels with each other and with DeepBench's public sheets.
+
+    Exit status: 0 compared, 2 bad arguments.
+    """
+    from podium.compliance.tools.store.analyses.table import Analysis, Shown
+    from podium.reference_runs.kernels.compare import EACH, SUMMARY, each_kernel, summary
+
+    if not compared:
+        raise UsageFault("nothing to compare; name files of kernels or public sheets (--list)")
+    with reported():
+        entries = [entry(name) for name in compared]
+    notes = tuple(note for entry in entries for note in entry.notes)
+    whole = Analysis(
+        "kernels",
+        f"Kernels: {', '.join(entry.name for entry in entries)}",
+        EACH,
+        each_kernel(entries),
+        by=("part",),
+        shown=tuple(map(Shown, EACH[1:])),
+        notes=(*notes, "speed is against the first."),
+    )
+    parts = whole._replace(
+        columns=SUMMARY,
+        rows=summary(entries),
+        shown=tuple(map(Shown, SUMMARY[1:])),
+        notes=(
+            *notes,
+            "total_ms and speed (geometric mean against the first) are of what all have.",
+        ),
+    )
+    if chart is not None:
+        from podium.compliance.tools.store.analyses.charts import write_chart
+
+        write_chart(whole, chart)
+    deliver(whole if each else parts, format, output)

@@ -1,0 +1,240 @@
+"""`podium profile`: where a trainer's time goes, studies of that, and plans made of studies."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NamedTuple, cast
+
+import typer
+
+from podium.compliance.cli.help import DefaultGroup, examples, group
+from podium.compliance.cli.running.machine import (
+    CompileOption,
+    DeviceOption,
+    Precision,
+    PrecisionOption,
+)
+from podium.compliance.cli.running.meshes import ProcessesOption, ThreadsOption
+from podium.compliance.cli.running.profile_files import Call, keep_profile, quiet_recorder
+from podium.compliance.cli.running.run import (
+    DataOption,
+    Scale,
+    ScaleOption,
+    SetOption,
+    pairs,
+    ranks_started,
+    reported,
+)
+from podium.compliance.errors import UsageFault
+from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.profiling.studies.study import Kind
+from podium.reference_runs.profiling.wanted import Deepest, Utilisation, Wanted
+
+app = group(
+    "Profile a trainer: steps, layers and kernels, and what measuring each costs.\n\n"
+    "The name of the first command may be left out: podium profile TRAINER.",
+    DefaultGroup,
+)
+
+
+class Study(StrEnum):
+    """Comparisons of several profiles."""
+
+    SCALING = "scaling"
+    PRECISION = "precision"
+    COMPILE = "compile"
+    DEVICES = "devices"
+
+
+class Level(StrEnum):
+    """How deep a profile goes."""
+
+    RUN = "run"
+    LAYERS = "layers"
+    KERNELS = "kernels"
+
+
+class Told(StrEnum):
+    """How much of the machine's utilisation is told."""
+
+    AUTO = "auto"
+    ALL = "all"
+    NONE = "none"
+
+
+TrainerArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="A benchmark; podium run --list names them. With --study devices: profiles.",
+        metavar="TRAINER",
+        show_default=False,
+    ),
+]
+StudyOption = Annotated[
+    Study | None,
+    typer.Option(
+        "--study",
+        help="Compare 1 to --processes ranks, number types, eager and compiled, or devices.",
+    ),
+]
+LevelOption = Annotated[Level, typer.Option("--level", help="The deepest level that is measured.")]
+ProfileFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        help="New folder: JSON, a page, tables as CSV, traces, the log and the utilisation.",
+        metavar="DIR",
+    ),
+]
+TurnsOption = Annotated[
+    int, typer.Option("--turns", min=1, help="Turns of bare and measured steps.", metavar="N")
+]
+StepsOption = Annotated[
+    int, typer.Option("--steps", min=3, help="Steps of a level in each turn.", metavar="N")
+]
+UtilisationOption = Annotated[
+    Told,
+    typer.Option(
+        "--utilisation", help="auto: what can be told; all: that of the GPU must be; none."
+    ),
+]
+InLogOption = Annotated[
+    bool,
+    typer.Option("--utilisation-in-log", help="Log it as tracked_stats, not only beside the log."),
+]
+StudiesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="study.json of a study of scaling, perhaps @STEPS; or a CSV: job,devices,minutes.",
+        metavar="JOBS...",
+    ),
+]
+DevicesOption = Annotated[
+    int, typer.Option("--devices", min=1, max=64, help="Devices that are there.", metavar="N")
+]
+PlanFolderOption = Annotated[
+    Path | None,
+    typer.Option("--output", help="New folder for schedule.json and a page.", metavar="DIR"),
+]
+
+
+class _Machine(NamedTuple):
+    """The options that say how the trainer computes: fields of `Setting`."""
+
+    precision: str
+    device: str
+    compile: bool
+    data: Path | None
+    threads: int | None
+
+
+class _Measures(NamedTuple):
+    """The options that say what is measured: fields of `Wanted`."""
+
+    turns: int
+    turn_steps: int
+    deepest: Deepest
+    folder: Path | None
+    utilisation: Utilisation
+    in_log: bool
+
+
+@app.command(
+    epilog=examples(
+        "podium profile trainer llama31_8b",
+        "podium profile trainer resnet --precision bf16 --output profiles/resnet",
+        "podium profile trainer ncf --study scaling --processes 4 --output scaling",
+        "podium profile trainer --study devices old/profile.json new=b/profile.json",
+    )
+)
+def trainer(
+    trainer: TrainerArgument,
+    study: StudyOption = None,
+    scale: ScaleOption = Scale.SMOKE,
+    precision: PrecisionOption = Precision.FP32,
+    compile: CompileOption = False,  # noqa: A002 - the option's name
+    device: DeviceOption = "auto",
+    data: DataOption = None,
+    processes: ProcessesOption = 1,
+    threads: ThreadsOption = None,
+    settings: SetOption = None,
+    level: LevelOption = Level.KERNELS,
+    turns: TurnsOption = 5,
+    steps: StepsOption = 10,
+    utilisation: UtilisationOption = Told.AUTO,
+    in_log: InLogOption = False,
+    output: ProfileFolderOption = None,
+) -> None:
+    """Profile a trainer, or compare profiles in a study.
+
+    Each level is measured with the deeper ones off, in turns with steps under none. A profile or a
+    study that is cut short is kept as far as it went.
+
+    Exit status: 0 measured, 1 the trainer could not go on, 2 bad arguments or nothing to train.
+    """
+    machine = _Machine(precision.value, device, compile, data, threads)
+    measures = _Measures(turns, steps, level.value, output, utilisation.value, in_log)
+    with reported():
+        if study is Study.DEVICES:
+            from podium.compliance.cli.running.studies import compare_devices
+
+            compare_devices(trainer, output)
+            return
+        setting = Setting(scale=scale.value, **machine._asdict())
+        call = Call(_one(trainer), setting, pairs(settings or []), Wanted(**measures._asdict()))
+        if study is not None:
+            from podium.compliance.cli.running.studies import run_study
+
+            run_study(cast("Kind", study.value), call, processes)
+            return
+        with ranks_started(processes):
+            _profile(call)
+
+
+@app.command(
+    epilog=examples(
+        "podium profile schedule llama/study.json resnet/study.json@5000 --devices 4",
+        "podium profile schedule jobs.csv --devices 8 --output plan",
+    )
+)
+def schedule(
+    jobs: StudiesArgument, devices: DevicesOption, output: PlanFolderOption = None
+) -> None:
+    """Plan jobs on equal devices by their measured scaling: the best plan against naive ones.
+
+    Each job gets one of the numbers of devices that it was measured with, and keeps them.
+
+    Exit status: 0 planned, 2 bad arguments or jobs that do not fit.
+    """
+    from podium.compliance.cli.running.studies import plan_jobs
+
+    with reported():
+        plan_jobs(jobs, devices, output)
+
+
+def _one(trainers: list[str]) -> str:
+    if len(trainers) > 1:
+        raise UsageFault(f"one trainer is profiled at a time, not {' '.join(trainers)}")
+    return trainers[0]
+
+
+def _profile(call: Call) -> None:
+    from podium.compliance.files.atomic import refuse_occupied
+    from podium.reference_runs.catalogue import need_torch
+    from podium.reference_runs.engine.launch import run_request
+
+    request = run_request(call.trainer, call.setting, call.changes)
+    quiet_recorder()
+    need_torch()
+    folder = call.wanted.folder
+    # Of several ranks the first makes the folder, which the others may find made
+    if folder is not None and os.environ.get("RANK", "0") == "0":
+        refuse_occupied(folder)
+    from podium.reference_runs.profiling.session import profile_trainer
+    from podium.reference_runs.profiling.text import profile_text
+
+    made = profile_trainer(request, lambda each: keep_profile(each, folder), call.wanted)
+    if made is not None:
+        typer.echo(profile_text(made))

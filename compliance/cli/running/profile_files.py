@@ -1,0 +1,95 @@
+"""Files of profiles, studies, plans and kernels: JSON, pages, tables; each whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from podium.reference_runs.engine.setting import Setting
+    from podium.reference_runs.profiling.profile import Profile
+    from podium.reference_runs.profiling.wanted import Wanted
+
+
+class Call(NamedTuple):
+    """What a call is to profile: a trainer, where it runs, changes to its config, how deep."""
+
+    trainer: str
+    setting: Setting
+    changes: Mapping[str, str]
+    wanted: Wanted
+
+
+def quiet_recorder() -> None:
+    """Have torch's profiler, which is not loaded yet, say nothing when it starts and stops."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
+
+
+def keep_profile(made: Profile, folder: Path | None) -> None:
+    """Write what there is of a profile so far."""
+    if folder is None:
+        return
+    from podium.compliance.reporting.profiled.page import render
+
+    plain = asdict(made)
+    files = {
+        "profile.json": json_text(plain),
+        "profile.html": render(plain),
+        "layers.csv": table(plain["layers"]),
+        "operators.csv": table(
+            [{k: v for k, v in row.items() if k != "kernels"} for row in plain["operators"]]
+        ),
+        "kernels.csv": table(
+            [
+                {"module": row["module"], "phase": row["phase"], "operator": row["name"], **kernel}
+                for row in plain["operators"]
+                for kernel in row["kernels"]
+            ]
+        ),
+        "usage.csv": table([_flat(row) for row in plain["usage"]]),
+    }
+    write(folder, files)
+
+
+def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
+    gpu = usage["gpu"] or {}
+    plain = {name: value for name, value in usage.items() if name != "gpu"}
+    return plain | {f"gpu_{name}": value for name, value in gpu.items()}
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files into a folder, which is made where it is not there; raises UsageFault."""
+    from podium.compliance.errors import UsageFault
+    from podium.compliance.files.atomic import draft_file
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageFault(f"{folder} cannot be made: {error.strerror}") from None
+    for name, text in files.items():
+        if text:
+            with draft_file(folder / name) as stream:
+                stream.write(text.encode())
+
+
+def json_text(plain: Mapping[str, Any]) -> str:
+    """Data as the files have it."""
+    return json.dumps(plain, indent=1) + "\n"
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of the same columns as CSV; no rows are no text."""
+    if not rows:
+        return ""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,348 @@
+"""`podium run`: train a bundled reference benchmark and log it.
+
+The one place where the tool meets the trainers; nothing of torch is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from podium.compliance.cli.delivery import warn
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.options import Division
+from podium.compliance.cli.running.machine import (
+    CompileMode,
+    CompileModeOption,
+    CompileOption,
+    DeviceOption,
+    TrainingPrecision,
+    TrainingPrecisionOption,
+)
+from podium.compliance.cli.running.meshes import (
+    AcceleratorsOption,
+    MemoryOption,
+    MeshOption,
+    PlanOption,
+    ProcessesOption,
+    ShardOption,
+    ThreadsOption,
+    print_plan,
+    ranks_wanted,
+)
+from podium.compliance.cli.running.progress import follow, outcome_text
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.compliance.interrupts import raise_always
+from podium.reference_runs.engine.setting import ORG, Setting
+from podium.reference_runs.errors import RunAborted, RunFault
+from podium.reference_runs.parallel.mesh import parse
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.engine.loop import Watch
+
+
+EXAMPLES = examples(
+    "podium run llama2_70b_lora --runs 10 --output logs",
+    "podium run bert --trace trace.json",
+    "podium run llama31_8b --scale reference --plan --accelerators 8",
+    "torchrun --nproc-per-node 2 -m podium run llama31_8b",
+)
+
+
+class Scale(StrEnum):
+    """Sizes of a benchmark."""
+
+    SMOKE = "smoke"
+    REFERENCE = "reference"
+
+
+def _list(wanted: bool) -> None:
+    if wanted:
+        from podium.reference_runs.catalogue import find, names
+
+        for name in names():
+            typer.echo(f"{name:<16} {find(name).title}")
+        from podium.compliance.judging.plugins.trainers import trainers
+
+        for name, package in trainers().items():
+            typer.echo(f"{name:<16} of the plug-in's package {package}")
+        raise typer.Exit
+
+
+BenchmarkArgument = Annotated[
+    str,
+    typer.Argument(help="A benchmark; --list names them.", metavar="BENCHMARK", show_default=False),
+]
+# Eager, so that --list is answered before typer misses BENCHMARK
+ListOption = Annotated[
+    bool, typer.Option("--list", callback=_list, is_eager=True, help="List the benchmarks.")
+]
+ScaleOption = Annotated[
+    Scale, typer.Option("--scale", help="smoke: minutes on a CPU; reference: the real benchmark.")
+]
+DivisionOption = Annotated[
+    Division | None,
+    typer.Option("--division", help="Default: the one whose rules a smoke run can satisfy."),
+]
+RoundOption = Annotated[
+    str | None,
+    typer.Option("--round", help="Round of the log's form; default the newest.", metavar="ROUND"),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the first run; then one more.", metavar="N")
+]
+RunsOption = Annotated[
+    int, typer.Option("--runs", min=1, help="Independent runs, one log each.", metavar="N")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        help="Folder of the logs, default runs/BENCHMARK; existing files are kept.",
+        metavar="DIR",
+    ),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the real dataset (reference scale).", metavar="DIR"),
+]
+SubsetOption = Annotated[
+    bool,
+    typer.Option("--allow-subset", help="Take a dataset of another size (open division)."),
+]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Keep what smoke scale generates in this folder.", metavar="DIR"),
+]
+WeightsOption = Annotated[
+    Path | None,
+    typer.Option("--weights", help="Start from these safetensors files.", metavar="DIR"),
+]
+OrgOption = Annotated[
+    str, typer.Option("--org", help="Organisation that the log names.", metavar="NAME")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a field of the config (repeatable).", metavar="KEY=VALUE"),
+]
+DryOption = Annotated[
+    bool, typer.Option("--dry-log", help="Log the hyperparameters only; train nothing.")
+]
+TraceOption = Annotated[
+    Path | None,
+    typer.Option("--trace", help="Write a trace of some steps here; print tables.", metavar="FILE"),
+]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Save the state here after each evaluation.", metavar="FILE"),
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Resume from --checkpoint; the clock has not stopped.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+class _Machine(NamedTuple):
+    """The options that say how a run computes: fields of `Setting`."""
+
+    precision: str
+    device: str
+    compile: bool
+    compile_mode: CompileMode | None
+    shard: bool
+    mesh: str | None
+    threads: int | None
+
+
+class _Files(NamedTuple):
+    """The options that say which files a run reads and writes: fields of `Setting`."""
+
+    data: Path | None
+    allow_subset: bool
+    cache: Path | None
+    weights: Path | None
+    checkpoint: Path | None
+    resume: bool
+    trace: Path | None
+
+
+def run(
+    benchmark: BenchmarkArgument,
+    scale: ScaleOption = Scale.SMOKE,
+    division: DivisionOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    seed: SeedOption = 1,
+    runs: RunsOption = 1,
+    output: OutputOption = None,
+    precision: TrainingPrecisionOption = TrainingPrecision.FP32,
+    compile: CompileOption = False,  # noqa: A002 - the option's name
+    compile_mode: CompileModeOption = None,
+    device: DeviceOption = "auto",
+    data: DataOption = None,
+    allow_subset: SubsetOption = False,
+    cache: CacheOption = None,
+    weights: WeightsOption = None,
+    org: OrgOption = ORG,
+    settings: SetOption = None,
+    dry_log: DryOption = False,
+    trace: TraceOption = None,
+    processes: ProcessesOption = 1,
+    threads: ThreadsOption = None,
+    shard: ShardOption = False,
+    mesh: MeshOption = None,
+    plan: PlanOption = False,
+    accelerators: AcceleratorsOption = 1,
+    memory: MemoryOption = "80GiB",
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
+    quiet: QuietOption = False,
+    list: ListOption = False,  # noqa: A002, ARG001 - the option's name; its callback answers
+) -> None:
+    """Train a bundled reference benchmark and write its log.
+
+    Exit status: 0 every run reached its target (--plan: some mesh fits), 1 not, 2 bad arguments.
+    """
+    files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
+    with reported():
+        machine = _Machine(precision.value, device, compile, compile_mode, shard, mesh, threads)
+        setting = _setting(scale, seed, org, machine, files)
+        request = _request(benchmark, setting, settings or [], (round, division))
+        if plan:
+            print_plan(request, accelerators, memory)
+        raise typer.Exit(_run(request, output, runs, processes, dry_log=dry_log, quiet=quiet))
+
+
+def _setting(scale: Scale, seed: int, org: str, machine: _Machine, files: _Files) -> Setting:
+    made = machine._asdict() | files._asdict()
+    made["mesh"] = parse(machine.mesh) if machine.mesh else None
+    made["compile"] |= machine.compile_mode is not None
+    made["compile_mode"] = machine.compile_mode or CompileMode.DEFAULT
+    return Setting(scale=scale.value, seed=seed, org=org, **made)
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """A run that was aborted ends with status 1, one that could not begin is a usage fault."""
+    # The trainers and torchrun end a run in their own way, which takes several steps
+    raise_always()
+    try:
+        yield
+    except RunAborted as error:
+        warn(str(error))
+        raise typer.Exit(Exit.FOUND) from None
+    except RunFault as error:
+        raise UsageFault(str(error)) from None
+
+
+@contextmanager
+def ranks_started(processes: int) -> Iterator[None]:
+    """Run what follows once in each rank; this process only waits for several."""
+    # torchrun has set RANK where this process is a rank already
+    if processes > 1 and "RANK" not in os.environ:
+        raise typer.Exit(_start_ranks(processes))
+    yield
+
+
+def _request(
+    benchmark: str, setting: Setting, settings: list[str], rules: tuple[str | None, Division | None]
+) -> RunRequest:
+    from podium.reference_runs.engine.launch import run_request
+
+    round_name, division = rules
+    if "." in benchmark:
+        benchmark = _from_plugin(benchmark)
+    return run_request(
+        benchmark, setting, pairs(settings), (round_name, division.value if division else None)
+    )
+
+
+def _from_plugin(named: str) -> str:
+    """The benchmark's own name of a trainer PLUGIN.NAME, once its package is known."""
+    from podium.compliance.judging.plugins.trainers import package_of
+    from podium.reference_runs.catalogue import add
+
+    name = named.partition(".")[2]
+    add(name, package_of(named))
+    return name
+
+
+def _run(
+    request: RunRequest,
+    output: Path | None,
+    runs: int,
+    processes: int,
+    *,
+    dry_log: bool,
+    quiet: bool,
+) -> Exit:
+    # Declares hyperparameters only, so that there is nothing to converge and no folder of runs
+    if dry_log:
+        _dry_log(request, output)
+        return Exit.CLEAN
+    folder = output or Path("runs", request.benchmark.name)
+    with ranks_started(ranks_wanted(request.setting.mesh, processes)):
+        return Exit.CLEAN if _train(request, folder, runs, quiet=quiet) else Exit.FOUND
+
+
+def _start_ranks(processes: int) -> int:
+    from podium.reference_runs.engine.processes import start
+
+    # Each rank parses the same arguments again; RANK keeps it from starting ranks of its own
+    return start(processes, ["-m", "podium", *sys.argv[1:]])
+
+
+def _train(request: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool:
+    """Train one run after the other; returns whether each reached its target."""
+    from podium.reference_runs.engine.launch import series
+
+    config, converged = request.config(), True
+    first = os.environ.get("RANK", "0") == "0"  # the other ranks print nothing
+
+    def watch(path: Path) -> AbstractContextManager[Watch]:
+        return follow(path, config, quiet=quiet or not first)
+
+    for path, outcome in series(request, folder, runs, watch):
+        # A run that failed does not end the series: a result may hold one, scored as its slowest
+        converged &= outcome.converged
+        if first:
+            text = outcome_text(path, config, outcome)
+            typer.echo("\n\n".join(filter(None, (outcome.trace, text))))
+    if first:
+        usage = f"--usage {request.setting.usage} --round {request.setting.round}"
+        typer.echo(f"judge: podium check {folder} {usage}")
+    return converged
+
+
+def _dry_log(request: RunRequest, output: Path | None) -> None:
+    from podium.reference_runs.engine.launch import dry_log
+
+    if output is None:
+        sys.stdout.flush()
+        dry_log(request, sys.stdout)
+    elif output.exists():
+        raise UsageFault(f"{output} exists already and is not overwritten")
+    else:
+        dry_log(request, str(output))
+
+
+def pairs(texts: list[str]) -> dict[str, str]:
+    """What `--set` gives, by name; raises UsageFault."""
+    found = {}
+    for text in texts:
+        # Only the first = separates: a value may hold others
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageFault(f"--set is {text!r}; must be KEY=VALUE")
+        found[name.strip()] = value.strip()
+    return found

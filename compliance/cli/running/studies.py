@@ -1,0 +1,176 @@
+"""What `podium profile --study` and `podium profile schedule` do, and write."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from podium.compliance.cli.running.profile_files import json_text, table, write
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.atomic import refuse_occupied
+from podium.compliance.reporting.profiled.study_page import render_schedule, render_study
+from podium.reference_runs.engine.launch import run_request
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.profiling.studies.devices import compared
+from podium.reference_runs.profiling.studies.jobs import jobs_of, read_json
+from podium.reference_runs.profiling.studies.running import settings_of, studied
+from podium.reference_runs.profiling.studies.schedule import planned
+from podium.reference_runs.profiling.studies.study import Study
+from podium.reference_runs.profiling.studies.text import devices_text, schedule_text, study_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from podium.compliance.cli.running.profile_files import Call
+    from podium.reference_runs.engine.setting import Setting
+    from podium.reference_runs.profiling.studies.study import DeviceStudy, Kind, Schedule, Variant
+
+
+def run_study(kind: Kind, call: Call, processes: int) -> None:
+    """Profile a trainer in each setting of a study; raises RunFault where none was measured."""
+    from podium.reference_runs.catalogue import need_torch
+
+    _check_free(kind, call.setting, processes)
+    run_request(call.trainer, call.setting, call.changes).config()
+    need_torch()
+    empty = Study(kind=kind, benchmark=call.trainer, scale=call.setting.scale)
+    with _place(call.wanted.folder) as folder:
+        for made in studied(empty, settings_of(kind, processes), [*_words(call)], folder):
+            _tell(made.variants[-1])
+            if call.wanted.folder is not None:
+                _keep(made, folder)
+    if all(each.step_ms is None for each in made.variants):
+        raise RunFault(made.variants[0].reason)
+    typer.echo(study_text(made))
+
+
+def _check_free(kind: Kind, setting: Setting, processes: int) -> None:
+    """Raise UsageFault where an option fixes what the study goes through."""
+    if kind == "scaling" and processes < 2:
+        raise UsageFault("--study scaling compares 1 to N ranks: give --processes N")
+    if kind != "scaling" and processes > 1:
+        raise UsageFault(f"--processes does not go with --study {kind}")
+    fixed = {"precision": setting.precision != "fp32", "compile": setting.compile}
+    if fixed.get(kind):
+        raise UsageFault(f"--{kind} does not go with --study {kind}, which tries each")
+
+
+def _words(call: Call) -> Iterator[str]:
+    """The trainer and the options that every profile of a study gets."""
+    setting, wanted = call.setting, call.wanted
+    yield call.trainer
+    values: dict[str, Any] = {
+        "--scale": setting.scale,
+        "--device": setting.device,
+        "--data": setting.data,
+        "--threads": setting.threads,
+        "--level": wanted.deepest,
+        "--turns": wanted.turns,
+        "--steps": wanted.turn_steps,
+        "--utilisation": wanted.utilisation,
+    }
+    for name, value in values.items():
+        if value is not None:
+            yield from (name, str(value))
+    # A study sets its own subject behind these, and the last one counts
+    yield from ("--precision", setting.precision)
+    yield from ["--compile"] if setting.compile else []
+    yield from ["--utilisation-in-log"] if wanted.in_log else []
+    for name, value in call.changes.items():
+        yield from ("--set", f"{name}={value}")
+
+
+@contextmanager
+def _place(folder: Path | None) -> Iterator[Path]:
+    """The folder of a study; one that goes away where none is wanted."""
+    if folder is not None:
+        refuse_occupied(folder)
+        yield folder
+        return
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def _tell(variant: Variant) -> None:
+    # A study takes minutes, and standard output is kept for its table
+    told = f"{variant.step_ms:.3f} ms per step" if variant.step_ms else variant.reason
+    sys.stderr.write(f"{variant.name}: {variant.state}, {told}\n")
+
+
+def _keep(study: Study, folder: Path) -> None:
+    plain = asdict(study)
+    rows = [{k: v for k, v in row.items() if k != "parts"} for row in plain["variants"]]
+    write(
+        folder,
+        {
+            "study.json": json_text(plain),
+            "study.html": render_study(plain),
+            "study.csv": table(rows),
+        },
+    )
+
+
+def compare_devices(words: list[str], output: Path | None) -> None:
+    """Put saved profiles side by side: FILE, or NAME=FILE where the device goes by that name."""
+    if output is not None:
+        refuse_occupied(output)
+    study = compared(map(_named_profile, words))
+    if output is not None:
+        _keep_devices(study, output)
+    typer.echo(devices_text(study))
+
+
+def _named_profile(word: str) -> tuple[str, dict[str, Any]]:
+    name, equals, path = word.partition("=")
+    # A path may have an equals sign itself
+    if not equals or Path(word).exists():
+        name, path = "", word
+    found = read_json(path)
+    if not {"benchmark", "levels", "operators", "device_name"} <= found.keys():
+        raise RunFault(f"{path} is no profile.json of podium profile")
+    return name or found["device_name"], found
+
+
+def _keep_devices(study: DeviceStudy, folder: Path) -> None:
+    plain = asdict(study)
+    rows = [{"model": model["name"], **row} for model in plain["models"] for row in model["on"]]
+    write(
+        folder,
+        {
+            "study.json": json_text(plain),
+            "study.html": render_study(plain),
+            "study.csv": table(rows),
+        },
+    )
+
+
+def plan_jobs(words: list[str], devices: int, output: Path | None) -> None:
+    """Plan jobs on devices, print the plan and write it."""
+    if output is not None:
+        refuse_occupied(output)
+    try:
+        made = planned(jobs_of(words), devices)
+    except ValueError as error:
+        raise RunFault(str(error)) from None
+    if output is not None:
+        _keep_schedule(made, output)
+    typer.echo(schedule_text(made))
+
+
+def _keep_schedule(schedule: Schedule, folder: Path) -> None:
+    plain = asdict(schedule)
+    rows = [{**row, "devices": " ".join(map(str, row["devices"]))} for row in plain["best"]["jobs"]]
+    write(
+        folder,
+        {
+            "schedule.json": json_text(plain),
+            "schedule.html": render_schedule(plain),
+            "schedule.csv": table(rows),
+        },
+    )

@@ -1,0 +1,181 @@
+"""What may stand where the cursor is: commands, options and the values that the rules know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from podium.compliance.cli.help import summary
+from podium.compliance.cli.shell import tree
+from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.rules.model.round import Round
+
+
+class Candidate(NamedTuple):
+    """A word, and a few about it."""
+
+    word: str
+    about: str = ""
+
+
+Given = Mapping[str, str]
+"""The values that stand before the cursor, by an option's first long name."""
+
+
+def candidates(words: Sequence[str], current: str) -> list[Candidate]:
+    """The words that may take the place of `current`; `words` are those before it.
+
+    None where only the shell can tell, as of files.
+    """
+    place = _Place(tree.whole(words))
+    for word in words:
+        place.take(word)
+    return [each for each in place.offers(current) if each.word.startswith(current)]
+
+
+class _Place:
+    """Where on a command line the cursor is, found word by word."""
+
+    def __init__(self, command: Any) -> None:
+        self.command = command
+        self.awaiting: Any = None
+        self.taken = 0
+        self.only_arguments = False
+        self.given: dict[str, str] = {}
+
+    def take(self, word: str) -> None:
+        """Go past one word."""
+        held = tree.subcommands(self.command)
+        if self.awaiting is not None:
+            self.given[tree.names(self.awaiting)[0]] = word
+            self.awaiting = None
+        elif word == "--":
+            self.only_arguments = True
+        elif word.startswith("-") and not self.only_arguments and word != "-":
+            name, equals, value = word.partition("=")
+            option = self._option(name)
+            if equals and option is not None:
+                self.given[tree.names(option)[0]] = value
+            elif option is not None and tree.takes_value(option):
+                self.awaiting = option
+        elif word in held:
+            self.command, self.taken = held[word], 0
+        else:
+            self.taken += 1
+
+    def offers(self, current: str) -> Iterator[Candidate]:
+        """What may stand here; `current` tells an option from a value."""
+        if self.awaiting is not None:
+            yield from self._values(self.awaiting, current)
+        elif current.startswith("-") and not self.only_arguments:
+            name, equals, value = current.partition("=")
+            option = self._option(name) if equals else None
+            if option is not None:
+                found = self._values(option, value)
+                yield from (Candidate(f"{name}={each.word}", each.about) for each in found)
+            else:
+                yield from self._options()
+        elif tree.subcommands(self.command):
+            # A word that is no command was before: there is nothing to offer behind it
+            held = {} if self.taken else tree.subcommands(self.command)
+            for name, command in held.items():
+                yield Candidate(name, summary(command.help or ""))
+        else:
+            known = tree.arguments(self.command)
+            # The last one may be repeated
+            repeats = known and known[-1].nargs == -1
+            at = min(self.taken, len(known) - 1) if repeats else self.taken
+            if at < len(known):
+                yield from self._values(known[at], current)
+
+    def _option(self, name: str) -> Any:
+        found = (each for each in tree.options(self.command) if name in tree.names(each))
+        return next(found, None)
+
+    def _options(self) -> Iterator[Candidate]:
+        for option in tree.options(self.command):
+            for name in tree.names(option):
+                if name.startswith("--"):
+                    yield Candidate(name, summary(option.help or ""))
+        yield Candidate("--help", "Show this message and exit.")
+
+    def _values(self, parameter: Any, current: str) -> Iterator[Candidate]:
+        chosen, kind = tree.choices(parameter), tree.metavar(parameter)
+        known = _KINDS.get(f"{self.command.name} {kind}") or _KINDS.get(kind)
+        if chosen:
+            yield from map(Candidate, chosen)
+        elif known is not None:
+            # Globs stand behind each other with commas between them
+            before, comma, _ = current.rpartition(",") if kind == "GLOB" else ("", "", "")
+            for each in known(self.given):
+                yield Candidate(f"{before}{comma}{each.word}", each.about)
+
+
+# --- values ---
+
+
+def _round(given: Given) -> Round:
+    """The round that the line names, else the newest one of the suite that it names."""
+    from podium.compliance.judging.inputs.round_selection import named_round
+
+    usage = given.get("--usage", "training")
+    try:
+        return named_round(usage, given.get("--round"))
+    except UsageFault:
+        return named_round("training", None)
+
+
+def _rounds(given: Given) -> Iterator[Candidate]:
+    from podium.rules.catalogue import USAGES, rounds_of
+
+    wanted = given.get("--usage")
+    for usage in [wanted] if wanted in USAGES else USAGES:
+        for name in reversed([*rounds_of(usage)]):
+            yield Candidate(name, f"{usage} {name}")
+
+
+def _benchmarks(given: Given) -> Iterator[Candidate]:
+    rules = _round(given)
+    return (Candidate(name, rules.title) for name in rules.benchmarks)
+
+
+def _trainers(given: Given) -> Iterator[Candidate]:
+    from podium.reference_runs.catalogue import names
+
+    del given  # what can be trained is the same for every round
+    return map(Candidate, names())
+
+
+def _rules(given: Given) -> Iterator[Candidate]:
+    from podium.compliance.rulebook.catalogue import all_rules
+
+    for rule in all_rules(_round(given)):
+        yield Candidate(rule.id, rule.constraint)
+
+
+def _globs(given: Given) -> Iterator[Candidate]:
+    rules = [*_rules(given)]
+    return iter((*map(Candidate, _families(rules)), *rules))
+
+
+def _families(rules: Iterable[Candidate]) -> Iterable[str]:
+    parts = (rule.word.split(".") for rule in rules)
+    return {
+        ".".join([*words[:depth], "*"]): None for words in parts for depth in range(1, len(words))
+    }
+
+
+_KINDS: Mapping[str, Callable[[Given], Iterator[Candidate]]] = {
+    "ROUND": _rounds,
+    "RULESET": _rounds,
+    "A": _rounds,
+    "B": _rounds,
+    "BENCHMARK": _benchmarks,
+    "run BENCHMARK": _trainers,
+    "trainer TRAINER": _trainers,
+    "RULE-ID": _rules,
+    "GLOB": _globs,
+}
+"""By what stands for a value in the help; behind a command's name where it means another there."""

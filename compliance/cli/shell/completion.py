@@ -1,0 +1,77 @@
+"""`podium --install-completion`, `--show-completion`, and `--complete`, which the shells call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from podium.compliance.cli.shell.scripts import SHELLS, Shell
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.compliance.reporting.console import print_text, write_whole
+
+
+def answer(option: str, values: Sequence[str]) -> Exit:
+    """Follow one of the options that must come first; raises UsageFault for a shell not known."""
+    if option == "--complete":
+        _complete(values)
+    elif option == "--show-completion":
+        print_text(_shell(values)[1].script)
+    else:
+        _install(*_shell(values))
+    return Exit.CLEAN
+
+
+def _shell(values: Sequence[str]) -> tuple[str, Shell]:
+    """The shell that is named, else the one that the user logs in to."""
+    name = values[0] if values else os.path.basename(os.environ.get("SHELL", ""))
+    if len(values) > 1 or name not in SHELLS:
+        known = ", ".join(SHELLS)
+        raise UsageFault(f"completion is for one of {known}, not for {' '.join(values) or name!r}")
+    return name, SHELLS[name]
+
+
+def _install(name: str, shell: Shell) -> None:
+    path = shell.path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageFault(f"{path.parent} cannot be made: {error.strerror}") from None
+    write_whole(path, shell.script)
+    needs = shell.needs.format(path=path, folder=path.parent)
+    print_text(f"completion for {name} written to {path}\n{needs}\n")
+
+
+def _complete(words: Sequence[str]) -> None:
+    """Print a line for each word that may stand in the place of the last one: word, tab, about."""
+    from podium.compliance.cli.shell.candidates import candidates
+
+    before, cut = _joined(words or [""])
+    found = candidates(before[:-1], before[-1])
+    lines = (f"{each.word[cut:]}\t{_short(each.about)}" for each in found)
+    print_text("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+def _joined(words: Sequence[str]) -> tuple[list[str], int]:
+    """The words as podium would get them, and how much of the last one the shell leaves out.
+
+    Bash takes `--select=log.*` for three words, and completes the last of them alone.
+    """
+    whole: list[str] = []
+    cut = 0
+    for word in words:
+        if whole and whole[-1].startswith("--") and word == "=":
+            whole[-1] += word
+            cut = len(whole[-1])
+        elif whole and cut and whole[-1].endswith("="):
+            whole[-1] += word
+        else:
+            whole.append(word)
+            cut = 0
+    return whole, cut
+
+
+def _short(text: str) -> str:
+    """What a shell has room for."""
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= 60 else f"{one_line[:57]}..."

@@ -1,0 +1,191 @@
+"""What a kept outcome depends on beside a file's content: the code, its libraries, the rules."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType
+from typing import Any
+
+import msgspec
+
+from podium.compliance.version import VERSION
+from podium.rules.model.round import DIVISIONS, Round, named_by_key
+
+_PARTS = ("compliance", "logging_spec", "rules")
+_NO_CODE = frozenset({"pages", "clauses", "__pycache__"})
+_LIBRARIES = ("ahocorasick_rs-", "detect_secrets-", "msgspec-", "zstandard-")
+"""How the metadata's folders of those libraries are called that judge along."""
+
+
+@cache
+def tool_digest() -> bytes:
+    """A hash of this podium's code and data, of Python and of the libraries that judge along.
+
+    Left out are modules with nothing but tables: these are in a round's hash, by their values.
+    """
+    hashed = hashlib.blake2b(digest_size=16)
+    hashed.update(repr((VERSION, sys.version, sys.hash_info, sys.platform)).encode())
+    for path in _sources():
+        content = path.read_bytes()
+        if not _is_table(path, content):
+            hashed.update(b"%d " % len(content))
+            hashed.update(content)
+    for name in sorted(_libraries()):
+        hashed.update(name.encode("utf-8", "surrogateescape"))
+    return hashed.digest()
+
+
+def _sources() -> Iterator[Path]:
+    # As it is installed, and by its links where it is not
+    top = Path(__file__).parents[3]
+    for part in _PARTS:
+        for folder, folders, names in os.walk(top / part):
+            folders[:] = sorted(set(folders) - _NO_CODE)
+            yield from (Path(folder, n) for n in sorted(names) if n.endswith((".py", ".json")))
+
+
+def _is_table(path: Path, content: bytes) -> bool:
+    tabled = path.parent.name in ("training", "hpc", "benchmarks") and path.suffix == ".py"
+    return tabled and b"def " not in content and b"lambda" not in content
+
+
+def _libraries() -> Iterator[str]:
+    for folder in dict.fromkeys(sys.path):
+        try:
+            names = os.listdir(folder or ".")
+        # An entry may be an archive, or be missing
+        except OSError:
+            continue
+        yield from (name for name in names if name.startswith(_LIBRARIES))
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+class Named(msgspec.Struct, frozen=True, array_like=True):
+    """The benchmarks and divisions that a log names anywhere; `known`: nothing else decides them.
+
+    By them it is told which rules judge the log.
+    """
+
+    benchmarks: tuple[str, ...] = ()
+    divisions: tuple[str, ...] = ()
+    known: bool = True
+
+
+class RoundDigests:
+    """Hashes of the rules that judge a log: of a round's parts, each worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], bytes] = {}
+
+    def of(self, rules: Round, named: Named) -> bytes:
+        """A hash of the rules of a round that a log comes under: one changed elsewhere leaves it.
+
+        Raises TypeError where a rule is made of something that has no such hash.
+        """
+        own = [rules.benchmarks.get(name) for name in named.benchmarks]
+        divisions = [each for each in DIVISIONS if each in named.divisions]
+        if not divisions or len(divisions) < len({*named.divisions}):
+            divisions = [*DIVISIONS]
+        parts = [self._part(rules, "common", lambda: _common(rules))]
+        parts += [self._part(rules, each, partial(_of, rules, each)) for each in divisions]
+        named_by_key_alone = named.known and rules.named_by is named_by_key
+        if named_by_key_alone and own and None not in own:
+            for name, each in zip(named.benchmarks, own, strict=True):
+                parts.append(self._part(rules, f"benchmark {name}", partial(_same, each)))
+        else:
+            parts.append(self._part(rules, "all", lambda: _all(rules)))
+        return b"".join(parts)
+
+    def _part(self, rules: Round, name: str, values: Callable[[], Any]) -> bytes:
+        key = (rules.usage, rules.name, name)
+        if key not in self._known:
+            self._known[key] = value_digest(values())
+        return self._known[key]
+
+
+_APART = frozenset({"benchmarks", "previous", "checks", "package", "package_only", *DIVISIONS})
+_OF_CHECK = ("id", "find", "key", "severity", "stated_by", "cites", "divisions", "by_benchmark")
+"""What of a check a verdict shows; the rest is its page."""
+
+
+def _common(rules: Round) -> Any:
+    fields = [getattr(rules, name) for name in rules.__struct_fields__ if name not in _APART]
+    return [fields, [*rules.benchmarks], _checks(rules, "")]
+
+
+def _of(rules: Round, division: str) -> Any:
+    return [getattr(rules, division), _checks(rules, division)]
+
+
+def _checks(rules: Round, division: str) -> Any:
+    """The checks of a division alone, or those that are about no division in particular."""
+    own = (c for c in rules.checks if (division in c.divisions if division else not c.divisions))
+    return [[getattr(each, name) for name in _OF_CHECK] for each in own]
+
+
+def _all(rules: Round) -> Any:
+    # A name that the round does not have is looked up in all rounds before
+    return [[each.benchmarks, each.package_only] for each in rules.chain()]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def value_digest(value: Any) -> bytes:
+    """A hash of a value that rules are made of, functions by their code; the same in any process.
+
+    Raises TypeError for what has none: nothing that depends on it can be kept.
+    """
+    pieces: list[bytes] = []
+    _add(value, pieces)
+    return hashlib.blake2b(b"".join(pieces), digest_size=16).digest()
+
+
+def _add(value: Any, to: list[bytes]) -> None:
+    if isinstance(value, str | bytes | int | float | complex | None | EllipsisType):
+        to.append(f"{type(value).__name__} {value!r};".encode("utf-8", "surrogatepass"))
+    elif isinstance(value, msgspec.Struct):
+        to.append(f"<{type(value).__module__}.{type(value).__qualname__} ".encode())
+        _add_each([getattr(value, name) for name in value.__struct_fields__], to)
+    elif isinstance(value, Mapping):
+        _add_each([part for pair in value.items() for part in pair], to)
+    elif isinstance(value, frozenset | set):
+        # Their order differs between processes
+        _add_each(sorted(map(value_digest, value)), to)
+    elif isinstance(value, tuple | list):
+        _add_each(value, to)
+    elif isinstance(value, CodeType):
+        _add_each([value.co_code, value.co_names, value.co_consts], to)
+    else:
+        _add_callable(value, to)
+
+
+def _add_each(values: Sequence[Any], to: list[bytes]) -> None:
+    to.append(b"%d[" % len(values))
+    for each in values:
+        _add(each, to)
+
+
+def _add_callable(value: Any, to: list[bytes]) -> None:
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        named = (value.__module__, value.__qualname__)
+        _add_each([*named, value.__defaults__, cells, value.__code__], to)
+    elif isinstance(value, partial):
+        _add_each([value.func, value.args, value.keywords], to)
+    # Their code is that of a module, of Python or of a library
+    elif isinstance(value, type | BuiltinFunctionType):
+        to.append(f"{value.__module__}.{value.__qualname__};".encode())
+    elif isinstance(value, re.Pattern):
+        _add_each([value.pattern, value.flags], to)
+    else:
+        raise TypeError(f"{type(value).__qualname__} cannot be told from another")

@@ -1,0 +1,108 @@
+"""What of some paths belongs to changed files: results, submissions, loose logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.judging.inputs.discover import SCALINGS, Package, PathContents, Target
+from podium.compliance.judging.inputs.listing import holds
+
+CONFIG = "podium.toml"
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """Files that changed since a ref, and folders that may hold any such, by their real paths."""
+
+    ref: str
+    paths: frozenset[str]
+
+    def near(self, contents: Mapping[Path, PathContents]) -> dict[Path, PathContents]:
+        """What paths hold, without folders near submissions in which nothing changed."""
+        return {
+            path: replace(
+                what,
+                nearly=tuple(each for each in what.nearly if self._below(each)),
+                linked=tuple(each for each in what.linked if self._below(each)),
+            )
+            for path, what in contents.items()
+        }
+
+    def packages(self, packages: Iterable[Package], targets: Iterable[Target]) -> list[Package]:
+        """Of submissions those that changed; where only results did, the folders of these."""
+        linked: dict[str, set[str]] = {}
+        for target in targets:
+            # What a link leads to lies elsewhere, and changes there
+            if target.submission and self._holds(os.path.realpath(target.path)):
+                path = os.path.relpath(target.path, target.submission)
+                linked.setdefault(target.submission, set()).add(path)
+        return [
+            part
+            for package in packages
+            for part in self._parts(package, linked.get(str(package.root), ()))
+        ]
+
+    def targets(self, targets: Iterable[Target], packages: Iterable[Package]) -> list[Target]:
+        """Of the files to judge those of submissions, or their parts, and changed loose ones."""
+        scopes: dict[str, list[str]] = {}
+        for package in packages:
+            scopes.setdefault(str(package.root), []).append(package.scope)
+        return [each for each in targets if self._wanted(each, scopes)]
+
+    def _wanted(self, target: Target, scopes: Mapping[str, list[str]]) -> bool:
+        if not target.submission:
+            return self._holds(os.path.realpath(target.path))
+        path = os.path.relpath(target.path, target.submission)
+        wanted = scopes.get(target.submission, ())
+        return any(not scope or holds(scope, path) for scope in wanted)
+
+    def _parts(self, package: Package, linked: Iterable[str]) -> Iterator[Package]:
+        root = os.path.realpath(package.root)
+        if self._holds(root):
+            yield package
+            return
+        inside = {os.path.relpath(path, root) for path in self.paths if holds(root, path)}
+        scopes = {_scope(package.root, path) for path in {*inside, *linked}}
+        # What belongs to no result belongs to the submission, and so does what is no more
+        if "" in scopes:
+            yield package
+            return
+        for scope in sorted(scopes):
+            if package.scope and not holds(package.scope, scope):
+                if holds(scope, package.scope):
+                    yield package
+                    return
+            elif not any(other != scope and holds(other, scope) for other in scopes):
+                yield Package(package.root, package.place(scope), scope)
+
+    def _holds(self, path: str) -> bool:
+        """Whether a path changed, or a folder that it lies in, or what its rules are chosen by."""
+        here = path
+        while True:
+            if here in self.paths or os.path.join(here, CONFIG) in self.paths:
+                return True
+            above = os.path.dirname(here)
+            if above == here:
+                return False
+            here = above
+
+    def _below(self, folder: Path) -> bool:
+        root = os.path.realpath(folder)
+        return self._holds(root) or any(holds(root, path) for path in self.paths)
+
+
+def _scope(root: Path, path: str) -> str:
+    """The results that a file of a submission belongs to; empty for what belongs to all."""
+    parts = path.split("/")
+    if parts[0] == "systems" and len(parts) == 2 and parts[1].endswith(".json"):
+        scope = f"results/{parts[1].removesuffix('.json')}"
+        return scope if os.path.isdir(root / scope) else ""
+    depth = 4 if len(parts) > 2 and parts[2] in SCALINGS else 3
+    if parts[0] != "results" or len(parts) <= depth:
+        return ""
+    scope = "/".join(parts[:depth])
+    return scope if os.path.isdir(root / scope) else ""

@@ -1,0 +1,345 @@
+"""What a PATH holds: which files are to be judged, and as what."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.judging.inputs.listing import Disk, holds
+from podium.compliance.judging.inputs.listing import Kind as OnDisk
+from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.standard_input import GIVEN, spool
+from podium.compliance.reporting.data import STDIN
+
+LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
+
+DEEPEST = 3
+"""In 0.5 submissions lie up to so many folders lower: of the version, the submitter, a task."""
+
+DEEPEST_RESULT = 3
+"""A result of HPC lies so many folders below `results`: of the system, the metric, the benchmark.
+"""
+
+SCALINGS = ("strong", "weak")
+"""Folders of HPC's two metrics."""
+
+_LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
+
+
+class Kind(StrEnum):
+    """What a PATH is, by the contract's table."""
+
+    LOG = "log"
+    SYSTEM = "system"
+    SUBMISSION = "submission"
+    ROUND = "round"
+    RESULTS = "results"
+    LOOSE = "loose logs"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """One file to judge: where it is, and the path a report shows.
+
+    `submission` is the folder of the submission that the file belongs to, where it does;
+    `leads_out` that it is a link out of it, which is not followed; `from_stdin` that it holds what
+    came by standard input.
+    """
+
+    path: str
+    display_path: str
+    kind: Kind
+    submission: str = ""
+    leads_out: bool = False
+    from_stdin: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Where the file lies, by which its round is chosen; the working directory for a stream."""
+        return "." if self.from_stdin else os.path.dirname(self.path)
+
+
+class PathContents(msgspec.Struct, frozen=True):
+    """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
+
+    `nearly` have the `results` of a submission or its described `systems`, not both; `linked` are
+    links to folders in a round, which are not followed; `spooled` is the file that holds standard
+    input. `scope` is the folder of results that PATH names, below the submission that it lies in.
+    """
+
+    kind: Kind
+    submissions: tuple[Path, ...] = ()
+    nearly: tuple[Path, ...] = ()
+    linked: tuple[Path, ...] = ()
+    scope: str = ""
+    spooled: str = ""
+
+
+class Package(msgspec.Struct, frozen=True):
+    """A submission to judge; of one with a `scope` only the results in that folder of it.
+
+    `display_path` is what a report puts in front of paths below the submission, or the scope.
+    """
+
+    root: Path
+    display_path: str
+    scope: str = ""
+
+    def place(self, path: str) -> str:
+        """A path below the submission as a report shows it."""
+        if not self.scope:
+            return f"{self.display_path}/{path}" if self.display_path else path
+        return os.path.normpath(f"{self.display_path}/{os.path.relpath(path, self.scope)}")
+
+    def covers(self, other: Package) -> bool:
+        """Whether what another judges is judged by this one as well."""
+        return self.root == other.root and holds(self.scope or other.scope, other.scope)
+
+
+def kind_of(path: Path) -> Kind:
+    """What PATH is; raises NothingToJudge where there is no such path."""
+    return _contents(path, None).kind
+
+
+def _contents(path: Path, request: RoundRequest | None) -> PathContents:
+    if path == GIVEN:
+        came = spool()
+        return PathContents(Kind.SYSTEM if came.description else Kind.LOG, spooled=came.path)
+    try:
+        folder = stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        if path.is_symlink():
+            raise NothingToJudge(f"{path} is a link to nothing") from None
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise NothingToJudge(f"no such file or folder: {path}") from None
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    # A null byte in the path
+    except ValueError:
+        raise NothingToJudge(f"no such file or folder: {path}") from None
+    if not folder:
+        # A log that is named itself may have any name; only names found in folders are matched
+        return PathContents(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
+    if is_submission(path, request):
+        return PathContents(Kind.SUBMISSION, (path,))
+    scope = _results_scope(path, request)
+    if scope is not None:
+        return scope
+    folders, links = _folders(path)
+    found = tuple(_below(path, folders, request))
+    nearly = [path, *(sub for sub in folders if sub not in found)] if request else []
+    return PathContents(
+        Kind.ROUND if found else Kind.LOOSE,
+        found,
+        tuple(each for each in nearly if _begun(each)),
+        tuple(links) if found else (),
+    )
+
+
+def _begun(folder: Path) -> bool:
+    """Whether a folder has one part of a submission; of systems those that are described."""
+    return (folder / "results").is_dir() or any((folder / "systems").glob("*.json"))
+
+
+def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | None:
+    """The results that a folder in a submission's `results` holds; None for any other folder."""
+    # Normalised, not resolved: a link is judged as the folder whose name it has
+    here = Path(os.path.abspath(path))
+    below = [here, *here.parents][: DEEPEST_RESULT + 1]
+    for folder in below:
+        root = folder.parent
+        if folder.name == "results" and is_submission(root, request):
+            scope = here.relative_to(root)
+            inside = scope.parts[2:]
+            if len(inside) > 1 + (inside[0] in SCALINGS if inside else 0):
+                return None
+            given = len(scope.parts) < len(path.parts) and ".." not in path.parts
+            # As it would be given itself, so that both are seen to be the same
+            root = path.parents[len(scope.parts) - 1] if given else root
+            return PathContents(Kind.RESULTS, (root,), scope=scope.as_posix())
+    return None
+
+
+def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
+    """Whether a folder has the `results` and `systems` of a submitter.
+
+    Rounds 0.5 and 0.6, as `request` selects them, have no `systems`: descriptions lay with results.
+    """
+    if not (folder / "results").is_dir():
+        return False
+    if (folder / "systems").is_dir():
+        return True
+    from podium.compliance.judging.inputs.benchmark_names import is_early
+
+    return request is not None and is_early(request.choose(folder).rules)
+
+
+def _below(path: Path, folders: list[Path], request: RoundRequest | None) -> Iterator[Path]:
+    """The submissions in a folder: just below it, or deeper in the layout of 0.5."""
+    for sub in folders:
+        if is_submission(sub, request):
+            yield sub
+        elif request is not None and request.choose(path).rules.package.nested_submissions:
+            yield from _deeper(sub, request)
+
+
+def _deeper(path: Path, request: RoundRequest) -> Iterator[Path]:
+    for folder, subfolders, _ in os.walk(path):
+        here = Path(folder)
+        # os.walk lists as the file system does: the order would differ between machines
+        subfolders.sort()
+        if is_submission(here, request):
+            yield here
+            subfolders.clear()
+        elif len(here.parts) - len(path.parts) >= DEEPEST:
+            subfolders.clear()
+
+
+def _folders(path: Path) -> tuple[list[Path], list[Path]]:
+    """The folders in a folder, and the links to folders."""
+    try:
+        with os.scandir(path) as entries:
+            # isdir follows links, so that a link to a folder is seen, and can be reported
+            folders = [each for each in entries if os.path.isdir(each.path)]
+    except OSError as error:
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    found = sorted((each.is_symlink(), path / each.name) for each in folders)
+    return [each for link, each in found if not link], [each for link, each in found if link]
+
+
+def submissions(contents: Mapping[Path, PathContents]) -> list[Package]:
+    """The submissions among the paths and below them, with the path a report shows."""
+    given = [
+        _package(one, path, what, alone=len(contents) == 1)
+        for path, what in contents.items()
+        for one in what.submissions
+    ]
+    # A submission given twice, by its own PATH and by that of its round, is judged once
+    found: list[Package] = []
+    for one in sorted(given, key=lambda each: len(each.scope)):
+        if not any(other.covers(one) for other in found):
+            found.append(one)
+    return [one for one in given if one in found]
+
+
+def _package(root: Path, path: Path, what: PathContents, *, alone: bool) -> Package:
+    if what.scope:
+        return Package(root, "." if alone else str(path), what.scope)
+    shown = _display_path(root, path, alone=alone)
+    return Package(root, "" if shown == "." else shown)
+
+
+def nearly_submissions(contents: Mapping[Path, PathContents], lacking: str) -> list[str]:
+    """Folders that lack only one of a submission's folders, as a report shows them."""
+    return _displayed(
+        contents, lambda what: (each for each in what.nearly if not (each / lacking).is_dir())
+    )
+
+
+def linked_folders(contents: Mapping[Path, PathContents]) -> list[str]:
+    """Links to folders that stand where submissions do, as a report shows them."""
+    return _displayed(contents, lambda what: what.linked)
+
+
+def _displayed(
+    contents: Mapping[Path, PathContents], which: Callable[[PathContents], Iterable[Path]]
+) -> list[str]:
+    alone = len(contents) == 1
+    return [
+        _display_path(one, path, alone=alone) or "."
+        for path, what in contents.items()
+        for one in which(what)
+    ]
+
+
+def _display_path(folder: Path, root: Path, *, alone: bool) -> str:
+    if not alone:
+        return str(folder)
+    return "" if folder == root else folder.relative_to(root).as_posix()
+
+
+def kinds_of(paths: list[Path], request: RoundRequest | None = None) -> dict[Path, PathContents]:
+    """What each path holds; raises NothingToJudge where one does not exist.
+
+    Raises UsageFault where standard input is to be read twice.
+    """
+    if paths.count(GIVEN) > 1:
+        raise UsageFault("- stands for standard input, which can be read only once")
+    return {path: _contents(path, request or RoundRequest()) for path in paths}
+
+
+def targets(
+    contents: Mapping[Path, PathContents],
+    disks: Mapping[Path, Disk] | None = None,
+    *,
+    empty: bool = False,
+) -> list[Target]:
+    """Every file to judge below the paths, in order; `disks` are those of submissions.
+
+    Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
+    is judged, too.
+    """
+    found: dict[str, Target] = {}
+    for path, what in contents.items():
+        for target in _targets(path, what, disks or {}, alone=len(contents) == 1):
+            found.setdefault(target.path, target)
+    if not found and not empty:
+        names = ", ".join(str(path) for path in contents)
+        raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
+    return list(found.values())
+
+
+def _targets(
+    path: Path, contents: PathContents, disks: Mapping[Path, Disk], *, alone: bool
+) -> Iterator[Target]:
+    kind, tops = contents.kind, contents.submissions
+    if contents.spooled:
+        yield Target(contents.spooled, STDIN, kind, from_stdin=True)
+        return
+    if kind in (Kind.LOG, Kind.SYSTEM):
+        yield Target(str(path), path.name if alone else str(path), kind)
+        return
+    for top in tops:
+        # The submission's own checks list the same folders: none is read twice
+        disk = disks.get(top) or Disk(top)
+        yield from _results(disk, _package(top, path, contents, alone=alone))
+    if kind is Kind.LOOSE:
+        yield from _loose(path, path, alone=alone)
+    elif kind is Kind.ROUND:
+        # Logs beside the submissions would be skipped silently, were they not judged as loose.
+        for sub in _folders(path)[0]:
+            if sub not in tops:
+                yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
+
+
+def _results(disk: Disk, package: Package) -> Iterator[Target]:
+    """The logs of a submission; a folder named like a log is judged, so that it is reported."""
+    submission = str(disk.root)
+    for _, folder in disk.walk(package.scope or "results", links=True):
+        for item in folder.items:
+            if _LOG_NAME.match(item.name):
+                out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
+                shown = package.place(item.path)
+                yield Target(item.full, shown, Kind.LOG, submission, out)
+
+
+def _loose(
+    below: Path, root: Path, *, alone: bool, without: frozenset[str] = frozenset()
+) -> Iterator[Target]:
+    start, inner = len(str(below)), os.path.relpath(below, root)
+    # Links to folders are not followed: they may lead out of the tree, or in a circle.
+    for folder, subfolders, files in os.walk(below):
+        subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
+        display_path = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
+        names = [name for name in files if _LOG_NAME.match(name)]
+        # A folder named like a log is judged, so that it is reported and not skipped.
+        names += [name for name in subfolders if _LOG_NAME.match(name)]
+        for name in sorted(names):
+            inside = name if display_path == "." else f"{display_path}/{name}"
+            yield Target(f"{folder}/{name}", inside, Kind.LOG)

@@ -1,0 +1,171 @@
+"""The `[[rules]]` of a podium.toml: read, checked, and faults named with file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.house_rules import WORDS, HouseRule
+from podium.compliance.judging.inputs.toml_lines import heads_of
+from podium.logging_spec.keys.lookup import nearest
+from podium.rules.finding import Severity
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
+Whole = Annotated[int, Field(strict=True)]
+Number = Whole | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Positive = (
+    Annotated[int, Field(strict=True, gt=0)]
+    | Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+)
+Scalar = Annotated[bool, Field(strict=True)] | Number | Annotated[str, Field(strict=True)]
+Scalars = Annotated[list[Scalar], Field(min_length=1)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Bound(_Model):
+    """What a value must be; of several demands all hold."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    equals: Scalar | None = Field(default=None, description="exactly this value")
+    one_of: Scalars | None = Field(default=None, description="one of these values")
+    at_least: Number | None = Field(default=None, description="this number or more")
+    at_most: Number | None = Field(default=None, description="this number or less")
+    above: Number | None = Field(default=None, description="more than this number")
+    below: Number | None = Field(default=None, description="less than this number")
+    multiple_of: Positive | None = Field(
+        default=None, description="a whole multiple of this number"
+    )
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Bound:
+        if not self.model_fields_set:
+            raise ValueError(f"must give one of {', '.join(WORDS)}")
+        return self
+
+
+class HouseRuleConfig(_Model):
+    """A rule of your own for a key of a log: data, no code."""
+
+    name: str = Field(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,59}$",
+        description="reports call the rule house.<name>: lower-case letters, digits and hyphens",
+    )
+    key: Text = Field(description="key of the log, such as global_batch_size")
+    bound: Bound | Scalars | Scalar = Field(
+        description="what its value must be: a value, a list of values, or a table of demands"
+    )
+    text: Text = Field(description="why the rule is there; findings quote it")
+    severity: Severity = Field(
+        default=Severity.WARNING, description="how much a finding weighs; an error rejects"
+    )
+    benchmark: Text | list[Text] = Field(
+        default=[], description="benchmark, or several, that it is about; default all"
+    )
+    division: Literal["closed", "open"] | None = Field(
+        default=None, description="division that it is about; default both"
+    )
+    required: bool = Field(default=False, description="the key must be logged")
+
+    @field_validator("key")
+    @classmethod
+    def _no_slip(cls, key: str) -> str:
+        meant = nearest(key)
+        if meant is not None:
+            raise ValueError(f"{key} is no standard key; did you mean {meant.name}?")
+        return key
+
+    @property
+    def rule(self) -> HouseRule:
+        """The rule as what judges it."""
+        bound: Any = self.bound
+        if isinstance(bound, Bound):
+            given = ((word, getattr(bound, word)) for word in WORDS)
+            stated = [(word, value) for word, value in given if value is not None]
+        else:
+            stated = [("one_of" if isinstance(bound, list) else "equals", bound)]
+        plain = tuple(
+            (word, tuple(value) if isinstance(value, list) else value) for word, value in stated
+        )
+        named = [self.benchmark] if isinstance(self.benchmark, str) else self.benchmark
+        return HouseRule(
+            name=self.name,
+            key=self.key,
+            bound=plain,
+            severity=self.severity,
+            text=self.text,
+            benchmarks=tuple(named),
+            divisions=(self.division,) if self.division else (),
+            required=self.required,
+        )
+
+
+_TABLE = TypeAdapter(list[HouseRuleConfig])
+
+
+def read_rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
+    """The rules of a podium.toml; `text` is all of it. Raises UsageFault with file and line."""
+    lines = heads_of(text, "rules", given)
+    try:
+        table = _TABLE.validate_python(given)
+    except ValidationError as error:
+        faults = [_fault(each, lines, text, path) for each in error.errors()]
+        # The branches of a union may report one mistake several times
+        raise UsageFault("\npodium: ".join(list(dict.fromkeys(faults))[:8])) from None
+    seen: set[str] = set()
+    for index, each in enumerate(table):
+        if each.name in seen:
+            where = _place(lines, index, "name", text, path)
+            raise UsageFault(f"{where}: two rules are named {each.name}; must be one")
+        seen.add(each.name)
+    return tuple(each.rule for each in table)
+
+
+def _fault(error: Any, lines: Sequence[int | None], text: str, path: str) -> str:
+    location = error["loc"]
+    index = location[0] if location and isinstance(location[0], int) else None
+    field = next((part for part in location if isinstance(part, str)), "")
+    where = _place(lines, index, field, text, path)
+    if index is None:
+        return f"{where}: rules is no list of tables; must be written as [[rules]]"
+    return f"{where}: {_explained(error, location, field)}"
+
+
+def _explained(error: Any, location: Sequence[Any], field: str) -> str:
+    if error["type"] == "missing":
+        return f"{field} is missing; must be given"
+    if error["type"] == "extra_forbidden" and len(location) == 2:
+        return f"unknown field {field}; must be one of {', '.join(HouseRuleConfig.model_fields)}"
+    if field == "bound":
+        return f"bound is wrong; must be a value, a list, or a table of {', '.join(WORDS)}"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{field or 'the rule'}: {message[:1].lower()}{message[1:]}"
+
+
+def _place(lines: Sequence[int | None], index: int | None, field: str, text: str, path: str) -> str:
+    """`file:line` of a field, of the head of its rule where it is absent, else of the file."""
+    head = lines[index] if index is not None and index < len(lines) else None
+    if head is None:
+        return path
+    for number, line in enumerate(text.split("\n")[head:], head + 1):
+        if line.lstrip().startswith("["):
+            break
+        if re.match(rf"\s*[\"']?{re.escape(field)}[\"']?\s*[.=]", line):
+            return f"{path}:{number}"
+    return f"{path}:{head}"

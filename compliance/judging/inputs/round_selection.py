@@ -1,0 +1,209 @@
+"""Which round's rules a file is judged by: options, podium.toml, folder names, else the newest."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.reporting.data import Rules
+from podium.logging_spec.limits import read_toml
+from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
+from podium.rules.finding import Profile
+from podium.rules.model.round import Round
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.inputs.house_rules import HouseRule
+
+ChosenBy = Literal["option", "config", "folder", "default"]
+
+LARGEST_CONFIG = 1 << 20
+"""Bytes of a podium.toml; a file that people write by hand is far smaller."""
+
+_FOLDER = re.compile(r"(training|hpc)[_-](?:results|submissions?)?[_-]?v?(\d+\.\d+)(?:\.\d+)?$")
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A round and how it was chosen."""
+
+    rules: Round
+    chosen_by: ChosenBy
+
+
+class RoundRequest(msgspec.Struct, frozen=True):
+    """The round that the user's options ask for; None where they leave it open."""
+
+    usage: str | None = None
+    round: str | None = None
+
+    def choose(self, folder: str | Path) -> Choice:
+        """The round for what lies in a folder; raises UsageFault for one that does not exist."""
+        return _choose(self, str(folder))
+
+
+def several(choices: Iterable[Choice]) -> bool:
+    """Whether the choices are of more than one round."""
+    return len({choice.rules.title for choice in choices}) > 1
+
+
+def rules_of(choices: Sequence[Choice], profile: Profile) -> Rules:
+    """What a report says of the rules by which all was judged; there is one choice or more."""
+    first, mixed = choices[0], several(choices)
+    return Rules(
+        usage="several" if mixed else first.rules.usage,
+        round="several" if mixed else first.rules.name,
+        profile=profile.value,
+        chosen_by=first.chosen_by,
+    )
+
+
+def named_round(usage: str, name: str | None) -> Round:
+    """The round that an option names, else the newest; raises UsageFault for an unknown one."""
+    return _newest(usage) if name is None else _find(usage, name)
+
+
+def forget() -> None:
+    """Read podium.toml files anew: they may have changed since the last call."""
+    _choose.cache_clear()
+    _configured.cache_clear()
+
+
+@lru_cache(maxsize=4096)
+def _choose(request: RoundRequest, path: str) -> Choice:
+    folder = os.path.abspath(path)
+    sources: list[tuple[ChosenBy, str | None, str | None]] = [
+        ("option", request.usage, request.round)
+    ]
+    config = _configured(folder)
+    sources += [("config", config.usage, config.round), ("folder", *_named(folder))]
+    # A source that names no round still decides the suite: its newest round is meant then
+    usage = next((given for _, given, _ in sources if given), "training")
+    for chosen_by, source_usage, name in sources:
+        # Rounds of both suites share names: 3.0 in a folder's name of HPC is no round of Training
+        if not name or (source_usage and source_usage != usage):
+            continue
+        if chosen_by == "folder" and name not in rounds_of(usage):
+            continue  # a later round than podium knows: judged by the newest
+        return Choice(_find(usage, name), chosen_by)
+    chosen_by = next((by for by, given, _ in sources if given), "default")
+    return Choice(_newest(usage), chosen_by)
+
+
+def _find(usage: str, name: str) -> Round:
+    try:
+        return find_round(usage, name)
+    except UnknownRound as error:
+        raise UsageFault(str(error)) from None
+
+
+def _newest(usage: str) -> Round:
+    try:
+        return newest(usage)
+    except UnknownRound as error:
+        raise UsageFault(str(error)) from None
+
+
+class Config(msgspec.Struct, frozen=True):
+    """What the nearest podium.toml says of the whole submission; None where it does not."""
+
+    usage: str | None = None
+    round: str | None = None
+    deadline: date | None = None
+    rules: tuple[HouseRule, ...] = ()
+
+
+def configured_rules(folder: str | Path) -> tuple[HouseRule, ...]:
+    """The `[[rules]]` of the nearest podium.toml, from a folder upwards.
+
+    Raises UsageFault where that file cannot be read, or a rule is none.
+    """
+    return _configured(os.path.abspath(folder)).rules
+
+
+def configured_deadline(folder: str | Path) -> date | None:
+    """The last day of submission by the nearest podium.toml, from a folder upwards.
+
+    Raises UsageFault where that file cannot be read, or gives something else than a date.
+    """
+    return _configured(os.path.abspath(folder)).deadline
+
+
+@lru_cache(maxsize=65536)
+def _configured(folder: str) -> Config:
+    """What the nearest podium.toml says, from this folder upwards; each folder is asked once."""
+    found = _read_config(os.path.join(folder, "podium.toml"))
+    above = os.path.dirname(folder)
+    if found is None and above != folder:
+        return _configured(above)
+    return found or Config()
+
+
+def config_bytes(path: str | Path) -> bytes:
+    """What a podium.toml holds, without the byte order mark that some editors put.
+
+    Raises OSError, or UsageFault for no file or a large one.
+    """
+    # Before it is opened: opening a pipe would wait for somebody to write
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageFault(f"{path} cannot be read: it is not a regular file")
+    if status.st_size > LARGEST_CONFIG:
+        raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
+    with open(path, "rb") as stream:
+        return stream.read().removeprefix(codecs.BOM_UTF8)
+
+
+def _read_config(path: str) -> Config | None:
+    try:
+        text = config_bytes(path).decode()
+        data = read_toml(text)
+    # All folders up to the root are asked: one that is closed to the user says nothing
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    usage, name = data.get("usage"), data.get("round")
+    # TOML reads `round = 5.1` as a number
+    return Config(
+        str(usage) if usage else None,
+        normal_name(str(name)) if name else None,
+        _day(data.get("deadline"), path),
+        _rules(data["rules"], text, path) if "rules" in data else (),
+    )
+
+
+def _rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
+    from podium.compliance.judging.inputs.house_table import read_rules
+
+    return read_rules(given, text, path)
+
+
+def _day(value: Any, path: str) -> date | None:
+    """A day as TOML has it, or as text; of a moment its day."""
+    if isinstance(value, datetime):
+        return value.date()
+    if value is None or isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise UsageFault(f"{path}: deadline is {value}; must be a day such as 2026-10-09") from None
+
+
+@lru_cache(maxsize=65536)
+def _named(folder: str) -> tuple[str | None, str | None]:
+    """The round that the nearest folder name states, from this folder upwards."""
+    above, name = os.path.split(folder)
+    match = _FOLDER.search(name.lower())
+    if match:
+        return match[1], match[2]
+    return _named(above) if above != folder else (None, None)

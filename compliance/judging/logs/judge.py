@@ -1,0 +1,264 @@
+"""One log against one round: facts, then rules, then findings. Pure."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
+from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
+from podium.compliance.judging.logs.policy import PolicyReading
+from podium.compliance.judging.logs.root_causes import traced
+from podium.compliance.judging.logs.verifier import VerifierReading
+from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.hindsight import in_hindsight
+from podium.rules.model.round import Round
+from podium.rules.table import Violation
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.logs.facts import Facts
+    from podium.rules.checks import Check
+
+MOST_PER_RULE = 20
+"""Findings of one rule in one file beyond this many are counted in the last one."""
+
+
+class LogVerdict(msgspec.Struct):
+    """What is known of one log once judged. `minutes` is run_start to run_stop.
+
+    `beside` are findings of rules that the round does not have: they decide nothing else of it.
+    `official` is the official verifier's verdict beside one by the policy: its errors and its
+    facts, None in a round that has no verifier.
+    """
+
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    benchmark: str | None = None
+    division: str | None = None
+    minutes: float | None = None
+    converged: bool | None = None
+    facts: Facts | None = None
+    beside: list[Finding] = msgspec.field(default_factory=list)
+    official: LogVerdict | None = None
+
+
+def judge_log(
+    log: Log,
+    rules: Round,
+    profile: Profile,
+    path: str,
+    *,
+    with_facts: bool = False,
+    traced: bool = False,
+    beside: tuple[Check, ...] = (),
+) -> LogVerdict:
+    """All findings about one log; `with_facts` also what the checks of a submission need of it.
+
+    `traced`: its facts come with what a review compares. `beside` are checks that the round does
+    not have.
+    """
+    judgement = _Judgement(log, rules, profile, path)
+    verdict = judgement.verdict()
+    official = verdict.official
+    if with_facts:
+        gather = _gather()
+        verdict.facts = gather(
+            log, judgement.run, rules, profile, path, _errors(verdict), traced=traced
+        )
+        if official is not None:
+            from podium.compliance.judging.logs.facts import as_official
+
+            official.facts = as_official(verdict.facts, judgement.run, rules, _errors(official))
+    if beside:
+        verdict.beside = judgement.found_by(beside)
+    return verdict
+
+
+def _errors(verdict: LogVerdict) -> set[str]:
+    return {found.id for found in verdict.findings if found.severity is Severity.ERROR}
+
+
+def load_facts(profile: Profile) -> None:
+    """Load what the facts of logs need: processes forked later have it then."""
+    _gather()
+    if profile is Profile.POLICY:
+        from podium.compliance.judging.logs.facts import secrets_finder
+
+        secrets_finder()
+
+
+@cache
+def _gather() -> Callable[..., Facts]:
+    from podium.compliance.judging.logs.facts import (
+        gather,  # logs alone need not wait for it to load
+    )
+
+    return gather
+
+
+class _Judgement:
+    def __init__(self, log: Log, rules: Round, profile: Profile, path: str) -> None:
+        self.log, self.rules, self.profile, self.path = log, rules, profile, path
+        self.verifier = VerifierReading(log, rules)
+        self.run = self.verifier.run
+
+    def verdict(self) -> LogVerdict:
+        verdict = LogVerdict()
+        theirs = broken = [*self.verifier.review()]
+        if self.profile is Profile.POLICY or not self.rules.verified:
+            broken = [*PolicyReading(self.verifier).review(theirs)]
+        # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
+        lines = [*self._line_findings()]
+        found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
+        found = in_hindsight(found, self.rules, self.profile)
+        repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
+        verdict.findings = traced(found, lambda finding: finding.id in repeated)
+        verdict.official = self._official(lines, theirs)
+        verdict.division = text_of(self.run.value("submission_division")) or None
+        verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
+        verdict.minutes = self.run.minutes()
+        verdict.converged = self._converged(broken)
+        return verdict
+
+    def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
+        """What checks that the round does not have find; by the policy's reading of the run."""
+        reading = PolicyReading(self.verifier)
+        applying = tuple(each for each in checks if each.applies(reading.context))
+        return [*self._findings(reading.found_by(applying))]
+
+    def _official(
+        self, lines: Iterable[Finding], theirs: Iterable[RuleViolation]
+    ) -> LogVerdict | None:
+        """What the official verifier rejects; what is wrong with a line weighs alike for both."""
+        if self.profile is Profile.VERIFIER or not self.rules.verified:
+            return None
+        errors = [rule for rule in theirs if rule.severity is Severity.ERROR]
+        found = [*lines, *self._findings(errors), *self._about_crash(Profile.VERIFIER)]
+        return LogVerdict([each for each in found if each.severity is Severity.ERROR])
+
+    def _findings(self, broken: Iterable[RuleViolation]) -> Iterator[Finding]:
+        for rule in broken:
+            for violation, more in few(rule.violations):
+                yield self._finding(rule, violation, violation.message + more)
+
+    def _finding(self, rule: RuleViolation, violation: Violation, message: str) -> Finding:
+        line = None if violation.position is None else rule.run.line(violation.position)
+        return Finding(
+            rule.id,
+            self._repeated() if violation.repeats else rule.severity,
+            self.path,
+            line,
+            rule.key,
+            message,
+            violation.expected,
+            violation.actual,
+            violation.hint,
+            rule.cites,
+            rule.stated_by,
+        )
+
+    def _repeated(self) -> Severity:
+        """The weight of a value logged again: of ranks that agree the verifier only warns, too."""
+        return Severity.NOTE if self.profile is Profile.POLICY else Severity.WARNING
+
+    def _about_crash(self, profile: Profile) -> Iterator[Finding]:
+        if not self.verifier.crash:
+            return
+        # That the verifier has no rules for an older name, or for a benchmark that its own round
+        # has, is no fault of the log
+        excused = self.verifier.known_as or self.verifier.lacks_rules
+        excused = excused and profile is Profile.POLICY
+        yield VERIFIER_CRASH.found(
+            profile,
+            self.path,
+            severity=Severity.WARNING if excused else None,
+            remark="; that is no fault of the log" if excused else "",
+            reason=self.verifier.crash,
+        )
+
+    def _line_findings(self) -> Iterator[Finding]:
+        crashing = next((fault for fault in self.log.faults if fault.kind in CRASHING), None)
+        if crashing is not None:
+            where = self.log.line_at(crashing.position)
+            self.verifier.crashes(None, f"line {where}: {crashing.message}")
+        by_kind: dict[Fault, list[LineFault]] = {}
+        for fault in self.log.faults:
+            by_kind.setdefault(fault.kind, []).append(fault)
+        for faults in by_kind.values():
+            for fault, more in few(faults):
+                yield self._about_fault(fault, more)
+        if not self.run.records:
+            yield self._about_nothing()
+
+    def _about_fault(self, fault: LineFault, more: str) -> Finding:
+        return RULE_OF_FAULT[fault.kind].found(
+            self.profile,
+            self.path,
+            line=self.log.line_of(fault),
+            remark=more,
+            problem=fault.message,
+            excerpt=fault.excerpt or None,
+        )
+
+    def _about_nothing(self) -> Finding:
+        contents = _encoding(self.log.head) or _CONTENTS[self.log.generation]
+        if self.verifier.readable and self.log.generation != "none":
+            contents = "none of its lines can be read"
+        title = self.rules.title
+        return NO_RECORDS.found(self.profile, self.path, round=title, contents=contents)
+
+    def _converged(self, broken: Iterable[RuleViolation]) -> bool | None:
+        if not self.run.records:
+            return None
+        # A target missed by one text's reading alone is a warning, and counts as reached
+        missed = any(
+            rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken
+        )
+        return self.rules.succeeded(self.run) and not missed
+
+
+_T = TypeVar("_T")
+
+
+def few(found: Sequence[_T]) -> Iterator[tuple[_T, str]]:
+    """The first of what one rule finds, each with what its message ends in."""
+    kept = found[:MOST_PER_RULE]
+    more = len(found) - len(kept)
+    for index, one in enumerate(kept, 1):
+        last = more and index == len(kept)
+        yield one, f" (and {more} more like it in this log)" if last else ""
+
+
+def _encoding(head: memoryview) -> str:
+    """What a file of another encoding holds, by its first bytes; empty for any other file."""
+    start = bytes(head[:64])
+    for mark, name in _MARKS:
+        if start.startswith(mark):
+            return f"it is {name} text; must be UTF-8"
+    # Of text in a Latin script every other byte is zero, also where no mark begins the file
+    for offset, name in ((1, "UTF-16 (little-endian)"), (0, "UTF-16 (big-endian)")):
+        if len(start) > 8 and not any(start[offset::2]):
+            return f"it is {name} text; must be UTF-8"
+    return ""
+
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32 (little-endian)"),
+    (codecs.BOM_UTF32_BE, "UTF-32 (big-endian)"),
+    (codecs.BOM_UTF16_LE, "UTF-16 (little-endian)"),
+    (codecs.BOM_UTF16_BE, "UTF-16 (big-endian)"),
+)
+"""The marks that text of other encodings begins with; the longer ones first."""
+
+_CONTENTS = {
+    "none": "it holds no log line at all",
+    "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
+    "mll": "its lines are in the format of 0.6 (:::MLL)",
+    "mlpv": "its lines are in the format of 0.5 (:::MLPv0.5.0)",
+    "alibaba": "its lines are in a format no round accepts (MLPerf: …)",
+}
+"""What a file without records holds, by the format of its lines."""

@@ -1,0 +1,205 @@
+"""A run as the written policy reads it, on top of what the official verifier found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
+from podium.compliance.judging.logs.log_rules import CRASHED
+from podium.compliance.judging.logs.verifier import VerifierReading
+from podium.logging_spec.reader.log import Log
+from podium.rules.checks import Check
+from podium.rules.citations import COMPLIANCE_CHECKER
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.model.round import Round
+from podium.rules.model.scope import Scope
+from podium.rules.run import Run
+from podium.rules.table import CannotJudge, Row, Violation
+
+
+class PolicyReading:
+    """The same run by the written policy: order free, floats compared within a relative 1e-9.
+
+    What both texts demand stays an error. What only the policy demands weighs as its row says: an
+    error where the rules leave no room, else a warning, as is what only the verifier rejects, but a
+    note in rounds that today's verifier did not judge. In a round without a verifier the policy's
+    demands are errors. A key may be logged under the name that the policy's text has for it.
+    """
+
+    def __init__(self, verifier: VerifierReading) -> None:
+        self.verifier = verifier
+        self.rules = verifier.rules
+        self.run = self._tolerant_run()
+        self.context = self.rules.context(
+            text_of(self.run.value("submission_division")),
+            verifier.known_as or text_of(self.rules.named_by(self.run)),
+        )
+
+    def _tolerant_run(self) -> Run:
+        verifier = self.verifier
+        run = verifier.run
+        if verifier.log.lenient and verifier.readable:
+            run = tolerant_run(verifier.log)
+        elif verifier.log.places is None:
+            run.plain_json = True
+        # The policy asks for no order of hyperparameters, and its formulas for no last digit
+        run.ordered = run.exact = False
+        return run
+
+    def review(self, broken: list[RuleViolation]) -> Iterator[RuleViolation]:
+        """What the verifier found, weighed by the policy, and what the policy adds."""
+        seen = set()
+        for found in broken:
+            seen.add(found.id)
+            yield from self._weigh(found)
+        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *self._known_as())}
+        for scope in scopes.values():
+            if scope.policy:
+                yield from self._own(scope, seen)
+        if self.verifier.cancelled:
+            yield from self._dropped()
+        yield from self._checks()
+
+    def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
+        """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
+        for rule, row in scope.policy:
+            violations = row.judge(self.run)
+            # What the verifier found is weighed already, and must not be reported a second time
+            if violations and rule not in seen:
+                yield self._stated(rule, row, violations)
+            target = rule.rpartition(".")[0] + ".target"
+            if row.some and target not in seen:
+                missed = _attempt(row, self.run)
+                if missed:
+                    yield self._stated(target, row, missed, key=None)
+
+    def _known_as(self) -> list[Scope]:
+        """The rules of a benchmark that the verifier does not know under the name logged."""
+        name = self.verifier.known_as
+        if not name:
+            return []
+        scopes = self.rules.scopes(self.context.division, name)
+        return [scope.by_policy() for scope in scopes if scope.benchmark]
+
+    def _weigh(self, rule: RuleViolation) -> Iterator[RuleViolation]:
+        row = rule.row
+        if rule.severity is Severity.ERROR and (
+            rule.policy_exempt_reason or (row and row.policy_exempt_reason)
+        ):
+            yield _only_verifier(rule)
+            return
+        if row is None or rule.severity is not Severity.ERROR:
+            yield rule
+            return
+        # Judged again: the verifier may have failed an order of lines or the last digit of a float
+        policy = row.as_policy()
+        target = rule.id.endswith(".target")
+        left = _attempt(policy, self.run) if target else policy.judge(self.run)
+        if left:
+            both = replace(rule, violations=left, run=self.run)
+            yield (
+                both
+                if row.policy is None or self._otherwise_named(row)
+                else replace(both, violations=rule.violations, run=rule.run)
+            )
+        elif not self._otherwise_named(row):
+            yield _only_verifier(rule)
+
+    def _otherwise_named(self, row: Row) -> bool:
+        """Whether a log has the policy's own name of a key: then nothing is wrong with it."""
+        where = self.run.where
+        return row.name not in where and any(name in where for name in row.key.formerly)
+
+    def _stated(
+        self, rule: str, row: Row, violations: list[Violation], key: str | None = ""
+    ) -> RuleViolation:
+        severity = row.policy_severity if self.rules.verified else Severity.ERROR
+        name = row.name if key == "" else key
+        return RuleViolation(
+            rule, name, violations, severity, StatedBy.POLICY, self.run, row, row.cites
+        )
+
+    def _dropped(self) -> Iterator[RuleViolation]:
+        """Values an outer table rejects, where an inner row only names the key."""
+        # So gradient_accumulation_steps -5 passes the official verifier for llama2_70b_lora
+        last = {row.name: row for scope in self.verifier.scopes for row in scope.rows}
+        for rule in self.verifier.cancelled:
+            row = last.get(rule.key or "")
+            values = [v for v in rule.violations if v.position is not None and not v.repeats]
+            if row is not None and not row.each and values and rule.row is not None:
+                again = [v for v in rule.row.judge(self.run) if v.position is not None]
+                if again and not any(v.repeats for v in again):
+                    yield self._stated(rule.id, rule.row, again)
+
+    def _checks(self) -> Iterator[RuleViolation]:
+        return self.found_by(self.context.checks)
+
+    def found_by(self, checks: tuple[Check, ...]) -> Iterator[RuleViolation]:
+        """What checks find, all of which are about the log's division."""
+        if not self.run.records:
+            return
+        run, context = self.run, self.context
+        for rule in checks:
+            try:
+                violations = [*rule.find(run, context)]
+            except Exception as error:  # a crashing rule must not hide what the others find
+                yield self._crashed(rule, error)
+                continue
+            if violations:
+                yield RuleViolation(
+                    rule.id,
+                    rule.key,
+                    violations,
+                    rule.severity,
+                    rule.stated_by,
+                    self.run,
+                    None,
+                    rule.cites,
+                )
+
+    def _crashed(self, rule: Check, error: Exception) -> RuleViolation:
+        what = f"{type(error).__name__}: {error}"
+        violation = Violation(
+            None, CRASHED.message.format(error=what, where=f"rule {rule.id}"), hint=CRASHED.help
+        )
+        return RuleViolation(
+            CRASHED.id,
+            None,
+            [violation],
+            Severity.ERROR,
+            CRASHED.stated_by,
+            self.run,
+            None,
+            CRASHED.cites,
+        )
+
+
+def policy_run(log: Log, rules: Round) -> Run:
+    """A log's run as checks are given it: what a tolerant reader gets, in any order."""
+    return PolicyReading(VerifierReading(log, rules)).run
+
+
+def tolerant_run(log: Log) -> Run:
+    """All records of a log, those that only a tolerant reader gets among them."""
+    places, records = zip(*log.placed_records(), strict=True)
+    return Run([*records], lambda index: log.line_at(places[index]))
+
+
+def _only_verifier(rule: RuleViolation) -> RuleViolation:
+    """What only the official verifier rejects: the policy's section does not say it."""
+    return replace(
+        rule,
+        severity=Severity.WARNING,
+        stated_by=StatedBy.VERIFIER,
+        cites=COMPLIANCE_CHECKER,
+    )
+
+
+def _attempt(row: Row, run: Run) -> list[Violation]:
+    try:
+        return row.judge_some(run)
+    except CannotJudge as problem:
+        # What makes the verifier crash only breaks a rule of the policy
+        return [Violation(problem.position, problem.why)]

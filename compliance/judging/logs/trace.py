@@ -1,0 +1,244 @@
+"""What a review compares of one log beyond its facts: curves, the clock, stretches of numbers.
+
+Gathered only where it is asked for: a check of a log needs none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import msgspec
+
+from podium.compliance.judging.logs.jobs import job_of
+from podium.rules.checks.points import POSITIONS, evaluations, position
+from podium.rules.run import Run, as_number, metadata_of
+
+MOST_POINTS = 2000
+"""Points of a curve that are kept; of longer ones every n-th, the last always."""
+
+LEAST_BACK_MS, MOST_BACK = 1000.0, 5
+"""Milliseconds by which a clock must go back, as ranks that write one file differ by less; and how
+many such places are kept."""
+
+FAMILIES = ((4, 6), (8, 4))
+"""(numbers in a row, digits of each) that no two runs share by chance."""
+
+GAPS_IN_A_ROW, LEAST_GAP_MS, LEAST_SCATTER_MS = 7, 100.0, 10.0
+"""Times between evaluations that tell a run: so many, each so long, scattered by so much."""
+
+MOST_STRETCHES = 128
+
+_CLOCKED = ("block_start", "epoch_start", "eval_start")
+_BLOCK = ("first_epoch_num", *POSITIONS)
+_LOSS_MEMBERS = ("train_loss", "loss")
+_SAMPLES = ("samples_count", "train_samples_since_beginning", "epoch_num", "step_num")
+_TRACKED = ("samples_count", "step", "epoch_num", "step_num", "epoch")
+
+Item = TypeVar("Item")
+
+Point = tuple[int, float, float | None, float]
+"""The line of a record, its time (ms since 1970), how far training was, the value."""
+
+
+class Series(msgspec.Struct, frozen=True, gc=False):
+    """One quantity over a run, in file order; `total` is how many points were logged.
+
+    `unit` is the metadata member that says how far training was, "" where none does.
+    """
+
+    points: tuple[Point, ...] = ()
+    unit: str = ""
+    total: int = 0
+
+
+NO_SERIES = Series()
+
+
+class Stretch(msgspec.Struct, frozen=True, gc=False):
+    """Some numbers in a row, as a hash, and the lines of the first and the last of them.
+
+    `kind` is `values` (evaluations or losses) or `times` (milliseconds between evaluations).
+    """
+
+    mark: int
+    first: int
+    last: int
+    kind: str
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """The curves of one run, where its clock goes back (line, ms), and its telling stretches.
+
+    `job` is the number and the line of the scheduler's job that the log names, if of just one.
+    """
+
+    quality: Series = NO_SERIES
+    loss: Series = NO_SERIES
+    throughput: Series = NO_SERIES
+    back: tuple[tuple[int, float], ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    job: tuple[int, int] | None = None
+
+
+def trace_of(run: Run, data: bytes = b"") -> Trace:
+    """What a review compares of a run, `data` being its file; no content makes it raise."""
+    quality, losses = _quality(run), _loss(run)
+    return Trace(
+        quality=_kept(quality),
+        loss=_kept(losses),
+        throughput=_kept(_throughput(run)),
+        back=tuple(_backward(run, quality.points)),
+        stretches=(
+            *_sampled(_value_stretches(quality.points)),
+            *_sampled(_value_stretches(losses.points)),
+            *_sampled(_time_stretches(quality.points)),
+        ),
+        job=job_of(data),
+    )
+
+
+# --- curves ---------------------------------------------------------------------------------------
+
+
+def _quality(run: Run) -> Series:
+    places = evaluations(run)
+    # Stable Diffusion logs two metrics, each a curve of its own: the first logged stands for both
+    metric = metadata_of(run.records[places[0]]).get("metric") if places else None
+    chosen = (at for at in places if metadata_of(run.records[at]).get("metric") == metric)
+    return _series(run, chosen, _outcome, _SAMPLES)
+
+
+def _outcome(value: Any) -> float | None:
+    if not isinstance(value, dict):
+        return as_number(value)
+    # The dialect of 0.5 logs {"epoch": 0, "value": 0.53}; Mask R-CNN {"BBOX": 0.37, "SEGM": 0.34},
+    # of which the first stands for both
+    return as_number(value.get("value", value.get("BBOX")))
+
+
+def _loss(run: Run) -> Series:
+    plain = run.where.get("train_loss")
+    if plain:
+        return _series(run, plain, as_number, _SAMPLES)
+    return _series(run, run.where.get("tracked_stats", ()), _member(*_LOSS_MEMBERS), _TRACKED)
+
+
+def _throughput(run: Run) -> Series:
+    tracked = _series(run, run.where.get("tracked_stats", ()), _member("throughput"), _TRACKED)
+    if tracked.points:
+        return tracked
+    return _series(run, run.where.get("throughput", ()), as_number, _TRACKED)
+
+
+def _member(*names: str) -> Callable[[Any], float | None]:
+    def read(value: Any) -> float | None:
+        found = (value.get(name) for name in names) if isinstance(value, dict) else ()
+        return next((number for each in found if (number := as_number(each)) is not None), None)
+
+    return read
+
+
+def _series(
+    run: Run, places: Any, read: Callable[[Any], float | None], names: Sequence[str]
+) -> Series:
+    points: list[Point] = []
+    unit = ""
+    for index in places:
+        record = run.records[index]
+        value = read(record.value)
+        if value is None:
+            continue
+        at = position(record, names) or position(record, POSITIONS)
+        # A curve has one scale: what another member counts has no place on it
+        unit = unit or (at[0] if at else "")
+        far = at[1] if at and at[0] == unit else None
+        points.append((run.line(index), record.time_ms, far, value))
+    return Series(tuple(points), unit, len(points))
+
+
+def thinned(points: Sequence[Item], most: int) -> Sequence[Item]:
+    """Every n-th point, at most `most` of them, and the last: where a curve ends matters most."""
+    step = -(-len(points) // most)
+    return points if step <= 1 else [*points[:-1:step], points[-1]]
+
+
+def _kept(series: Series) -> Series:
+    return Series(tuple(thinned(series.points, MOST_POINTS)), series.unit, series.total)
+
+
+# --- the clock ------------------------------------------------------------------------------------
+
+
+def _backward(run: Run, quality: Sequence[Point]) -> Iterator[tuple[int, float]]:
+    """(line, ms) of the first five records of further progress at an earlier time.
+
+    Of one key alone, and in its order: logs are joined of the outputs of several processes, whose
+    lines need not be in order of time.
+    """
+    found = 0
+    for points in (quality, *(_marks(run, key) for key in _CLOCKED)):
+        for before, after in pairwise(points):
+            gone = before[1] - after[1]
+            further = before[2] is not None and after[2] is not None and after[2] > before[2]
+            if further and gone >= LEAST_BACK_MS and found < MOST_BACK:
+                found += 1
+                yield after[0], gone
+
+
+def _marks(run: Run, key: str) -> list[Point]:
+    marked = ((index, run.records[index]) for index in run.where.get(key, ()))
+    return [
+        (run.line(index), record.time_ms, at[1], 0.0)
+        for index, record in marked
+        if (at := position(record, _BLOCK)) is not None
+    ]
+
+
+# --- stretches ------------------------------------------------------------------------------------
+
+
+def _value_stretches(points: Sequence[Point]) -> list[Stretch]:
+    found = []
+    for count, digits in FAMILIES:
+        telling = [each for each in points if _digits(each[3]) >= digits]
+        for start in range(len(telling) - count + 1):
+            window = telling[start : start + count]
+            values = tuple([each[3] for each in window])
+            # Ranks repeat a value; then the row says less than its length
+            if len({*values}) == count:
+                # Of floats alone, whose hash is the same in every process
+                mark = hash((float(count), *values))
+                found.append(Stretch(mark, window[0][0], window[-1][0], "values"))
+    return found
+
+
+def _digits(number: float) -> int:
+    return len(repr(abs(number)).partition("e")[0].replace(".", "").strip("0"))
+
+
+def _time_stretches(points: Sequence[Point]) -> list[Stretch]:
+    gaps = [(b[0], float(round(b[1] - a[1]))) for a, b in pairwise(points)]
+    found = []
+    for start in range(len(gaps) - GAPS_IN_A_ROW + 1):
+        window = gaps[start : start + GAPS_IN_A_ROW]
+        lengths = [length for _, length in window]
+        if min(lengths) >= LEAST_GAP_MS and _scatter(lengths) >= LEAST_SCATTER_MS:
+            found.append(Stretch(hash(tuple(lengths)), window[0][0], window[-1][0], "times"))
+    return found
+
+
+def _scatter(values: Sequence[float]) -> float:
+    """The median distance from the median: one odd value among equal ones does not raise it."""
+    middle = sorted(values)[len(values) // 2]
+    return sorted(abs(value - middle) for value in values)[len(values) // 2]
+
+
+def _sampled(stretches: list[Stretch]) -> list[Stretch]:
+    """At most so many, chosen by their hashes alone: the same ones in a copy."""
+    mask = 0
+    while sum(not each.mark & mask for each in stretches) > MOST_STRETCHES:
+        # One bit more each time, so that what a longer log keeps a shorter one keeps as well
+        mask = 2 * mask + 1
+    return [each for each in stretches if not each.mark & mask]

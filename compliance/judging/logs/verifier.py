@@ -1,0 +1,172 @@
+"""A run as the official verifier reads it: scope by scope, record by record, quirks included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
+from podium.logging_spec.reader.read import Log
+from podium.rules.derived_records import gather_metrics
+from podium.rules.finding import Severity
+from podium.rules.model.round import DIVISIONS, Round
+from podium.rules.model.scope import Scope
+from podium.rules.run import Run
+from podium.rules.table import CannotJudge, End, Row, Violation
+
+
+class VerifierReading:
+    """One log by the verifier's rules.
+
+    `readable`: the log has the line format of the round, the only one the verifier sees. `crash`
+    says why it crashes, if it does; `known_as` names the benchmark where it does so only over a
+    former name, `lacks_rules` tells that it only lacks the rule file of a benchmark of the round.
+    `scopes` and `cancelled` are what it went through.
+    """
+
+    def __init__(self, log: Log, rules: Round) -> None:
+        self.log, self.rules = log, rules
+        self.readable = log.generation in (rules.generation, "none")
+        self.run = Run(log.records if self.readable else [], log.line)
+        self.crash = self.known_as = ""
+        self.lacks_rules = False
+        self.cancelled: list[RuleViolation] = []
+        self.scopes: list[Scope] = []
+
+    def review(self) -> Iterator[RuleViolation]:
+        """Broken rules by the verifier's reading: the last scope that lists a key decides it."""
+        by_key: dict[str, RuleViolation] = {}
+        # Failures under no key, which no later scope can cancel
+        apart: list[RuleViolation] = []
+        run = self.run
+        # Its formulas see only what stands before a record, and compare floats with ==; the run is
+        # shared with PolicyReading, which sets both otherwise
+        run.ordered = run.exact = True
+        for scope in self._scopes():
+            self.scopes.append(scope)
+            if by_key:
+                # It runs its rule files one after the other over the whole log, and before each
+                # drops what earlier files found for a key that this one lists, too.
+                for name in scope.keys & by_key.keys():
+                    self.cancelled.append(by_key.pop(name))
+            for rule, row in scope.verified:
+                violations = row.judge(run)
+                if violations:
+                    found = self.broken(rule, row, violations)
+                    if found.key is None:
+                        apart.append(found)
+                    else:
+                        by_key[row.name] = found
+                if row.some:
+                    apart.extend(self._missed(rule, row))
+            for end in scope.ends:
+                apart.extend(self._ended(scope, end))
+        yield from by_key.values()
+        yield from apart
+
+    def _missed(self, rule: str, row: Row) -> Iterator[RuleViolation]:
+        try:
+            # An exception in this kind of test is not caught there, and ends the program
+            missed = row.judge_some(self.run)
+        except CannotJudge as problem:
+            self.crashes(problem.position, problem.why)
+            return
+        if missed:
+            yield self.broken_target(rule, row, missed)
+
+    def broken(self, rule: str, row: Row, violations: list[Violation]) -> RuleViolation:
+        """A broken row; only a warning where all the fault is records that repeat each other."""
+        # Where all values of a key agree, it prints a warning instead of rejecting the log.
+        soft = all(violation.repeats for violation in violations)
+        severity = Severity.WARNING if soft else Severity.ERROR
+        key = None if violations[0].keyless else row.name
+        return RuleViolation(
+            rule, key, violations, severity, row.stated_by, self.run, row, row.cites
+        )
+
+    def broken_target(self, rule: str, row: Row, missed: list[Violation]) -> RuleViolation:
+        """A target that no record reached: the verifier reports it under no key."""
+        rule = rule.rpartition(".")[0] + ".target"
+        error = Severity.ERROR
+        return RuleViolation(rule, None, missed, error, row.stated_by, self.run, row, row.cites)
+
+    def _ended(self, scope: Scope, end: End) -> Iterator[RuleViolation]:
+        try:
+            found = list(end.find(self.run))
+        except CannotJudge as problem:
+            self.crashes(problem.position, problem.why)
+            return
+        except TypeError:
+            # It counts an exception in a check at the end of a log as a failed check.
+            found = [Violation(None, f"{end.text}: what is logged cannot be compared")]
+        if found:
+            rule = f"{scope.name}.{end.id}"
+            error = Severity.ERROR
+            yield RuleViolation(
+                rule,
+                None,
+                found,
+                error,
+                end.stated_by,
+                self.run,
+                None,
+                end.cites,
+                bool(end.policy_exempt_reason),
+            )
+
+    def crashes(self, position: int | None, why: str) -> None:
+        """Note why the official verifier crashes; the first reason is kept."""
+        # It ends at the first: what would come later is never reached
+        if not self.crash and self.rules.verified:
+            line = None if position is None else self.run.line(position)
+            self.crash = why if line is None else f"line {line}: {why}"
+
+    def _scopes(self) -> Iterator[Scope]:
+        run, rules = self.run, self.rules
+        division, benchmark = run.value("submission_division"), rules.named_by(run)
+        division, name = text_of(division), text_of(benchmark)
+        known = rules.benchmarks.get(name)
+        for scope in rules.scopes(division, name):
+            # The code that gathers metrics stands in the benchmark's own rule file.
+            if scope.benchmark and known is not None and known.gathers:
+                try:
+                    gather_metrics(run, known.gathers)
+                except CannotJudge as problem:
+                    self.crashes(problem.position, problem.why)
+            yield scope
+            if scope.variants:
+                yield from self._chosen(scope)
+        self._look_for_rules(division, benchmark, name)
+
+    def _chosen(self, scope: Scope) -> Iterator[Scope]:
+        """Scopes that optimizer and scheduler records choose, in the order of those records."""
+        selectors = {variant.chosen_by.name: variant for variant in scope.variants}
+        # Its rule files are queued as such records are met, one for each record
+        places = sorted(i for key in selectors for i in self.run.where.get(key, ()))
+        for index in places:
+            record = self.run.records[index]
+            value = record.value
+            selector = selectors[record.key]
+            for variant, chosen in zip(scope.variants, scope.chosen, strict=True):
+                if variant.chosen_by_record(record, selector.lower):
+                    yield chosen
+                    break
+            else:
+                if selector.required and (isinstance(value, str) or not selector.lower):
+                    self.crashes(index, f"it has no rules for {record.key} {value!r}")
+
+    def _look_for_rules(self, division: str, benchmark: Any, name: str) -> None:
+        run, rules = self.run, self.rules
+        # It makes the name of a rule file of what is logged, and crashes where there is none
+        if rules.divided and "submission_division" in run.where and division not in DIVISIONS:
+            given = run.value("submission_division")
+            self.crashes(None, f"it has no rules for the division {given!r}")
+        elif (
+            "submission_benchmark" in run.where
+            and (division in DIVISIONS or not rules.divided)
+            and not rules.has_rules(division, name)
+        ):
+            if not self.crash:
+                self.known_as = rules.aliases.get(name, "")
+                self.lacks_rules = name in rules.allowed
+            self.crashes(None, f"it has no rules for the benchmark {benchmark!r}")

@@ -1,0 +1,55 @@
+"""How to judge, as the shared options of the command line say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from podium.compliance.judging.logs.broken_rule import NOT_JUDGED
+from podium.rules.finding import Profile
+from podium.rules.fixed.former_ids import matches
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.results.factor import Convention
+    from podium.compliance.judging.waivers.waivers import Waivers
+    from podium.compliance.judging.workers.engine import Engine
+
+Progress = Callable[[int, int], None]
+"""Called with the files done, and the files in all."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to judge: what the shared options of the command line say.
+
+    `factors` is the convention by which scores are scaled, None for that of each round. `plugins`:
+    those that are installed judge as well. `engine` is who judges files, in place of `jobs`
+    processes.
+    """
+
+    usage: str | None = None
+    round: str | None = None
+    profile: Profile = Profile.POLICY
+    jobs: int = 1
+    strict: bool = False
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    waivers: tuple[Waivers, ...] = ()
+    waivers_in_tree: bool = True
+    factors: Convention | None = None
+    plugins: bool = False
+    engine: Engine | None = None
+
+    @property
+    def selected(self) -> Callable[[str], bool] | None:
+        """Which rules a report is to hold findings of; None where it holds those of all."""
+        return self.wants if self.select or self.ignore else None
+
+    def wants(self, rule: str) -> bool:
+        """Whether findings of a rule are to be reported."""
+        if rule in NOT_JUDGED:
+            return True
+        if self.select and not matches(rule, self.select):
+            return False
+        return not matches(rule, self.ignore)

@@ -1,0 +1,119 @@
+"""A plug-in's checks on one log, or on the examples that they come with; in its own process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from podium.compliance.judging.logs.broken_rule import text_of
+from podium.compliance.judging.logs.judge import few
+from podium.compliance.judging.logs.policy import policy_run
+from podium.compliance.judging.plugins.loading import LONGEST, Misbehaviour
+from podium.compliance.judging.plugins.messages import Found, Job
+from podium.compliance.reporting.json_text import json_text
+from podium.logging_spec.reader.read import parse_log, read_log
+from podium.rules.catalogue import find_round
+from podium.rules.checks import Check, Context
+from podium.rules.model.round import Round
+from podium.rules.run import Run
+from podium.rules.table import Violation
+
+MOST_VIOLATIONS = 1000
+"""Violations of one rule in one log; a rule that finds more is at fault itself."""
+
+
+def judge(checks: dict[str, Check], job: Job) -> tuple[Found, ...]:
+    """What the checks find in one log; raises Misbehaviour for what is no violation."""
+    rules = find_round(job.usage, job.round)
+    run = policy_run(read_log(job.path, rules.generation), rules)
+    if not run.records:
+        return ()
+    context = _context(run, rules)
+    before = _pictured(run)
+    found = [
+        each
+        for check in checks.values()
+        if check.applies(context)
+        for each in _told(check, run, violations(check, run, context, job.display_path))
+    ]
+    if _pictured(run) != before:
+        raise Misbehaviour(f"changes the records of the log that it judges ({job.display_path})")
+    return tuple(found)
+
+
+def example(check: Check, text: str, rules: Round) -> list[Violation]:
+    """What a check finds in one of its own examples, which is all there is of a log."""
+    log = parse_log(text.encode())
+    if not log.records or log.faults:
+        raise Misbehaviour(f"has an example of {check.id} that is no log")
+    run = Run(log.records)
+    run.ordered = run.exact = False
+    return violations(check, run, _context(run, rules), "its example")
+
+
+def _context(run: Run, rules: Round) -> Context:
+    division = text_of(run.value("submission_division"))
+    name = text_of(rules.named_by(run))
+    known = name if name in rules.benchmarks else rules.aliases.get(name, name)
+    return rules.context(division, known)
+
+
+def _pictured(run: Run) -> str:
+    """All that a check is given, so that a change of it shows; NaN is like itself here."""
+    return f"{run.records!r}{run.where!r}"
+
+
+def violations(check: Check, run: Run, context: Context, path: str) -> list[Violation]:
+    """What a check finds, each looked at; raises Misbehaviour, and what the check raises."""
+    try:
+        found = [*islice(check.find(run, context), MOST_VIOLATIONS + 1)]
+    except Exception as error:
+        raise Misbehaviour(f"fails in {check.id} on {path}: {told_error(error)}") from error
+    if len(found) > MOST_VIOLATIONS:
+        raise Misbehaviour(f"finds more than {MOST_VIOLATIONS} faults by {check.id} in {path}")
+    for each in found:
+        if problem := _problem(each, run):
+            raise Misbehaviour(f"finds {problem} by {check.id} in {path}")
+    return found
+
+
+def _problem(given: Any, run: Run) -> str:
+    """What is wrong with a violation; empty for one that a report can tell."""
+    if not isinstance(given, Violation):
+        return f"what is no violation ({type(given).__name__})"
+    at = given.position
+    if at is not None and (type(at) is not int or not 0 <= at < len(run.records)):
+        return "a fault at no record of the log"
+    texts = (given.message, given.expected, given.hint)
+    if not given.message or not all(isinstance(text, str) for text in texts):
+        return "a fault whose texts are none"
+    if max(map(len, texts)) > LONGEST or len(json_text(given.actual)) > LONGEST:
+        return f"a fault with a text of more than {LONGEST} characters"
+    return ""
+
+
+def _told(check: Check, run: Run, found: list[Violation]) -> Iterator[Found]:
+    for each, more in few(found):
+        line = None if each.position is None else run.line(each.position)
+        yield Found(
+            check.id, line, each.message + more, each.expected, _plain(each.actual), each.hint
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A value that any report can hold."""
+    return value if isinstance(value, bool | int | float | str | None) else json_text(value).strip()
+
+
+def told_error(error: BaseException) -> str:
+    """An exception in a few words, with the line that raised it; also of one that will not say."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "an exception without a text"
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = f" ({at.tb_frame.f_code.co_filename.rpartition('/')[2]}:{at.tb_lineno})" if at else ""
+    return f"{type(error).__name__}{': ' if text else ''}{text[:200]}{place}"

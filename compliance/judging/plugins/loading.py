@@ -1,0 +1,140 @@
+"""What a plug-in's entry points hold, looked at in its own process."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.plugins.installed import (
+    FORMATS,
+    PROBES,
+    RULES,
+    TRAINERS,
+    Plugin,
+    places,
+)
+from podium.compliance.judging.plugins.messages import Loaded, Part, RuleData
+from podium.rules.checks import Check
+from podium.rules.finding import Severity, StatedBy
+
+MOST_PARTS = 1000
+"""Rules, or other parts, of one plug-in."""
+
+LONGEST = 4000
+"""Characters of one text of a rule."""
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_MEMBERS = {RULES: "RULES", FORMATS: "FORMATS", TRAINERS: "TRAINERS", PROBES: "PROBES"}
+"""What is looked for in an entry point that is a module."""
+
+
+class Misbehaviour(Exception):
+    """A plug-in did what it must not; the message ends a sentence that begins with its name."""
+
+
+class Parts:
+    """All parts of a plug-in by name: checks, and the functions of its formats and probes."""
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.checks: dict[str, Check] = {}
+        self.functions: dict[str, dict[str, Any]] = {FORMATS: {}, TRAINERS: {}, PROBES: {}}
+        # What lies where a user stands must not be taken for a module of the plug-in
+        sys.path[:] = places()
+        for group, value in plugin.entries:
+            held = _held(group, value)
+            if group == RULES:
+                self._take_checks(plugin, value, held)
+            else:
+                self._take_functions(plugin, group, value, held)
+
+    def _take_checks(self, plugin: Plugin, value: str, held: Any) -> None:
+        for each in _listed(value, held):
+            check = _checked(plugin.name, value, each)
+            if check.id in self.checks:
+                raise Misbehaviour(f"has two rules {check.id}")
+            self.checks[check.id] = check
+
+    def _take_functions(self, plugin: Plugin, group: str, value: str, held: Any) -> None:
+        if not isinstance(held, Mapping) or not held:
+            raise Misbehaviour(f"gives {type(held).__name__} at {value}; must be names = functions")
+        for name, function in list(held.items())[:MOST_PARTS]:
+            # Trainers run in podium's own process: their packages are named, not imported here
+            right = isinstance(function, str) if group == TRAINERS else callable(function)
+            if not isinstance(name, str) or not _ID.fullmatch(name) or not right:
+                what = "the name of a package" if group == TRAINERS else "a function"
+                raise Misbehaviour(f"gives {name!r} at {value}; must be a name and {what}")
+            self.functions[group][f"{plugin.name}.{name}"] = function
+
+    def told(self) -> Loaded:
+        """The parts as data."""
+        named = {
+            group: tuple(Part(name, _about(function)) for name, function in functions.items())
+            for group, functions in self.functions.items()
+        }
+        rules = tuple(map(_told, self.checks.values()))
+        return Loaded(rules, named[FORMATS], named[TRAINERS], named[PROBES])
+
+
+def _held(group: str, value: str) -> Any:
+    """What an entry point names; of a module, its list of parts."""
+    module, _, member = value.partition(":")
+    held: Any = import_module(module.strip())
+    for name in filter(None, member.partition("[")[0].strip().split(".")):
+        held = getattr(held, name)
+    return getattr(held, _MEMBERS[group]) if isinstance(held, ModuleType) else held
+
+
+def _listed(value: str, held: Any) -> list[Any]:
+    if isinstance(held, Check):
+        return [held]
+    if not isinstance(held, Iterable) or isinstance(held, str | bytes | Mapping):
+        raise Misbehaviour(f"gives {type(held).__name__} at {value}; must be checks")
+    listed = []
+    for each in held:
+        listed.append(each)
+        if len(listed) > MOST_PARTS:
+            raise Misbehaviour(f"gives more than {MOST_PARTS} rules at {value}")
+    return listed
+
+
+def _checked(name: str, value: str, given: Any) -> Check:
+    """A rule of the plug-in as podium keeps it; raises Misbehaviour for what is none."""
+    if not isinstance(given, Check):
+        raise Misbehaviour(f"gives {type(given).__name__} at {value}; must be checks")
+    # A struct takes any value for a field: what is wrong would show in the middle of a report
+    if not isinstance(given.id, str) or not _ID.fullmatch(given.id):
+        raise Misbehaviour(f"has a rule {given.id!r}; must be letters, digits, dots and hyphens")
+    texts = (given.says, given.why, given.cites, given.bad, given.good, given.key or "")
+    if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
+        raise Misbehaviour(f"has texts of {given.id} that are none, or longer than {LONGEST}")
+    if not given.says or not callable(given.find) or not isinstance(given.severity, Severity):
+        raise Misbehaviour(f"has a rule {given.id} without text, function or severity")
+    named = given.id if given.id.startswith(f"{name}.") else f"{name}.{given.id}"
+    return replace(given, id=named, stated_by=StatedBy.PLUGIN, formerly=())
+
+
+def _told(check: Check) -> RuleData:
+    return RuleData(
+        check.id,
+        check.says,
+        check.why,
+        check.cites,
+        check.key,
+        check.bad,
+        check.good,
+        check.severity,
+        tuple(map(str, check.divisions)),
+    )
+
+
+def _about(function: Any) -> str:
+    if isinstance(function, str):
+        return function[:LONGEST]
+    text = getattr(function, "__doc__", "")
+    return text.strip().partition("\n")[0][:LONGEST] if isinstance(text, str) else ""

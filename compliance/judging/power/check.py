@@ -1,0 +1,258 @@
+"""Power logs of one result: their files, their readings, and the energy of each run.
+
+The official package checker looks at the names of the files only, the official summary at what
+they hold; the policy's rules are about both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.judging.power.file_names import (
+    NAME,
+    SHOWN,
+    official_findings,
+    official_reading,
+    policy_findings,
+)
+from podium.compliance.judging.power.meter import (
+    Meter,
+    amount_findings,
+    read_meter,
+    timing_findings,
+    total,
+)
+from podium.compliance.judging.power.rules import (
+    NO_SUMMARY,
+    SURPLUS,
+    TOO_EARLY,
+    UNREADABLE,
+    VERIFIER_CRASH,
+)
+from podium.compliance.judging.power.summed import NoSummary, node_as_summed, switch_as_summed
+from podium.compliance.text.words import join_limited
+from podium.logging_spec.reader.log import Log
+from podium.logging_spec.reader.read import read_log
+from podium.rules.catalogue import rounds_of
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
+
+_LINK_OUT = "a link out of the result's folder is not followed"
+
+
+class PoweredRun(msgspec.Struct, frozen=True):
+    """One run of the result: its log's name without `.txt`, and its timed part."""
+
+    stem: str
+    run_start_ms: float | None
+    run_stop_ms: float | None
+
+
+class Metered(msgspec.Struct, frozen=True):
+    """What one meter's log says of a run: its file, `line` of its first reading, joules, times."""
+
+    run: str
+    path: str
+    switch: bool
+    line: int
+    readings: int
+    first_ms: float | None
+    last_ms: float | None
+    joules: float | None
+
+
+class PowerVerdict(msgspec.Struct):
+    """What is known of one result's power logs.
+
+    `energies` gives joules by run, None where they are not known. The official package checker
+    counts the runs `blamed` among those that fail, of which it lets one (four of unet3d's) pass;
+    where it `crashed` it gives no verdict. `metered` is of the policy's profile alone.
+    """
+
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    energies: dict[str, float | None] = msgspec.field(default_factory=dict)
+    blamed: frozenset[str] = frozenset()
+    crashed: bool = False
+    metered: tuple[Metered, ...] = ()
+
+
+def check_power(
+    folder: Path,
+    runs: Sequence[PoweredRun],
+    nodes: int | None,
+    rules: Round,
+    profile: Profile,
+    display_path: Callable[[Path], str],
+) -> PowerVerdict:
+    """Judge the `power` folder of one result's folder; where there is none, nothing is wrong.
+
+    `nodes` is the system's number_of_nodes where known; `display_path` gives a path as reports
+    show it.
+    """
+    power = folder / "power"
+    # lexists: a link called power that leads nowhere is a fault, not an absent folder
+    if not runs or not os.path.lexists(power):
+        return PowerVerdict()
+    return _Judgement(power, runs, nodes, rules, profile, display_path).verdict()
+
+
+class _Judgement:
+    def __init__(
+        self,
+        power: Path,
+        runs: Sequence[PoweredRun],
+        nodes: int | None,
+        rules: Round,
+        profile: Profile,
+        display_path: Callable[[Path], str],
+    ) -> None:
+        self.power, self.nodes, self.rules, self.display_path = power, nodes, rules, display_path
+        # The official checker takes logs in the order of their names.
+        self.runs = sorted(runs, key=lambda run: f"{run.stem}.txt")
+        self.profile = profile
+        self.by_policy = profile is Profile.POLICY
+        # Resolved, as the result's folder may itself be reached by a link
+        self.root = Path(os.path.realpath(power.parent))
+        self.findings: list[Finding] = []
+        self.metered: list[Metered] = []
+
+    def verdict(self) -> PowerVerdict:
+        listed = {run.stem: self._names(self.power / run.stem) for run in self.runs}
+        official = official_reading(listed)
+        for stem, names in listed.items():
+            # The verifier lists whatever has a run's name, and crashes on a file
+            if names == [] and not (self.power / stem).is_dir():
+                official.crash = f"{stem} is not a folder"
+        if official.crash:
+            self._add(VERIFIER_CRASH, self.power, problem=official.crash)
+        shown = self._shown
+        if self.by_policy:
+            self.findings += policy_findings(listed, self.nodes, official, shown)
+        else:
+            self.findings += official_findings(official, shown)
+        if self.by_policy:
+            self._surplus(set(listed))
+            self._too_early()
+        energies = {run.stem: self._energy(run, listed[run.stem] or []) for run in self.runs}
+        crashed, metered = bool(official.crash), tuple(self.metered)
+        return PowerVerdict(self.findings, energies, official.blamed, crashed, metered)
+
+    # --- files ---
+
+    def _names(self, folder: Path) -> list[str] | None:
+        """The names in a folder, in order: None where it is not there, none where it is a file."""
+        if not self._within(folder) or not folder.exists():
+            return None
+        try:
+            return sorted(os.listdir(folder))
+        except OSError:
+            return []
+
+    def _within(self, path: Path) -> bool:
+        """Whether a path leads nowhere but into the result's folder."""
+        links = path.is_symlink() or self.power.is_symlink()
+        return not links or Path(os.path.realpath(path)).is_relative_to(self.root)
+
+    def _surplus(self, runs: set[str]) -> None:
+        surplus = [name for name in self._names(self.power) or [] if name not in runs]
+        if surplus:
+            self._add(SURPLUS, self.power, names=join_limited(surplus, SHOWN))
+
+    def _too_early(self) -> None:
+        if not self.rules.package.power:
+            later = rounds_of(self.rules.usage).items()
+            first = next(name for name, rules in later if rules.package.power)
+            self._add(TOO_EARLY, self.power, title=self.rules.title, first=first)
+
+    # --- energy ---
+
+    def _energy(self, run: PoweredRun, names: list[str]) -> float | None:
+        if self.by_policy:
+            return self._by_policy(run, [name for name in names if NAME.fullmatch(name)])
+        # The official summary takes any node_*.txt and sw_*.txt, numbered or not
+        names = [n for n in names if n.startswith(("node_", "sw_")) and n.endswith(".txt")]
+        if run.run_start_ms is None or run.run_stop_ms is None:
+            return None
+        return self._as_summed(run.stem, names, run.run_stop_ms - run.run_start_ms)
+
+    def _by_policy(self, run: PoweredRun, names: list[str]) -> float | None:
+        start, stop = run.run_start_ms, run.run_stop_ms
+        parts: list[float | None] = []
+        found: list[Finding] = []
+        for path, log in self._logs(run.stem, names):
+            shown = self.display_path(path)
+            if log is None:
+                found.append(UNREADABLE.found(self.profile, shown, problem=_LINK_OUT))
+                parts.append(None)
+                continue
+            meter = read_meter(log, shown, switch=path.name.startswith("sw"))
+            found += meter.findings
+            found += timing_findings(meter, start, stop)
+            joules = None
+            if start is not None and stop is not None and start < stop:
+                joules = meter.joules(start, stop)
+                found += amount_findings(meter, joules, stop - start)
+                parts.append(joules)
+            self.metered.append(_metered(run, shown, meter, joules))
+        self.findings += _first_of_each_rule(found)
+        return total(parts) if any(name.startswith("node") for name in names) else None
+
+    def _as_summed(self, stem: str, names: list[str], duration: float) -> float | None:
+        parts = []
+        for path, log in self._logs(stem, names):
+            try:
+                if log is None:
+                    raise NoSummary(_LINK_OUT)
+                summed = node_as_summed if path.name.startswith("node") else switch_as_summed
+                parts.append(summed(log, duration))
+            except NoSummary as error:
+                self._add(NO_SUMMARY, path, line=error.line, problem=str(error))
+                return None
+        return total(parts) if any(name.startswith("node") for name in names) else None
+
+    def _logs(self, stem: str, names: list[str]) -> Iterator[tuple[Path, Log | None]]:
+        for name in names:
+            path = self.power / stem / name
+            yield path, read_log(path) if self._within(path) else None
+
+    def _shown(self, run: str) -> str:
+        return self.display_path(self.power / run)
+
+    def _add(self, rule: FixedRule, path: Path, **fields: Any) -> None:
+        self.findings.append(rule.found(self.profile, self.display_path(path), **fields))
+
+
+def _metered(run: PoweredRun, path: str, meter: Meter, joules: float | None) -> Metered:
+    readings = meter.ordered
+    return Metered(
+        run.stem,
+        path,
+        meter.switch,
+        meter.line(readings[0].position) if readings else 1,
+        len(readings),
+        readings[0].time if readings else None,
+        readings[-1].time if readings else None,
+        joules,
+    )
+
+
+def _first_of_each_rule(findings: list[Finding]) -> Iterator[Finding]:
+    """Of each rule the first finding of a run, which says how many more there are."""
+    by_rule: dict[str, list[Finding]] = {}
+    for found in findings:
+        by_rule.setdefault(found.id, []).append(found)
+    for same in by_rule.values():
+        found = same[0]
+        if len(same) > 1:
+            files = len({other.path for other in same})
+            where = "this file" if files == 1 else f"{files} files of this run"
+            more = f" (and {len(same) - 1} more such in {where})"
+            found = replace(found, message=found.message + more)
+        yield found

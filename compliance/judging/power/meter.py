@@ -1,0 +1,289 @@
+"""One power meter's log: what it says, what is wrong with it, and the energy it shows.
+
+Watts, milliseconds since 1970, joules. Source: power measurement rules.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from podium.compliance.judging.power.rules import (
+    BAD_EFFICIENCY,
+    BAD_READING,
+    CADENCE,
+    CLOCK,
+    COVERAGE,
+    IMPLAUSIBLE,
+    MARKERS,
+    MEASUREMENT_TYPE,
+    NO_READINGS,
+    NO_WATTS,
+    TOO_FEW_READINGS,
+    UNORDERED,
+    UNREADABLE,
+)
+from podium.logging_spec.reader.read import Log
+from podium.logging_spec.reader.record import Record
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.run import as_number, metadata_of
+
+LONGEST_GAP_MS = 1500.0
+"""One reading per second is asked for; this leaves room for clocks of whole seconds."""
+
+LOST_MS = 3000.0
+"""A gap up to this is one reading that was lost or came late, and hides no peak worth a warning."""
+
+LEAST_WATTS, MOST_WATTS = 20.0, 300_000.0
+"""Of a node on average: below the smallest idle computer with an accelerator, above a full rack."""
+
+FEWEST_READINGS = 60
+"""Readings that the timed part of a run needs at least."""
+
+START, STOP, READING = "power_measurement_start", "power_measurement_stop", "power_reading"
+EFFICIENCY, ESTIMATE = "conversion_eff", "interconnect_power_est"
+
+
+_PLAIN, _MOST = (float, int), 1e15
+"""Readings as nearly all are: numbers, below what a float holds exactly."""
+
+
+class Reading(NamedTuple):
+    """What a meter showed, and which of its log's records says so."""
+
+    time: float
+    watts: float
+    position: int
+
+
+class Meter(msgspec.Struct, dict=True):
+    """A node's or a switch's log as the policy reads it; findings are at `path`.
+
+    `efficiency` is the share of the metered power that the system draws, None where what is logged
+    is no share; it counts where the meter stands on alternating current.
+    """
+
+    log: Log
+    switch: bool
+    path: str
+    readings: list[Reading] = msgspec.field(default_factory=list)
+    starts: list[tuple[float, int]] = msgspec.field(default_factory=list)
+    stops: list[tuple[float, int]] = msgspec.field(default_factory=list)
+    estimate: float | None = None
+    efficiency: float | None = 1.0
+    alternating: bool = False
+    findings: list[Finding] = msgspec.field(default_factory=list)
+
+    def line(self, position: int) -> int:
+        """The log's line of a record; worked out only for what is at fault."""
+        return self.log.line_at(position)
+
+    def found(self, rule: FixedRule, line: int | None, key: str | None, **fields: Any) -> Finding:
+        """A finding of the log: only the policy looks at what it holds."""
+        return rule.found(Profile.POLICY, self.path, line=line, key=key, **fields)
+
+    def joules(self, start: float, stop: float) -> float | None:
+        """The energy from run_start to run_stop; None where it is not known.
+
+        Each reading stands for the time since the one before, clipped to the timed part; an
+        estimate for all of it.
+        """
+        if not self.readings:
+            # Power rules: the interconnect may be estimated, nodes must be measured
+            estimate = self.estimate if self.switch else None
+            return None if estimate is None else estimate * (stop - start) / 1000
+        if self.efficiency is None or not self.overlaps(start, stop):
+            return None
+        spent, previous = 0.0, self.begin
+        for time, watts, _ in self.ordered:
+            # Clipped, so that idle time before or after the run does not dilute its energy
+            span = (time if time < stop else stop) - (previous if previous > start else start)
+            if span > 0:
+                spent += watts * span
+            previous = time
+        return spent * (self.efficiency if self.alternating else 1.0) / 1000
+
+    @cached_property
+    def ordered(self) -> list[Reading]:
+        """The readings in order of time, once all are there."""
+        return sorted(self.readings)
+
+    @property
+    def begin(self) -> float:
+        """When measuring began: at the start marker, or at the first reading."""
+        return min([time for time, _ in self.starts] + [one.time for one in self.ordered[:1]])
+
+    def overlaps(self, start: float, stop: float) -> bool:
+        """Whether anything was measured while the run was timed."""
+        return self.begin < stop and self.ordered[-1].time > start
+
+
+def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
+    """What a power log says; whatever is not a number or a line becomes a finding at `path`."""
+    meter = Meter(log, switch, path)
+    for fault in log.faults:
+        line = log.line_of(fault)
+        meter.findings.append(meter.found(UNREADABLE, line, None, problem=fault.message))
+    for position, record in log.placed_records():
+        watts = record.value
+        # By its type, as true is an instance of int, and no reading
+        if record.key == READING and type(watts) in _PLAIN and 0 <= watts < _MOST:
+            meter.readings.append(Reading(record.time_ms, float(watts), position))
+        else:
+            _take(meter, record, position)
+    # A file that cannot be read to its end may well hold readings: that fault says enough
+    whole = all(fault.position >= 0 for fault in log.faults)
+    if whole and not meter.readings and not (switch and meter.estimate is not None):
+        wanted = f"{READING} or {ESTIMATE}" if switch else READING
+        meter.findings.append(meter.found(NO_READINGS, None, READING, wanted=wanted))
+    return meter
+
+
+def _take(meter: Meter, record: Record, position: int) -> None:
+    """Take in a record that is not a plain reading."""
+    if record.key == START:
+        meter.starts.append((record.time_ms, position))
+    elif record.key == STOP:
+        meter.stops.append((record.time_ms, position))
+    elif record.key in (READING, ESTIMATE):
+        _take_watts(meter, record, position)
+    elif record.key == EFFICIENCY:
+        _take_efficiency(meter, record, position)
+
+
+def _take_watts(meter: Meter, record: Record, position: int) -> None:
+    key, value = record.key, record.value
+    number = as_number(value)
+    shown = repr(value)[:60]
+    if number is None or number < 0:
+        _add_bad_reading(meter, record, position, shown, shown)
+    elif key == READING:
+        meter.readings.append(Reading(record.time_ms, number, position))
+    elif meter.estimate is None:  # the first counts, as in the official summary
+        meter.estimate = number
+    # Counted all the same, and reported, as the official summary crashes on a text
+    if isinstance(value, str) and number is not None:
+        _add_bad_reading(meter, record, position, f"the text {shown}", value[:60])
+
+
+def _add_bad_reading(meter: Meter, record: Record, position: int, value: str, given: str) -> None:
+    line, key = meter.line(position), record.key
+    found = meter.found(BAD_READING, line, key, logged=key, value=value, given=given)
+    meter.findings.append(found)
+
+
+def _take_efficiency(meter: Meter, record: Record, position: int) -> None:
+    number = as_number(record.value)
+    good = number is not None and 0 < number <= 1
+    meter.efficiency = number if good else None
+    if not good:
+        _add_about_efficiency(meter, BAD_EFFICIENCY, position, record.value)
+    kind = metadata_of(record).get("measurement_type")
+    # Only DC is known to need no correction; the official summary applies every efficiency
+    meter.alternating = kind != "DC"
+    if kind not in ("AC", "DC"):
+        _add_about_efficiency(meter, MEASUREMENT_TYPE, position, kind)
+
+
+def _add_about_efficiency(meter: Meter, rule: FixedRule, position: int, value: object) -> None:
+    given = repr(value)[:60]
+    meter.findings.append(meter.found(rule, meter.line(position), EFFICIENCY, given=given))
+
+
+def timing_findings(meter: Meter, start: float | None, stop: float | None) -> Iterator[Finding]:
+    """What is wrong with the times of a meter's readings and markers, given the timed part."""
+    readings = meter.ordered
+    if not readings:
+        return
+    yield from _markers(meter, readings)
+    # As the file has them: `ordered` would show no fault
+    for before, after in itertools.pairwise(meter.readings):
+        if after.time < before.time:
+            yield meter.found(UNORDERED, meter.line(after.position), READING)
+            break
+    if start is None or stop is None or start >= stop:
+        return
+    if not meter.overlaps(start, stop):
+        early = readings[-1].time <= start
+        off = (start - readings[-1].time if early else meter.begin - stop) / 1000
+        when = f"end {off:.5g} s before run_start" if early else f"begin {off:.5g} s after run_stop"
+        yield meter.found(CLOCK, meter.line(readings[0].position), READING, when=when)
+        return
+    yield from _coverage(meter, readings, start, stop)
+
+
+def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
+    starts, stops = meter.starts, meter.stops
+    problems, severity = [], None
+    for key, marks in ((START, starts), (STOP, stops)):
+        if len(marks) != 1:
+            problems.append(f"{key} is logged {f'{len(marks)} times' if marks else 'nowhere'}")
+    # In 1020 published files of 4.0 the stop repeats the start's time; readings are used instead
+    if starts and stops and stops[-1][0] <= starts[0][0]:
+        if not problems and stops[-1][0] == starts[0][0]:
+            severity = Severity.NOTE
+        when = "when" if stops[-1][0] == starts[0][0] else "before"
+        problems.append(f"the measurement stops {when} it starts")
+    elif (starts and starts[0][0] > readings[0].time) or (
+        stops and stops[-1][0] < readings[-1].time
+    ):
+        problems.append("there are readings outside start and stop")
+    if problems:
+        _, position = (stops or starts or [(0.0, readings[0].position)])[-1]
+        key = STOP if stops else START
+        problem = "; ".join(problems)
+        yield meter.found(MARKERS, meter.line(position), key, severity=severity, problem=problem)
+
+
+def _coverage(
+    meter: Meter, readings: list[Reading], start: float, stop: float
+) -> Iterator[Finding]:
+    late, early = meter.begin - start, stop - readings[-1].time
+    missed = []
+    if late > LONGEST_GAP_MS:
+        missed.append(f"begins {late / 1000:.3g} s after run_start")
+    if early > LONGEST_GAP_MS:
+        missed.append(f"ends {early / 1000:.3g} s before run_stop")
+    if missed:
+        line = meter.line(readings[0 if late > LONGEST_GAP_MS else -1].position)
+        yield meter.found(COVERAGE, line, READING, missed=" and ".join(missed))
+    gaps = [
+        (after.time - before.time, after.position)
+        for before, after in itertools.pairwise(readings)
+        if after.time > start and before.time < stop and after.time - before.time > LONGEST_GAP_MS
+    ]
+    if gaps:
+        longest, position = max(gaps, key=lambda gap: gap[0])
+        line, seconds = meter.line(position), longest / 1000
+        short = None if longest > LOST_MS else Severity.NOTE
+        yield meter.found(CADENCE, line, READING, severity=short, count=len(gaps), longest=seconds)
+    inside = sum(start <= reading.time <= stop for reading in readings)
+    if inside < FEWEST_READINGS:
+        yield meter.found(TOO_FEW_READINGS, None, READING, count=inside, fewest=FEWEST_READINGS)
+
+
+def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> Iterator[Finding]:
+    """Whether a node or a switch can have drawn so much, or so little, in the timed part."""
+    watts = float("nan") if joules is None else joules / (duration_ms / 1000)
+    key = READING if meter.readings else ESTIMATE
+    if meter.switch and watts == 0:
+        yield meter.found(NO_WATTS, None, key, watts=watts)
+    bounds = {"least": LEAST_WATTS, "most": MOST_WATTS}
+    if not meter.switch and (watts < LEAST_WATTS or watts > MOST_WATTS):
+        yield meter.found(IMPLAUSIBLE, None, key, watts=watts, **bounds)
+
+
+# --- as the official summary ---
+
+
+def total(parts: Iterable[float | None]) -> float | None:
+    """The sum, or None where a part is not known or there is none."""
+    known = list(parts)
+    if not known or any(part is None for part in known):
+        return None
+    return sum(part for part in known if part is not None)

@@ -1,0 +1,284 @@
+"""Whether a tree can live in a repository: names, sizes, links, secrets.
+
+In the verifier profile exactly what the official repository checker rejects: names with a space or
+a leading dot, files over 50 MiB, and links whose target does not exist as seen from the folder that
+the checker is started in. In the policy profile links are followed from where they lie, and what
+git, another system or a reader would stumble over is a warning.
+
+Nothing is ever written, no link is followed out of the tree, no pipe or device is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.inputs.listing import Disk, Item, Kind, holds
+from podium.compliance.judging.repository.file_names import (
+    collisions,
+    name_finding,
+    official_rule,
+    plain,
+    violated_rules,
+)
+from podium.compliance.judging.repository.local_paths import LocalPaths, local_paths, may_hold_paths
+from podium.compliance.judging.repository.repository_rules import (
+    ABSOLUTE_LINK,
+    BROKEN_LINK,
+    CASE_COLLISION,
+    ESCAPING_LINK,
+    LARGE_FILE,
+    LFS_POINTER,
+    LINK_FROM_ELSEWHERE,
+    LOCAL_PATH,
+    SEARCH_ENDED,
+    SECRET,
+    SPECIAL_FILE,
+    UNREADABLE,
+)
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.repository.contents import Memory
+    from podium.compliance.judging.repository.secrets import Secrets
+
+LARGE = 50 << 20
+"""Above this many bytes the official checker rejects a file."""
+
+REFUSED = 100 << 20
+"""Above this many GitHub takes no file."""
+
+MOST_PER_RULE = 200
+"""Findings of one rule beyond this many are counted in one more."""
+
+LARGEST_HEAD = 1 << 20
+"""Bytes of a script that are searched for paths of one machine, and for secrets."""
+
+LONGEST_SHOWN = 120
+"""Characters of a path that a message shows."""
+
+ALWAYS_VALID = frozenset({"Private Key", "Basic Auth Credentials"})
+"""Kinds of secrets that nobody's service lets expire."""
+
+_USUAL = (Kind.FILE, Kind.FOLDER)
+
+
+def check_repository(
+    root: Path,
+    rules: Round,
+    profile: Profile,
+    known: Callable[[str], Secrets | None] = lambda _: None,
+    disk: Disk | None = None,
+    memory: Memory | None = None,
+) -> Iterator[Finding]:
+    """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
+
+    The official checker judges every round alike; the policy's profile warns of what it rejects in
+    the rounds whose script calls it. `known` gives the secrets of a log that has been read already,
+    by its path; `disk` is what was listed already, `memory` knows files from an earlier check.
+    """
+    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known, memory)
+    found = inspect.tree(disk or Disk(root))
+    if profile is Profile.POLICY and not rules.package.repository_checked:
+        found = (one for one in found if one.stated_by is not StatedBy.VERIFIER)
+    yield from _limited(found)
+
+
+def _folders(disk: Disk) -> Iterator[list[Item]]:
+    """The items of each folder; a folder that cannot be listed stands for itself."""
+    for path, folder in disk.walk(keep=False):
+        if folder.problem:
+            full = os.path.join(disk.root, path)
+            yield [Item(path or ".", full, os.path.basename(full), Kind.UNREADABLE)]
+        else:
+            yield folder.items
+
+
+def _limited(findings: Iterator[Finding]) -> Iterator[Finding]:
+    counts: Counter[tuple[str, Severity]] = Counter()
+    last: dict[tuple[str, Severity], Finding] = {}
+    for finding in findings:
+        kind = (finding.id, finding.severity)
+        counts[kind] += 1
+        if counts[kind] <= MOST_PER_RULE:
+            yield finding
+        else:
+            last[kind] = finding
+    for kind, finding in last.items():
+        message = f"{counts[kind] - MOST_PER_RULE} more findings of this rule are not listed"
+        yield replace(finding, path=".", line=None, message=message, actual=None, hint="")
+
+
+def _too_large(item: Item, profile: Profile) -> Finding:
+    refused = "; GitHub takes no file over 100 MiB" if item.size > REFUSED else ""
+    path = plain(item.path)
+    return LARGE_FILE.found(profile, path, mebibytes=item.size / (1 << 20), remark=refused)
+
+
+def _links_to_folder(item: Item) -> bool:
+    """Whether a link leads to a folder: the official checker, which walks folders, skips them."""
+    return item.kind is Kind.LINK and os.path.isdir(item.full)
+
+
+class _Verifier:
+    """The official checker's reading."""
+
+    profile = Profile.VERIFIER
+
+    def tree(self, disk: Disk) -> Iterator[Finding]:
+        # The official checker judges the root's own name, too
+        name = os.path.basename(os.path.abspath(disk.root))
+        rule = official_rule(name)
+        if rule is not None:
+            yield name_finding(rule, self.profile, name, ".")
+        for items in _folders(disk):
+            for item in items:
+                if item.kind is not Kind.UNREADABLE and not _links_to_folder(item):
+                    yield from self.item(item)
+
+    def item(self, item: Item) -> Iterator[Finding]:
+        rule = official_rule(item.name)
+        if rule is not None:
+            yield name_finding(rule, self.profile, item.name, item.path)
+        if item.size > LARGE and item.kind is Kind.FILE:
+            yield _too_large(item, self.profile)
+        if item.kind is Kind.LINK and not _found_from_here(item):
+            yield BROKEN_LINK.found(
+                self.profile,
+                plain(item.path),
+                problem="has no target, as seen from the folder podium was started in",
+            )
+
+
+def _found_from_here(item: Item) -> bool:
+    try:
+        # The official checker takes a relative target from the current folder, not the link's
+        return os.path.exists(os.readlink(item.full))
+    except (OSError, ValueError):
+        return False
+
+
+class _Policy:
+    """What a reader of the tree would stumble over; links count from where they lie."""
+
+    profile = Profile.POLICY
+
+    def __init__(
+        self, root: Path, known: Callable[[str], Secrets | None], memory: Memory | None
+    ) -> None:
+        from podium.compliance.judging.repository import (  # the official has no use for it
+            contents,
+            secrets,
+        )
+
+        self.root = os.path.realpath(root)
+        self.known, self.memory = known, memory
+        self.head = secrets.read_head
+        self.search, self.recalled = secrets.Search(), contents.recalled
+        self.pointer, self.largest_pointer = contents.POINTER, contents.LARGEST_POINTER
+
+    def tree(self, disk: Disk) -> Iterator[Finding]:
+        name = os.path.basename(self.root)
+        rule = official_rule(name)
+        if rule is not None:
+            yield name_finding(rule, self.profile, name, ".")
+        for items in _folders(disk):
+            for item in items:
+                # Nearly every item is ordinary in name, kind and size: no generator is made for it
+                rules = violated_rules(item.name, item.path)
+                if rules or item.kind not in _USUAL or item.size > LARGE:
+                    yield from self.item(item, rules)
+                if item.kind is Kind.FILE:
+                    yield from self.content(item)
+            for path, other in collisions([(item.path, item.name) for item in items]):
+                yield CASE_COLLISION.found(self.profile, plain(path), other=other)
+        if self.search.skipped:
+            yield SEARCH_ENDED.found(self.profile, ".", files=self.search.skipped)
+
+    def item(self, item: Item, rules: Sequence[FixedRule]) -> Iterator[Finding]:
+        """What is wrong with anything but a file's content; `rules` are those its name violates."""
+        path = plain(item.path)
+        if item.kind is Kind.UNREADABLE:
+            yield UNREADABLE.found(self.profile, path)
+            return
+        for rule in rules:
+            yield name_finding(rule, self.profile, item.name, item.path)
+        if item.size > LARGE and item.kind is Kind.FILE:
+            yield _too_large(item, self.profile)
+        if item.kind is Kind.LINK:
+            yield from self.link(item)
+        elif item.kind is Kind.SPECIAL:
+            yield SPECIAL_FILE.found(self.profile, path)
+
+    def link(self, item: Item) -> Iterator[Finding]:
+        path, target = plain(item.path), _target(item)
+        if target is None or not os.path.exists(item.full):
+            problem = "leads in a circle" if _circles(item) else "leads to nothing"
+            problem += f" ({plain(target or '?')})"
+            yield BROKEN_LINK.found(self.profile, path, problem=problem)
+        elif os.path.isabs(target):
+            yield ABSOLUTE_LINK.found(self.profile, path, target=plain(target))
+        elif not holds(self.root, os.path.realpath(item.full)):
+            yield ESCAPING_LINK.found(self.profile, path, target=plain(target))
+        elif not os.path.isdir(item.full):
+            yield LINK_FROM_ELSEWHERE.found(self.profile, path)
+
+    def content(self, item: Item) -> list[Finding]:
+        """What is wrong with what a file holds."""
+        path = plain(item.path)
+        # None says that nobody has read it; an empty answer, that it holds no secret
+        found = self.known(item.path)
+        if self.memory is not None and found is None and self.search.affords(item.size):
+            held = self.recalled(item, self.search, self.memory)
+            if held.pointer:
+                return [LFS_POINTER.found(self.profile, path)]
+            return [*_secrets(path, held.secrets), *_local(path, held.local)]
+        small = self.head(item.full, item.size) if item.size < self.largest_pointer else None
+        if small is not None and small.startswith(self.pointer):
+            return [LFS_POINTER.found(self.profile, path)]
+        local: list[Finding] = []
+        if found is None:
+            data = small
+            if may_hold_paths(item.path) and self.search.affords(item.size):
+                data = self.head(item.full, LARGEST_HEAD) if data is None else data
+                local = [*_local(path, local_paths(data))]
+            found = self.search.file(item.full, item.size, data)
+        return [*_secrets(path, found), *local]
+
+
+def _secrets(path: str, found: Secrets) -> Iterator[Finding]:
+    # The kind only: a report is passed around, and must not repeat the secret
+    for line, kind in found:
+        severity = None if kind in ALWAYS_VALID else Severity.WARNING
+        yield SECRET.found(Profile.POLICY, path, line=line, kind=kind, severity=severity)
+
+
+def _local(path: str, found: LocalPaths | None) -> Iterator[Finding]:
+    if found is not None:
+        more = f" and {found.number - 1} more" if found.number > 1 else ""
+        yield LOCAL_PATH.found(
+            Profile.POLICY, path, line=found.line, first=found.first[:LONGEST_SHOWN], more=more
+        )
+
+
+def _target(item: Item) -> str | None:
+    try:
+        return os.readlink(item.full)
+    except OSError:
+        return None
+
+
+def _circles(item: Item) -> bool:
+    try:
+        os.stat(item.full)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False

@@ -1,0 +1,122 @@
+"""What is wrong with the names of files: for other systems, for git, for a reader."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from podium.compliance.judging.repository.repository_rules import (
+    CONTROL_CHARACTER,
+    DOT,
+    LONG_NAME,
+    LONG_PATH,
+    NOT_NFC,
+    NOT_UTF8,
+    SPACE,
+    WINDOWS_NAME,
+)
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed.fixed_rule import FixedRule
+
+LONGEST_NAME = 255
+"""Bytes that a name may have on the usual file systems."""
+
+LONGEST_PATH = 200
+"""Characters that leave room for a clone's own folder within the 260 of Windows."""
+
+# The last two ranges turn the direction of text: a name may look like another
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+_FORBIDDEN = re.compile(r'[<>:"|?*\\]')
+# Windows takes superscript digits for digits here: COM¹ is a device, too
+_DEVICES = frozenset(
+    ["con", "prn", "aux", "nul", "conin$", "conout$"]
+    + [port + number for port in ("com", "lpt") for number in "0123456789¹²³"]
+)
+
+
+def plain(path: str) -> str:
+    r"""A path that can be written as text: bytes that are none become \xff."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path
+
+
+def official_rule(name: str) -> FixedRule | None:
+    """The rule of the official checker that a name violates."""
+    if name.startswith("."):
+        return DOT
+    return SPACE if " " in name else None
+
+
+def violated_rules(name: str, path: str) -> tuple[FixedRule, ...]:
+    """The rules that a name violates, and the path that it ends."""
+    rules = _violated_by(name)
+    return (*rules, LONG_PATH) if len(path) > LONGEST_PATH else rules
+
+
+def name_finding(rule: FixedRule, profile: Profile, name: str, path: str) -> Finding:
+    """The finding about a name, or the path that it ends."""
+    longest, length = (LONGEST_PATH, len(path)) if rule is LONG_PATH else (LONGEST_NAME, 0)
+    reason = _windows(name)
+    return rule.found(profile, plain(path), reason=reason, longest=longest, length=length)
+
+
+@lru_cache(maxsize=4096)
+def _violated_by(name: str) -> tuple[FixedRule, ...]:
+    """The rules that a name violates: many stand in every folder, such as result_0.txt."""
+    return tuple(_violations(name))
+
+
+def _violations(name: str) -> Iterator[FixedRule]:
+    official = official_rule(name)
+    if official is not None:
+        yield official
+    if not (name.isascii() and name.isprintable()):
+        yield from _characters(name)
+    if _windows(name):
+        yield WINDOWS_NAME
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        yield LONG_NAME
+
+
+def _characters(name: str) -> Iterator[FixedRule]:
+    if re.search(_CONTROL, name):
+        yield CONTROL_CHARACTER
+    if plain(name) != name:
+        yield NOT_UTF8
+    elif not unicodedata.is_normalized("NFC", name):
+        yield NOT_NFC
+
+
+def _windows(name: str) -> str:
+    forbidden = _FORBIDDEN.search(name)
+    if forbidden:
+        return f"it has a {forbidden[0]}"
+    if name[-1:] in (".", " "):
+        return "it ends in a dot or a space"
+    # Whatever its ending: aux.txt is the device aux
+    return "it is reserved for a device" if name.partition(".")[0].lower() in _DEVICES else ""
+
+
+def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """(path, other name) of the names in one folder that differ only in capitals or composition."""
+    names = [name for _, name in items]
+    # Nearly every folder ends here; only names that are not ASCII must be normalized
+    if len({*map(str.lower, names)}) == len(names) and "".join(names).isascii():
+        return
+    first: dict[str, str] = {}
+    for path, name in items:
+        key = name.lower() if name.isascii() else _folded(name)
+        other = first.setdefault(key, name)
+        if other != name:
+            yield path, plain(other)
+
+
+def _folded(name: str) -> str:
+    # Folding takes some composed characters apart, so they are composed once more
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -1,0 +1,212 @@
+"""Secrets left in files: where to look, and how much; what to look for is in `secret_detectors`.
+
+A file is first searched for what every secret of a kind has; the detectors see only the lines where
+that is found, and their library is imported only when there are any.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+import msgspec
+
+from podium.compliance.judging.inputs.source_files import open_plain
+from podium.logging_spec.reader.log import HEAD as LOG_HEAD
+from podium.logging_spec.reader.log import RECORD, Log
+from podium.logging_spec.reader.words import finder
+
+HEAD = 1 << 20
+"""Of a file, this much from its beginning is searched."""
+
+IN_ALL = 256 << 20
+"""Of a tree, this much at most is read for it; the rest is counted as left out."""
+
+LONGEST_LINE = 4096
+"""Characters before and after a mark that are looked at: a line may be a whole file."""
+
+LONGEST_SECRET = 2048
+"""Characters; one that begins so far before the end of what is looked at lies within it."""
+
+# A file full of keys is reported, not listed line by line
+MOST_PER_FILE = 20
+
+_ENDINGS = (
+    ".7z .a .avi .bin .bz2 .ckpt .doc .docx .gif .gz .h5 .ico .jar .jpeg .jpg .mov .mp3 .mp4 .nemo "
+    ".npy .npz .o .onnx .parquet .pb .pdf .pickle .pkl .png .ppt .pptx .pt .pth .pyc .safetensors "
+    ".so .svg .tar .tfrecord .tgz .tif .tiff .ttf .webp .whl .woff .woff2 .xls .xlsx .xz .zip "
+    ".zst"
+)
+_BINARY = frozenset(_ENDINGS.split())
+"""Endings of files whose bytes are no text."""
+
+_MARKS = (
+    (b"://", rb"://[^\s/@:]+:[^\s/@]+@"),
+    (b"AKIA", rb"AKIA[0-9A-Z]{16}"),
+    (b"ASIA", rb"ASIA[0-9A-Z]{16}"),
+    (b"aws", rb"aws.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
+    (b"AWS", rb"AWS.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
+    (b"AccountKey=", rb"AccountKey="),
+    (b"eyJ", rb"eyJ[\w=-]{1,1000}\.[\w=-]"),
+    (b"_authToken", rb"_authToken="),
+    (b"T3BlbkFJ", rb"T3BlbkFJ"),
+    (b"PRIVATE KEY", rb"BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY"),
+    (b"PuTTY-User-Key-File", rb"PuTTY-User-Key-File"),
+    (b"pypi-Ag", rb"pypi-Ag"),
+    (b"SG.", rb"SG\.[\w-]{22}\."),
+    (b"xox", rb"xox[abposr]-\d"),
+    (b"hooks.slack.com", rb"hooks\.slack\.com/services/T"),
+    (b"k_live_", rb"[rs]k_live_"),
+    (b"ghp_", rb"ghp_\w{36}"),
+    (b"gho_", rb"gho_\w{36}"),
+    (b"ghs_", rb"ghs_\w{36}"),
+    (b"github_pat_", rb"github_pat_\w{50}"),
+    (b"glpat-", rb"glpat-"),
+    (b"gldt-", rb"gldt-"),
+    (b"hf_", rb"hf_[A-Za-z0-9]{34}"),
+    (b"wandb", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
+    (b"WANDB", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
+    (b"nvapi-", rb"nvapi-[\w-]{60}"),
+)
+"""Of each kind of secret, bytes that it always has, and a pattern that its line must match; as good
+as never is one needed, and made.
+"""
+
+_find_marks = finder([literal for literal, _ in _MARKS])
+"""Nearly every file has none of the marks, which one pass tells."""
+
+LONGEST_MARK = max(len(literal) for literal, _ in _MARKS)
+
+Secrets = tuple[tuple[int, str], ...]
+"""(line, kind of secret), in order."""
+
+
+class Search(msgspec.Struct):
+    """The search of one tree: how much it may still read, and how many files were left out.
+
+    Of a log, only how it begins is searched, and of that only what is no record.
+    """
+
+    left: int = msgspec.field(default_factory=lambda: IN_ALL)
+    skipped: int = 0
+
+    def affords(self, size: int) -> bool:
+        """Whether the beginning of a file of so many bytes may still be read."""
+        return 0 < min(size, HEAD) <= self.left
+
+    def takes(self, full: str, size: int) -> int:
+        """How many bytes of a file are searched: none of one that holds no text, by its name."""
+        log = is_log(full)
+        if not log and _is_binary(full.rpartition("/")[2]):
+            return 0
+        return min(size, LOG_HEAD if log else HEAD)
+
+    def file(self, full: str, size: int, data: bytes | None = None) -> Secrets:
+        """(line, kind of secret) of the secrets in one regular file; never follows a link.
+
+        `data` is all of a file that has been read already.
+        """
+        take = self.takes(full, size)
+        if not take:
+            return ()
+        # The search goes on: a smaller file may still fit
+        if take > self.left:
+            self.skipped += 1
+            return ()
+        self.left -= take
+        if data is None:
+            data = read_head(full, take)
+        return secrets_in(data, is_log=is_log(full)) or ()
+
+
+@lru_cache(maxsize=1024)
+def _is_binary(name: str) -> bool:
+    """Whether a file is no text, by its ending; a name that is all ending has it, too."""
+    return os.path.splitext("x" + name)[1].lower() in _BINARY
+
+
+def is_log(path: str) -> bool:
+    """Whether a file is named like a log, of which only what is no record is searched."""
+    name = path.rpartition("/")[2]
+    return name.endswith(".txt") and "result_" in name
+
+
+def secrets_of(log: Log) -> Secrets | None:
+    """The secrets in a log's beginning; None where the log has not kept it."""
+    if not log.data:
+        return None
+    found = _find_marks(log.head)
+    return _at_marks(found, log.data[:LOG_HEAD], is_log=True) if found else ()
+
+
+def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
+    """The secrets in the beginning of a file; None where it is no text."""
+    return _at_marks(_find_marks(data), data, is_log=is_log)
+
+
+def read_head(full: str, most: int) -> bytes:
+    """The first bytes of a regular file; none where it cannot be read, or is a link or a pipe."""
+    try:
+        with open_plain(full) as stream:
+            return stream.read(most)
+    except OSError:
+        return b""
+
+
+def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:
+    """The secrets at the marks found in a text; of a log, in what is no record."""
+    # git, too, takes a file with a null byte near its beginning for binary
+    if b"\0" in data[:8192]:
+        return None
+    lines = [*_lines([at for _, at, _ in found], data, is_log=is_log)]
+    if not lines:
+        return ()
+    # Matches do not overlap, though marks may: one that another hides begins inside it.
+    near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
+    marks = [re.compile(pattern) for literal, pattern in _MARKS if literal in near]
+    spans: list[tuple[int, int]] = []
+    for start, end in lines:
+        seen = start  # what begins before is looked at
+        for at in sorted([m.start() for mark in marks for m in mark.finditer(data, start, end)]):
+            if at >= seen:
+                stop = min(end, at + LONGEST_LINE)
+                spans.append((max(start, at - LONGEST_LINE), stop))
+                # Spans overlap by the longest secret, so that none is cut in two
+                seen = stop if stop == end else stop - LONGEST_SECRET
+    return tuple(_kinds_at(spans, data))
+
+
+def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]]:
+    """(line, kind of secret) of the places in a text that hold one."""
+    if not spans:
+        return
+    from podium.compliance.judging.repository.secret_detectors import kind_of_secret
+
+    count = 0
+    for start, end in spans:
+        kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
+        if kind is not None:
+            yield data.count(b"\n", 0, start) + 1, kind
+            count += 1
+            # Ends the counting of lines as well, which begins at the top each time
+            if count == MOST_PER_FILE:
+                return
+
+
+def _lines(places: list[int], data: bytes, *, is_log: bool) -> Iterator[tuple[int, int]]:
+    """Where the lines of some rising places begin and end; those of a log, before a record.
+
+    The fields of a record come from the benchmark.
+    """
+    end = 0
+    for at in places:
+        if at < end:
+            continue
+        start = data.rfind(b"\n", end, at) + 1
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        stop = data.find(RECORD, start, end) if is_log else -1
+        if stop < 0 or at < stop:
+            yield start, end if stop < 0 else stop

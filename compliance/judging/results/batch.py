@@ -1,0 +1,73 @@
+"""Whether the batch of a result can be spread over the accelerators of its system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podium.compliance.judging.results.model import JudgingContext
+from podium.compliance.judging.results.result import Result
+from podium.rules.checks.disclosure import DEVICE_BATCHES
+from podium.rules.finding import Finding
+from podium.rules.fixed.fixed_rule import FixedRule, policy
+from podium.rules.run import as_number
+
+NOT_SPREAD = policy(
+    "result.batch-not-spread",
+    says="the global batch spreads evenly over the accelerators of the system",
+    why="a batch of a device that does not fit was not what ran, or not on this system",
+    message="global_batch_size {batch} is {width:g} times {product}, and the system has "
+    "{accelerators} accelerators; must be as many, or divide evenly",
+    help="correct what is logged, or the number of accelerators in the system description",
+    cites="training rules, System and framework must be consistent",
+    bad="the logs of a result have global_batch_size 96 and local_batch_size 8, and the system "
+    "has 8 accelerators",
+    good="they have global_batch_size 64 and local_batch_size 8",
+)
+
+
+def spreads(result: Result, context: JudgingContext) -> Iterator[Finding]:
+    """Compares the batch of a device, times accumulation, with the system described.
+
+    Of several accelerators for one part of the batch, the model lies on them; where the log gives
+    no accumulation, a device may have taken its batch several times. Instances of a throughput
+    result are smaller than their system.
+    """
+    description = result.description
+    accelerators = description.accelerators if description is not None else None
+    if not accelerators or result.weak or not result.runs:
+        return
+    run = result.runs[0]
+    settings = run.facts.settings.as_dict()
+    batch = _count(settings, "global_batch_size")
+    device = next((key.name for key in DEVICE_BATCHES if key.name in settings), None)
+    each = _count(settings, device) if device is not None else None
+    if device is None or batch is None or each is None:
+        return
+    steps = _count(settings, "gradient_accumulation_steps") or 1
+    width = batch / (each * steps)
+    # Much used code takes a device's batch twice, and logs 1 for the accumulation
+    if _divides(width, accelerators) or (steps == 1 and _divides(accelerators, width)):
+        return
+    product = device if steps == 1 else f"{device} * gradient_accumulation_steps"
+    yield NOT_SPREAD.found(
+        context.profile,
+        run.display_path,
+        key=device,
+        batch=f"{batch:g}",
+        width=width,
+        product=product,
+        accelerators=accelerators,
+    )
+
+
+def _divides(part: float, whole: float) -> bool:
+    return whole % part == 0
+
+
+def _count(settings: Mapping[str, Any], key: str) -> float | None:
+    number = as_number(settings.get(key))
+    return number if number is not None and number > 0 else None
+
+
+RULES: tuple[FixedRule, ...] = (NOT_SPREAD,)

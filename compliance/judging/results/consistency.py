@@ -1,0 +1,192 @@
+"""Whether the runs of a result are repetitions of one experiment, and each a run of its own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.logs.facts import NO_SETTINGS, Settings
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.judging.results.rules.consistency_rules import (
+    MIXED_SETTINGS,
+    OTHER_BENCHMARK,
+    OTHER_CODE,
+    OTHER_DIVISION,
+)
+from podium.compliance.text.words import join_limited
+from podium.logging_spec.reader.log import HEAD, Log
+from podium.logging_spec.reader.read import parse_log, read_log
+from podium.rules.finding import Finding, Severity
+from podium.rules.run import as_number
+
+if TYPE_CHECKING:
+    pass
+
+_LEAST_MOVED = 2
+"""One setting alone may be logged elsewhere by another branch of the same code."""
+
+
+def one_kind(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
+    """All runs of one result have the folder's benchmark, one division, one set of settings."""
+    folder = verdict.folder
+    # A folder of 0.6 may be called mask for maskrcnn, and its logs say the same
+    names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
+    for run in verdict.result.runs:
+        facts = run.facts.run
+        if facts.benchmark not in names or facts.division != verdict.result.described_division:
+            yield from _as_its_folder(verdict, run, context, names)
+    yield from _settings(verdict, path, context)
+    yield from _code(verdict.result, context)
+
+
+def _as_its_folder(
+    verdict: ResultVerdict, run: Run, context: JudgingContext, names: Sequence[str | None]
+) -> Iterator[Finding]:
+    facts, division = run.facts.run, verdict.result.described_division
+    if facts.benchmark not in names:
+        yield OTHER_BENCHMARK.found(
+            context.profile,
+            run.display_path,
+            line=line_of(run.path, "submission_benchmark"),
+            key="submission_benchmark",
+            logged=facts.benchmark,
+            benchmark=verdict.folder.benchmark,
+        )
+    if contradicts(facts.division, division):
+        yield OTHER_DIVISION.found(
+            context.profile,
+            run.display_path,
+            line=line_of(run.path, "submission_division"),
+            key="submission_division",
+            severity=None if context.rules.package.one_division else Severity.WARNING,
+            logged=facts.division,
+            described=division,
+        )
+
+
+def contradicts(logged: str | None, described: str) -> bool:
+    """Whether a log is of another division than its description; capitals alone decide nothing."""
+    return bool(logged and described and logged.strip().casefold() != described)
+
+
+def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
+    runs = verdict.result.runs
+    settings = [run.facts.settings for run in runs]
+    if _are_the_same(settings):
+        return
+    given: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run, each in zip(runs, settings, strict=True):
+        for key, value in each.as_dict().items():
+            given[key][canonical_text(value)].append(run)
+    for key, by_value in sorted(given.items()):
+        if len(by_value) > 1:
+            yield _mixed(key, by_value, path, context)
+
+
+def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: JudgingContext) -> Finding:
+    """A setting that differs: at the one log that is out of step where there is one."""
+    *odd, most = sorted(by_value.items(), key=lambda each: len(each[1]))
+    alone = [run for _, runs in odd for run in runs]
+    places = {run.name: line_of(run.path, key) for run in alone[:_MOST_NAMED]}
+    parts = [f"{shortened(value)} in {_named(runs, places)}" for value, runs in odd[:_MOST_NAMED]]
+    if len(odd) > _MOST_NAMED:
+        parts.append(f"{len(odd) - _MOST_NAMED} other values")
+    # Of one run against another neither is out of step
+    single = len(alone) == 1 and len(most[1]) > 1
+    others = f"the {len(most[1])} others" if single else _named(most[1], {})
+    return MIXED_SETTINGS.found(
+        context.profile,
+        alone[0].display_path if single else path,
+        line=places[alone[0].name] if single else None,
+        key=key,
+        setting=key,
+        values="; ".join([*parts, f"{shortened(most[0])} in {others}"]),
+    )
+
+
+_MOST_NAMED = 3
+"""Runs, and values, that a message names; more are counted."""
+
+
+def _named(runs: Sequence[Run], lines: Mapping[str, int | None]) -> str:
+    names = [
+        run.name if lines.get(run.name) is None else f"{run.name}:{lines[run.name]}" for run in runs
+    ]
+    return join_limited(names, _MOST_NAMED)
+
+
+def line_of(path: Path, key: str) -> int | None:
+    """The line of a log that gives a key first: read again, as hardly any result needs it."""
+    # Of a long log what runs declare stands at the beginning
+    for read in (_beginning, read_log):
+        for line, record in read(path).all_records():
+            if record.key == key:
+                return line
+    return None
+
+
+def _beginning(path: Path) -> Log:
+    try:
+        with open_plain(path) as stream:
+            return parse_log(stream.read(HEAD))
+    except OSError:
+        return Log()
+
+
+def _are_the_same(settings: list[Settings]) -> bool:
+    """Whether all are equal and written alike, as nearly always."""
+    first, *others = settings or [NO_SETTINGS]
+    kinds = first.kinds()
+    return all(
+        each.values == first.values and each.keys == first.keys and each.kinds() == kinds
+        for each in others
+    )
+
+
+def canonical_text(value: Any) -> str:
+    """One spelling of equal values: 8, 8.0 and "8" are one setting."""
+    number = None if isinstance(value, bool) else as_number(value)
+    return repr(value) if number is None else f"{number:.15g}"
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A canonical text for a message; compared are whole texts."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
+    """Runs whose settings are logged elsewhere than in most; one finding for each version.
+
+    Logs name no version of the code. But a record has the source line that logged it, and with any
+    change above it that line moves.
+    """
+    versions: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Run]] = {}
+    for run in result.runs:
+        facts = run.facts
+        versions.setdefault((facts.settings.keys, facts.logged_at), []).append(run)
+    if len(versions) < 2:
+        return
+    # Of versions with as many runs each, the first is the one to compare with
+    usual = max(versions, key=lambda version: len(versions[version]))
+    most, there = len(versions[usual]), dict(zip(*usual, strict=True))
+    for version, runs in versions.items():
+        here = {key: at for key, at in zip(*version, strict=True) if at and there.get(key)}
+        moved = [key for key, at in here.items() if at != there[key]]
+        if len(moved) < _LEAST_MOVED:
+            continue
+        yield OTHER_CODE.found(
+            context.profile,
+            runs[0].display_path,
+            key=moved[0],
+            setting=moved[0],
+            count=len(moved),
+            total=len(here),
+            most=f"{most} other run{'s' * (most > 1)}",
+            here=here[moved[0]],
+            there=there[moved[0]],
+            alike=f"; so in {len(runs) - 1} more" if len(runs) > 1 else "",
+        )

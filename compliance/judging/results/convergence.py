@@ -1,0 +1,271 @@
+"""Whether a result converges honestly: its runs against the reference convergence points. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from msgspec.structs import replace
+
+from podium.compliance.text.words import plural, there_are
+from podium.rules.catalogue import find_round
+from podium.rules.constraints.formula import show
+from podium.rules.convergence.data import Point, points_of
+from podium.rules.convergence.facts import RunFacts
+from podium.rules.convergence.method import Case, Reference, References, references_of
+from podium.rules.convergence.policy_method import POLICY
+from podium.rules.convergence.result import Convergence, Verdict, converged_at, places_of
+from podium.rules.convergence.statistics import maximum_speedup, normalisation, trimmed
+from podium.rules.convergence.verifier_method import VERIFIER
+from podium.rules.finding import Profile
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.round import Round
+
+
+def applies(rules: Round, benchmark: str, division: str | None) -> str:
+    """Why a result needs no test of convergence; empty where it does."""
+    if not rules.benchmark(benchmark).convergence.tested:
+        return f"{benchmark} has no reference convergence points"
+    # Compared as spelt: to the official tools `Closed` is another division, which is not tested
+    if division is not None and division != "closed":
+        return f"the {division or 'unnamed'} division is not tested for convergence"
+    if not rules.package.tests_convergence:
+        return f"{rules.title} has no reference convergence points"
+    return ""
+
+
+def references(
+    profile: Profile, rules: Round, benchmark: str, points: Sequence[Point] | None = None
+) -> References:
+    """The references of a benchmark by one of the two ways; of `points` instead where given."""
+    if points is None:
+        return _packaged(profile, rules.usage, rules.name, benchmark)
+    return _references(profile, rules.benchmark(benchmark), points)
+
+
+@cache
+def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> References:
+    points = points_of(usage, round_name, benchmark)
+    return _references(profile, find_round(usage, round_name).benchmark(benchmark), points)
+
+
+def _references(profile: Profile, benchmark: Benchmark, points: Iterable[Point]) -> References:
+    way = VERIFIER if profile is Profile.VERIFIER else POLICY
+    # A point of fewer values has no mean once its ends are dropped
+    usable = [point for point in points if len(point.to_converge) > 2 * benchmark.dropped]
+    return references_of(way, usable, benchmark.runs, benchmark.dropped)
+
+
+def judge_convergence(
+    rules: Round,
+    benchmark: str,
+    runs: Sequence[RunFacts],
+    profile: Profile,
+    *,
+    division: str | None = "closed",
+    weak: bool = False,
+    points: Sequence[Point] | None = None,
+    pruned: bool = True,
+) -> Convergence:
+    """The judgement of a result by its runs' facts, which were read in the same profile.
+
+    `division` None counts as closed. `weak`: instances of HPC's throughput metric, which the policy
+    does not test. `points` stand in for the round's own. Without `pruned` every point is used, as
+    the verifier's full check does.
+    """
+    reason = applies(rules, benchmark, division)
+    # The official verifier tests instances, too, as if they were runs that are timed
+    if not reason and weak and profile is Profile.POLICY:
+        reason = "the throughput metric is not tested for convergence"
+    if reason:
+        return Convergence("not_applicable", messages=(reason,))
+    if profile is Profile.VERIFIER:
+        benchmark = _named_by(runs, benchmark)
+    known = references(profile, rules, benchmark, points)
+    if not pruned:
+        known = replace(known, used=known.every)
+    return _Judge(rules, benchmark, runs, profile, known).judge()
+
+
+def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
+    """The benchmark whose points the verifier takes: that which the logs name, not the folder's."""
+    names = {run.benchmark for run in runs if run.benchmark}
+    return names.pop() if len(names) == 1 else benchmark
+
+
+def compared(ours: Convergence, theirs: Convergence) -> Convergence:
+    """The policy's judgement, with the official verifier's where that comes out differently."""
+    if "not_applicable" in (ours.verdict, theirs.verdict):
+        return ours
+    same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
+    if ours.verdict == theirs.verdict and ours.case == theirs.case and same:
+        return ours
+    message = (
+        f"the official verifier's arithmetic gives {theirs.verdict} ({theirs.case}), "
+        f"factor {theirs.scaling_factor:.6g}; the policy's {ours.verdict} ({ours.case}), "
+        f"factor {ours.scaling_factor:.6g}"
+    )
+    return replace(ours, other=theirs, messages=(*ours.messages, message))
+
+
+class _Judge:
+    """The steps of one judgement, each of which may end it."""
+
+    def __init__(
+        self,
+        rules: Round,
+        benchmark: str,
+        runs: Sequence[RunFacts],
+        profile: Profile,
+        known: References,
+    ) -> None:
+        self.round, self.benchmark, self.runs, self.profile = rules, benchmark, runs, profile
+        facts = rules.benchmark(benchmark)
+        self.rules, self.drop, self.known = facts.convergence, facts.dropped, known
+        self.unit = self.rules.unit
+        self.places = places_of(runs, self.drop)
+        self.size: float | None = None
+        self.case: Case = "none"
+
+    def judge(self) -> Convergence:
+        """The judgement."""
+        sizes = {run.batch_size for run in self.runs}
+        wrong = self._unreadable() or self._mixed() or self._unfinished()
+        size = next(iter(sizes), None)
+        if len(sizes) == 1 and size is not None:
+            self.size = size
+        if wrong or size is None:
+            return self._ends("fail", wrong or "no run logs global_batch_size: log it once per run")
+        self.case, reference = self.known.match(size)
+        if reference is None:
+            return self._ends("missing", self._missing(size))
+        return self._compare(size, reference)
+
+    def _ends(self, verdict: Verdict, message: str) -> Convergence:
+        return Convergence(
+            verdict,
+            self.case,
+            self.size,
+            unit=self.unit,
+            runs=self.places,
+            pruned=self.known.pruned,
+            messages=(message,),
+        )
+
+    def _unreadable(self) -> str:
+        if not self.runs:
+            return "there are no runs"
+        # What only the official reader crashes on is no reason for the policy to fail a result
+        if self.profile is Profile.POLICY:
+            return ""
+        if len({run.benchmark for run in self.runs}) > 1:
+            return "the official verifier crashes on logs of several benchmarks"
+        for run in self.runs:
+            if run.problem:
+                return f"the official verifier crashes on {run.name}: {run.problem}"
+        # Its table of runs lacks dlrm, which 1.0 to 2.1 had
+        if self.rules.crashes_verifier:
+            return f"the official verifier crashes on every result of {self.benchmark}"
+        return ""
+
+    def _mixed(self) -> str:
+        names = {run.benchmark for run in self.runs}
+        if len({run.batch_size for run in self.runs}) > 1:
+            sizes: dict[float | None, list[RunFacts]] = {}
+            for run in self.runs:
+                sizes.setdefault(run.batch_size, []).append(run)
+            often = sorted(sizes.items(), key=lambda item: -len(item[1]))
+            each = ", ".join(f"{_size(size)} in {_named(runs)}" for size, runs in often)
+            return f"global_batch_size differs between runs ({each}): all must have the same"
+        if len(names) > 1:
+            listed = ", ".join(sorted(str(name) for name in names))
+            return f"submission_benchmark differs between runs: {listed}"
+        return ""
+
+    def _unfinished(self) -> str:
+        failed = sum(not run.converged for run in self.runs)
+        if failed > self.drop:
+            return (
+                f"{failed} of {len(self.runs)} runs did not converge; at most {self.drop} may: "
+                "repeat the set of runs"
+            )
+        return ""
+
+    def _missing(self, size: float) -> str:
+        where = f"{self.benchmark} in {self.round.usage} {self.round.name}"
+        if not self.known.used:
+            reason = f": {self.rules.without_points}" if self.rules.without_points else ""
+            return f"there are no reference convergence points for {where}{reason}"
+        largest = self.known.used[-1].batch_size
+        return (
+            f"batch size {size:g} is above every reference point of {where} (the largest is "
+            f"{largest:g}): submit reference runs at {size:g}"
+        )
+
+    def _compare(self, size: float, reference: Reference) -> Convergence:
+        values = [converged_at(run, self.known.way.unfinished) for run in self.runs]
+        short = self._short()
+        if not trimmed(values, self.drop):
+            return self._ends("fail", f"{len(values)} runs leave none once the ends are dropped")
+        submission = self.known.way.mean(values, self.drop)
+        # Training rules, v5.0: 405B may converge one evaluation early; the official verifier
+        # allows that in every round since
+        allowance = self.known.way.allowance(self.rules)
+        # By way of the largest speedup, as the rules define the test
+        lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
+        passed = submission >= lowest and not short
+        # Below the range the smallest point stands in: what passes by it is accepted, what fails
+        # must come with a point of its own
+        verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"
+        message = short
+        if not passed and not short:
+            message = self._too_fast(submission, lowest, size)
+        return Convergence(
+            verdict,
+            self.case,
+            size,
+            reference.mean,
+            lowest,
+            submission,
+            # Who needs longer than the reference is not rewarded: no factor is below 1
+            normalisation(reference.mean, submission) if passed else 1.0,
+            self.unit,
+            reference.deviation,
+            allowance,
+            self._points(reference),
+            self.known.pruned,
+            self.places,
+            (message,) if message else (),
+        )
+
+    def _short(self) -> str:
+        needed = self.known.needed
+        # The official verifier tests whatever number of runs there is
+        if self.profile is Profile.VERIFIER or len(self.runs) >= needed:
+            return ""
+        return f"{there_are(len(self.runs), 'run')}; a result needs {needed}"
+
+    def _points(self, reference: Reference) -> tuple[Reference, ...]:
+        if not reference.interpolated:
+            return (reference,)
+        return tuple(one for one in self.known.used if one.ids[0] in reference.ids)
+
+    def _too_fast(self, submission: float, lowest: float, size: float) -> str:
+        text = (
+            f"the runs converge in {submission:.6g} {self.unit} on average, sooner than "
+            f"the {lowest:.6g} that reference points allow at batch size {size:g}"
+        )
+        if self.case == "below_range":
+            return f"{text}: submit reference runs at this batch size"
+        return f"{text}: the review committee must decide"
+
+
+def _size(size: float | None) -> str:
+    return "none" if size is None else show(size)
+
+
+def _named(runs: Sequence[RunFacts]) -> str:
+    """One run by its file, several by their number."""
+    name = runs[0].name.rpartition("/")[2]
+    return name if name and len(runs) == 1 else plural(len(runs), "run")

@@ -1,0 +1,282 @@
+"""One result of a package judged: the number of its runs, which may fail, whether all are alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
+from podium.compliance.judging.inputs.tree_rules import UNKNOWN_FILE
+from podium.compliance.judging.results.batch import spreads
+from podium.compliance.judging.results.consistency import one_kind
+from podium.compliance.judging.results.factor import MARGIN, normalising
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.plausibility import plausible
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.judging.results.rules.run_rules import (
+    BAD_SCALING,
+    BROKEN_RUN_DROPPED,
+    INVALID_LOG_NAME,
+    NOT_CONVERGED,
+    NUMBERING,
+    RCP_FAILED,
+    RCP_MISSING,
+    TOO_FEW_RUNS,
+    TOO_MANY_FAILED_RUNS,
+    TOO_MANY_RUNS,
+    UNSUPPORTED_SCALING,
+)
+from podium.compliance.text.words import join_limited, plural
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
+
+_MOST = 20
+"""Findings about names in one folder beyond this many are counted in the last one."""
+
+
+def judge_result(
+    tree: Tree, folder: ResultFolder, result: Result, context: JudgingContext
+) -> ResultVerdict:
+    """One result: the number of its runs, which may fail, and whether they are of one kind."""
+    verdict = ResultVerdict(folder, result)
+    if context.verifier and result.power is not None:
+        # The official checker counts a run with a wrong power folder among those that fail.
+        verdict.blamed = result.power.blamed
+    # It skips a folder whose name it does not know, with a warning
+    if context.verifier and not folder.official:
+        return verdict
+    where = result.place.display_path
+    verdict.findings += _run_count(verdict, where, context)
+    verdict.findings += _failures(verdict, where, context)
+    if not context.verifier:
+        verdict.findings += _names(tree, folder, context)
+        verdict.findings += one_kind(verdict, where, context)
+        verdict.findings += plausible(verdict, where, context)
+        verdict.findings += spreads(result, context)
+        verdict.findings += judge_scaling(result)
+    if not folder.official:
+        verdict.findings = [_of_policy(finding) for finding in verdict.findings]
+    return verdict
+
+
+def _of_policy(finding: Finding) -> Finding:
+    """The same finding, of the policy alone: the official verifier skips the folder."""
+    if finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.WARNING, stated_by=StatedBy.POLICY)
+
+
+# --- how many runs ---
+
+
+def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
+    folder = verdict.folder
+    needed, given = context.rules.benchmark(folder.benchmark).runs, len(folder.logs)
+    weak = folder.scaling == "weak"
+    if given < needed:
+        yield TOO_FEW_RUNS.found(
+            context.profile,
+            where,
+            given=given,
+            present=plural(given, "run"),
+            least="at least " if weak else "",
+            needed=needed,
+            runs=plural(needed - given, "more run"),
+            benchmark=folder.benchmark,
+        )
+    # Throughput has a least number of instances only
+    elif given > needed and not weak and not _first_converging(verdict, context):
+        allowed = context.rules.package.median_window
+        yield TOO_MANY_RUNS.found(
+            context.profile,
+            where,
+            stated_by=StatedBy.VERIFIER if allowed else StatedBy.BOTH,
+            given=given,
+            needed=needed,
+            demand=_demand(verdict, needed, context),
+        )
+
+
+def _demand(verdict: ResultVerdict, needed: int, context: JudgingContext) -> str:
+    """How many runs each text takes where there are more than needed."""
+    rules, given = context.rules, len(verdict.folder.logs)
+    if not rules.verified:
+        return f"must have {needed}"
+    official = f"the official verifier takes exactly {needed}"
+    if context.verifier or not rules.package.median_window:
+        return official
+    window = join_limited([run.name for run in _by_launch(_scored(verdict, context))], 12)
+    return f"{official}, the policy the median of {given - needed + 1} windows: {window}"
+
+
+def _by_launch(runs: Sequence[Run]) -> list[Run]:
+    return sorted(runs, key=lambda run: run.facts.run.start_ms or math.inf)
+
+
+def _first_converging(verdict: ResultVerdict, context: JudgingContext) -> bool:
+    return context.rules.benchmark(verdict.folder.benchmark).first_converging
+
+
+def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
+    """The runs among which failures count: the median window where there are more than needed."""
+    result = verdict.result
+    # Of NCF's runs those outside the score count, too: see `_failures`
+    if context.verifier or result.weak or _first_converging(verdict, context):
+        return result.runs
+    parts = zip(result.runs, result.score.runs, strict=True)
+    return [run for run, part in parts if part.role != "outside"]
+
+
+# --- which may fail ---
+
+
+def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
+    """Failing runs: some may be dropped as slowest, if all they lack is the target."""
+    benchmark = context.rules.benchmark(verdict.folder.benchmark)
+    allowed, scored = benchmark.dropped, _scored(verdict, context)
+    if benchmark.first_converging:
+        # Of NCF's 100 runs in 0.5 the first 50 to converge count: the others may fail
+        allowed = max(allowed, len(scored) - benchmark.runs)
+    failed = sum(map(verdict.failing, scored))
+    lacking = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
+    if failed > allowed:
+        yield TOO_MANY_FAILED_RUNS.found(
+            context.profile, where, given=len(scored), allowed=allowed, failed=failed
+        )
+    # A log of the open division may end aborted and break no rule
+    elif lacking > allowed and not context.verifier and not verdict.result.weak:
+        yield NOT_CONVERGED.found(
+            context.profile, where, given=len(scored), allowed=allowed, lacking=lacking
+        )
+    # Of the runs of NCF in 0.5 those that do not count are not dropped as slowest
+    if not context.verifier and failed <= allowed and not benchmark.first_converging:
+        for run in verdict.result.runs:
+            # The verifier drops any failing log as the slowest, whatever is wrong with it
+            if verdict.failing(run) and not run.facts.missed_only:
+                yield BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
+
+
+# --- what lies in the folder ---
+
+
+def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
+    usual = [f"{folder.path}/result_{number}.txt" for number in range(len(folder.logs))]
+    invalid: list[str] = []
+    numbers = []
+    for path in folder.logs if [*folder.logs] != usual else ():
+        match = RESULT_NAME.fullmatch(path.rpartition("/")[2])
+        if match is None:
+            invalid.append(path)
+        else:
+            numbers.append(int(match[1]))
+    for path in invalid[:_MOST]:
+        name = path.rpartition("/")[2]
+        # Published results of 4.0 and 4.1 have names such as result_5119-…_06.txt
+        published = name[:-4].endswith(tuple("0123456789"))
+        yield INVALID_LOG_NAME.found(
+            context.profile,
+            tree.place(path),
+            severity=Severity.NOTE if published else Severity.WARNING,
+            name=name,
+            more=_more(invalid, path),
+        )
+    ordered = sorted(numbers)
+    first = 1 if ordered[:1] == [1] else 0
+    if not invalid and ordered != list(range(first, first + len(ordered))):
+        yield NUMBERING.found(
+            context.profile,
+            tree.place(folder.path),
+            numbers=join_limited([str(number) for number in ordered], 12),
+        )
+    for name in folder.unknown[:_MOST]:
+        path = tree.place(f"{folder.path}/{name}")
+        more = _more(folder.unknown, name)
+        yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=more)
+
+
+def _more(names: Sequence[str], name: str) -> str:
+    """How many more there are, for the last one that is reported."""
+    if len(names) > _MOST and name == names[_MOST - 1]:
+        return f" (and {len(names) - _MOST} more like it)"
+    return ""
+
+
+def judge_scaling(result: Result) -> Iterator[Finding]:
+    """Whether scaling.json can be read, and gives a factor that the reference points support."""
+    if result.profile is Profile.VERIFIER:
+        return
+    _, problem = result.committee_factor
+    where, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
+    if problem:
+        yield BAD_SCALING.found(
+            result.profile, where, key="scaling_factor", file=SCALING_FILE, problem=problem
+        )
+    # Without runs nothing can be computed, and throughput has no minutes that a factor multiplies
+    elif factor.unsupported and result.runs and not result.weak:
+        yield UNSUPPORTED_SCALING.found(
+            result.profile,
+            where,
+            key="scaling_factor",
+            severity=None if factor.too_low else Severity.WARNING,
+            file=SCALING_FILE,
+            problem=factor.note,
+            given=factor.committee,
+            implied=" or ".join(f"{one:.6g}" for one in factor.supported),
+        )
+
+
+# --- convergence ---
+
+
+def judge_reference_points(result: Result) -> Iterator[Finding]:
+    """Whether a result converges no sooner than the reference, by either text's arithmetic."""
+    ours = result.convergence
+    if ours.verdict == "not_applicable":
+        return
+    theirs = result.official_convergence
+    # That the official verifier crashes on a benchmark says nothing of the result
+    if result.profile is Profile.POLICY and _crashes_verifier(result):
+        theirs = ours
+    judged = ours if ours.verdict != "pass" else theirs
+    if judged.verdict == "pass":
+        return
+    stated_by = StatedBy.BOTH
+    if ours.verdict == "pass":
+        stated_by = StatedBy.VERIFIER
+    elif theirs.verdict == "pass":
+        stated_by = StatedBy.POLICY
+    rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
+    decided = _decided(result)
+    yield rule.found(
+        result.profile,
+        result.place.display_path,
+        stated_by=stated_by,
+        severity=Severity.WARNING if decided else None,
+        remark=decided,
+        reason="; ".join(judged.messages) or "the result fails the test of convergence",
+        lowest="" if judged.minimum is None else f"at least {judged.minimum:g}",
+        submission=judged.submission,
+    )
+
+
+def _crashes_verifier(result: Result) -> bool:
+    return result.rules.benchmark(result.place.benchmark).convergence.crashes_verifier
+
+
+def _decided(result: Result) -> str:
+    """That scaling.json brings a result that converges too soon to the reference's mean.
+
+    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it.
+    """
+    judged, factor = result.convergence, result.score.factor
+    ratio = normalising(judged)
+    if result.profile is Profile.VERIFIER or factor.committee is None or ratio is None:
+        return ""
+    too_soon = (judged.margin or 0) < 0
+    if not too_soon or abs(factor.committee - ratio) > MARGIN:
+        return ""
+    return (
+        "; scaling.json brings it to the reference's mean by the factor "
+        f"{factor.committee:.6g}, as the committee may decide"
+    )

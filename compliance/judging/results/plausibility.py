@@ -1,0 +1,155 @@
+"""Whether a result can have come about as its logs say: dates, speed, checkpoints that are scored.
+
+All of it is the policy's: the official verifier compares no runs but their seeds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.result import Run
+from podium.compliance.judging.results.rules.plausibility_rules import (
+    CHECKPOINTS_LEFT_OUT,
+    EARLY_RUNS,
+    FUTURE_RUNS,
+    OLD_RUNS,
+    UNEVEN_SPEED,
+)
+from podium.rules.checks.lifecycle import EARLIEST_MS
+from podium.rules.convergence.spread import uneven
+from podium.rules.finding import Finding
+from podium.rules.model.calendar import PUBLISHED, month_ms
+
+DAY_MS = 86_400_000.0
+
+MONTHS_OF_REVIEW = 1
+"""From the day that logs are due to the publication, about."""
+
+OLDEST_YEARS = 3
+"""The oldest accepted logs were two years old: submitted again in HPC 3.0."""
+
+
+def plausible(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
+    """What is hardly possible in one result, at `path` in a report."""
+    yield from _dates(verdict, path, context)
+    yield from _speed(verdict, path, context)
+    yield from _checkpoints(verdict, path, context)
+
+
+# --- dates ---
+
+
+def _dates(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
+    rules = context.rules
+    # Clocks that count from 0 or in seconds are reported with their logs
+    runs = [
+        (start, run)
+        for run in verdict.result.runs
+        if (start := run.facts.run.start_ms) is not None and start >= EARLIEST_MS
+    ]
+    if not runs:
+        return
+    found = _Dated(verdict, path, context, runs)
+    published = PUBLISHED.get((rules.usage, rules.name))
+    if published is None:
+        # A round still open: what is certain is that nobody ran anything tomorrow
+        now = time.time() * 1000 + DAY_MS
+        yield from found.those(FUTURE_RUNS, lambda at: at > now, event="is checked")
+        return
+    year, month = published
+    end = month_ms(year, month + 1)
+    too_old = month_ms(year - OLDEST_YEARS, month)
+    old = month_ms(year - 1, month - MONTHS_OF_REVIEW)
+    yield from found.those(FUTURE_RUNS, lambda at: at >= end, event="was published")
+    yield from found.those(EARLY_RUNS, lambda at: at < too_old, years=OLDEST_YEARS)
+    allowed = "logs of an earlier round need a notice"
+    if not rules.package.resubmission:
+        allowed = "are they those of an earlier round?"
+    yield from found.those(OLD_RUNS, lambda at: too_old <= at < old, allowed=allowed)
+
+
+class _Dated:
+    """The runs of a result with the time each began, to be picked from."""
+
+    def __init__(
+        self,
+        verdict: ResultVerdict,
+        path: str,
+        context: JudgingContext,
+        runs: Sequence[tuple[float, Run]],
+    ) -> None:
+        self.path, self.context, self.runs = path, context, runs
+        self.total = len(verdict.result.runs)
+
+    def those(self, rule: Any, when: Callable[[float], bool], **fields: Any) -> Iterator[Finding]:
+        """One finding of a rule for all runs whose start is so."""
+        picked = [(start, run) for start, run in self.runs if when(start)]
+        if picked:
+            start, run = picked[0]
+            yield rule.found(
+                self.context.profile,
+                self.path,
+                count=len(picked),
+                total=self.total,
+                title=self.context.rules.title,
+                name=run.name,
+                date=_date(start),
+                **fields,
+            )
+
+
+def _date(milliseconds: float) -> str:
+    # Years beyond the calendar of the C library have no date
+    try:
+        return time.strftime("%Y-%m-%d", time.gmtime(milliseconds / 1000))
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds:g} ms"
+
+
+# --- speed ---
+
+
+def _speed(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
+    if verdict.result.weak:
+        return  # instances share a system, and each has what the others leave
+    far = uneven([run.facts.run for run in verdict.result.runs])
+    if far:
+        (name, share), *others = far
+        names = ", ".join(other.rpartition("/")[2] for other, _ in others[:5])
+        yield UNEVEN_SPEED.found(
+            context.profile,
+            path,
+            name=name.rpartition("/")[2],
+            share=abs(share),
+            word="faster" if share > 0 else "slower",
+            more=f"; far off are {names}, too" if names else "",
+        )
+
+
+# --- checkpoints ---
+
+
+def _checkpoints(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
+    result = verdict.result
+    told = [(run.facts.checkpoints, run) for run in result.runs]
+    known = [(each, run) for each, run in told if each is not None]
+    if not known or result.division == "open":
+        return
+    full = sum(scored >= due for (scored, due), _ in known)
+    needed = math.ceil(len(result.runs) / 10)
+    if full < needed:
+        (scored, due), best = max(known, key=lambda each: each[0][0] / max(each[0][1], 1))
+        yield CHECKPOINTS_LEFT_OUT.found(
+            context.profile,
+            path,
+            full=full,
+            total=len(result.runs),
+            needed=needed,
+            best=best.name,
+            scored=scored,
+            due=due,
+        )

@@ -1,0 +1,282 @@
+"""Seeds of one result's runs: as the official checker compares them, and as the policy asks.
+
+The official checker wants a seed in every run of a closed result from 1.0 on, and no two records
+with the same source file, source line and seed. The policy asks that only from 4.1 on, and only of
+different runs: the ranks of one run may share a seed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.logs.seeds import SeededRun, SeedRecord
+from podium.compliance.judging.results.consistency import shortened
+from podium.compliance.judging.results.rules.seed_rules import (
+    NO_PLACE,
+    NONE,
+    NOT_INTEGER,
+    REPEATED,
+    REPEATED_IN_RUN,
+    RUN_INDEX,
+    SEVERAL,
+    SHARED,
+    SOURCE,
+    SOURCE_EXTENSIONS,
+    UNREADABLE_LOG,
+    VERIFIER_CRASH,
+)
+from podium.rules.finding import Finding, Profile, StatedBy
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
+
+CITES_PRUNED = "HPC rules, Throughput"
+
+_LEAST_COUNTED = 3
+"""Fewer runs than these may well have drawn 0 and 1."""
+
+_WHOLE = r"\s*([+-]?)(\d+)\s*"
+
+_FirstLogged = dict[tuple[Any, Any, int], tuple[SeededRun, SeedRecord]]
+
+
+def check_seeds(
+    runs: Sequence[SeededRun],
+    rules: Round,
+    division: str,
+    profile: Profile,
+    source_files: Callable[[], Iterable[str]] | None = None,
+    *,
+    weak: bool = False,
+) -> list[Finding]:
+    """What is wrong with the seeds of one result.
+
+    `division` is the system description's. `source_files` gives the paths of the submission's
+    files; without it nothing is looked up. `weak` marks the instances of a throughput result.
+    """
+    return list(_Judgement(runs, rules, division, profile, weak).findings(source_files))
+
+
+class _Judgement:
+    def __init__(
+        self,
+        runs: Sequence[SeededRun],
+        rules: Round,
+        division: str,
+        profile: Profile,
+        weak: bool,
+    ) -> None:
+        self.runs, self.rules, self.profile = runs, rules, profile
+        self.by_policy = profile is Profile.POLICY
+        # HPC rules from 2.0 on: instances with equal seeds must be pruned
+        self.pruned = weak and rules.package.pruned_instances
+        # The official checker skips a result whose division is not spelled exactly so.
+        self.official = rules.verified and rules.package.seeds_compared and division == "closed"
+        self.demanded = division.strip().lower() == "closed" and rules.limits.seeds_logged
+        self.asked = StatedBy.BOTH if self.demanded else StatedBy.VERIFIER
+
+    def findings(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
+        """Everything, by the profile."""
+        found: list[Finding] = []
+        if self.official or (self.by_policy and self.demanded):
+            found += self._compared()
+            yield from found
+        if self.demanded or (self.official and not self.by_policy):
+            yield from self._several()
+        if self.by_policy and (self.demanded or self.pruned):
+            yield from self._shared({f.path for f in found if f.id == "seeds.repeated"})
+        if self.by_policy and self.demanded:
+            yield from self._sources(source_files)
+            yield from self._counted()
+
+    # --- as the official checker ---
+
+    def _compared(self) -> Iterator[Finding]:
+        """Every run logs a seed, and no two records share file, line and truncated value."""
+        first: _FirstLogged = {}
+        for run in self.runs:
+            unusable = self._unusable(run)
+            if unusable is not None:
+                yield unusable
+                continue
+            try:
+                yield from self._clashes(run, first)
+            except TypeError:
+                # The verifier keeps seeds as keys of a dict, and a list can be none.
+                yield self._found(VERIFIER_CRASH, run, run.seeds[0][1])
+                return
+
+    def _unusable(self, run: SeededRun) -> Finding | None:
+        if run.broken:
+            return self._found(UNREADABLE_LOG, run, run.broken_line, problem=run.broken)
+        # int() as the verifier calls it: it takes 1.9 and true, and refuses the text `1.5`
+        for value, line, file, lineno in run.seeds:
+            try:
+                int(value)
+            except (TypeError, ValueError, OverflowError):
+                return self._found(NOT_INTEGER, run, line, self.asked, seed=shortened(repr(value)))
+            if file is None or lineno is None:
+                missing = "metadata.file" if file is None else "metadata.lineno"
+                return self._found(NO_PLACE, run, line, self.asked, missing=missing)
+        return None if run.seeds else self._found(NONE, run, None, self.asked)
+
+    def _clashes(self, run: SeededRun, first: _FirstLogged) -> Iterator[Finding]:
+        inside: list[SeedRecord] = []
+        across: list[tuple[SeedRecord, SeededRun, SeedRecord]] = []
+        for seed in run.seeds:
+            # The path as logged: to the verifier the same seed under another path is no clash
+            key = (seed[2], seed[3], int(seed[0]))
+            other, before = first.get(key, (None, seed))
+            if other is None:
+                first[key] = (run, seed)
+            elif other is run:
+                inside.append(seed)
+            else:
+                across.append((seed, other, before))
+        if inside:
+            value, line, file, lineno = inside[0]
+            count = f" ({len(inside)} such records)" if len(inside) > 1 else ""
+            at = f"{file}:{lineno}"
+            yield self._found(
+                REPEATED_IN_RUN, run, line, seed=shortened(repr(value)), source=at, count=count
+            )
+        if across:
+            yield self._about_across(run, *across[0], len(across) - 1)
+
+    def _about_across(
+        self, run: SeededRun, seed: SeedRecord, other: SeededRun, before: SeedRecord, more: int
+    ) -> Finding:
+        value, line, file, lineno = seed
+        remark, stated_by = _more_seeds(more), self.asked
+        if _canonical(value) != _canonical(before[0]):
+            # The verifier compares int(seed), so that 1.5 and 1.9 are one seed.
+            stated_by = StatedBy.VERIFIER
+            remark += f"; the official verifier takes {shortened(repr(before[0]))} for the same"
+        elif self.pruned:
+            stated_by = StatedBy.BOTH
+            remark += _PRUNE
+        return self._found(
+            REPEATED,
+            run,
+            line,
+            stated_by,
+            remark,
+            seed=shortened(repr(value)),
+            source=f"{file}:{lineno}",
+            other=other.path,
+            other_line=before[1],
+        )
+
+    # --- what is only a warning, or only the policy's ---
+
+    def _several(self) -> Iterator[Finding]:
+        for run in self.runs:
+            count = len(run.seeds)
+            if self.by_policy:
+                count = len({_canonical(seed[0]) for seed in run.seeds})
+            if count > 1:
+                yield self._found(SEVERAL, run, run.seeds[1][1], count=count)
+
+    def _shared(self, repeated: set[str]) -> Iterator[Finding]:
+        """Equal seeds of several runs, wherever they are logged; a run's own repeats are one.
+
+        `repeated` are the runs that are reported already.
+        """
+        first: dict[str, SeededRun] = {}
+        for run in self.runs:
+            own: dict[str, SeedRecord] = {}
+            for seed in run.seeds:
+                own.setdefault(_canonical(seed[0]), seed)
+            again = [key for key in own if key in first]
+            if again and run.path not in repeated:
+                value, line, *_ = own[again[0]]
+                remark = _more_seeds(len(again) - 1)
+                remark += _PRUNE if self.pruned else "; each run must draw its own"
+                other = first[again[0]].path
+                yield self._found(
+                    SHARED, run, line, None, remark, seed=shortened(repr(value)), other=other
+                )
+            for key in own:
+                first.setdefault(key, run)
+
+    def _sources(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
+        """Each file in which seeds are logged is reported once: the runs mostly share it."""
+        logged_in: dict[str, tuple[SeededRun, int]] = {}
+        for run in self.runs:
+            for _, line, file, _ in run.seeds:
+                if isinstance(file, str):
+                    logged_in.setdefault(file, (run, line))
+        known = None
+        if logged_in and source_files is not None:
+            # By their names alone: logs give paths inside a container
+            known = {_name(path) for path in source_files()}
+        for file, (run, line) in logged_in.items():
+            if PurePosixPath(_name(file)).suffix not in SOURCE_EXTENSIONS:
+                problem = ", which is no source file by its ending"
+            elif known is not None and _name(file) not in known:
+                problem = "; the submission has no file of that name"
+            else:
+                continue
+            yield self._found(SOURCE, run, line, file=file, problem=problem)
+
+    def _counted(self) -> Iterator[Finding]:
+        """Seeds that only count the runs, in whatever order the runs are."""
+        logged = [{_canonical(seed[0]) for seed in run.seeds} for run in self.runs]
+        if len(logged) < _LEAST_COUNTED or any(len(each) != 1 for each in logged):
+            return
+        seeds = {seed for each in logged for seed in each}
+        for first in (0, 1):
+            if seeds == {str(first + index) for index in range(len(logged))}:
+                run, last = self.runs[0], first + len(logged) - 1
+                line = run.seeds[0][1]
+                yield self._found(RUN_INDEX, run, line, count=len(logged), first=first, last=last)
+
+    # --- findings ---
+
+    def _found(
+        self,
+        rule: FixedRule,
+        run: SeededRun,
+        line: int | None,
+        stated_by: StatedBy | None = None,
+        remark: str = "",
+        **fields: Any,
+    ) -> Finding:
+        overruled = self.by_policy and stated_by is StatedBy.VERIFIER
+        if overruled and "official verifier" not in remark:
+            remark += f"; in {self.rules.title} only the official verifier rejects that"
+        found = rule.found(
+            self.profile,
+            run.path,
+            line=line,
+            key="seed",
+            stated_by=stated_by,
+            remark=remark,
+            **fields,
+        )
+        pruned = self.pruned and found.stated_by is not StatedBy.VERIFIER
+        return replace(found, cites=CITES_PRUNED) if pruned else found
+
+
+_PRUNE = "; instances with equal seeds must be pruned"
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def _more_seeds(more: int) -> str:
+    return f" (and {more} more seeds)" if more else ""
+
+
+def _canonical(value: Any) -> str:
+    """One spelling of equal seeds: an integer and a text that spells it are the same."""
+    # Not int(): it refuses more than 4300 digits, and takes 1.5 and 1.9 for one seed
+    if isinstance(value, str) and (whole := re.fullmatch(_WHOLE, value, re.ASCII)):
+        digits = whole[2].lstrip("0") or "0"
+        return f"-{digits}" if whole[1] == "-" and digits != "0" else digits
+    return repr(value)

@@ -1,0 +1,40 @@
+"""What a report says of a result: its entry in the list of results."""
+
+from __future__ import annotations
+
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.reporting.data import RcpEntry, ResultEntry
+from podium.rules.convergence.result import Convergence
+
+
+def result_entry(verdict: ResultVerdict) -> ResultEntry:
+    """The entry of a package's result."""
+    result = verdict.result
+    place, score = result.place, result.score
+    return ResultEntry(
+        path=place.display_path,
+        submitter=place.submitter,
+        system=place.system,
+        benchmark=place.benchmark,
+        division=result.described_division,
+        scaling=place.scaling,
+        verdict="rejected" if verdict.rejected else "accepted",
+        runs=len(result.runs),
+        failed_runs=verdict.failed_runs,
+        minutes=score.minutes,
+        score=score.score,
+        rcp=rcp_entry(result.convergence),
+    )
+
+
+def rcp_entry(convergence: Convergence) -> RcpEntry:
+    """What a report says of a result's convergence."""
+    return RcpEntry(
+        verdict=convergence.verdict,
+        case=convergence.case,
+        batch_size=convergence.batch_size,
+        mean=convergence.mean,
+        minimum=convergence.minimum,
+        submission=convergence.submission,
+        scaling_factor=convergence.scaling_factor,
+    )

@@ -1,0 +1,109 @@
+"""Whether the logs of a submission say of their system what its description says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.inputs.layout import Tree
+from podium.compliance.judging.results.consistency import contradicts, line_of
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.judging.systems.reader import line_of as line_of_field
+from podium.compliance.judging.systems.reader import read_description
+from podium.compliance.judging.systems.rules import DIVISION_MISMATCH
+from podium.rules.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.systems.agreement import LogFacts
+    from podium.compliance.judging.systems.values import SystemDescription
+
+
+class LogAgreement:
+    """Compares logs with descriptions; nearly all logs of a system say the same."""
+
+    def __init__(self, context: JudgingContext) -> None:
+        common = context.rules.scopes("", "")[0].keys
+        # From 4.1 on no rule asks for the key, and logs still carry values of old
+        self._with_status = "submission_status" in common
+        self._known: dict[tuple[str, LogFacts], list[Finding]] = {}
+
+    def judge(self, result: Result) -> Iterator[Finding]:
+        """What the logs of a result say otherwise; every run says the same: one finding each."""
+        description = result.description
+        if description is None:
+            return
+        reported: set[tuple[str, Any]] = set()
+        for logged, run in self._logged(result).items():
+            for difference in self._differences(result.place.system, description, logged):
+                if (difference.id, difference.actual) not in reported:
+                    reported.add((difference.id, difference.actual))
+                    line = line_of(run.path, difference.key or "")
+                    yield replace(difference, path=run.display_path, line=line)
+
+    def _logged(self, result: Result) -> dict[LogFacts, Run]:
+        """What the logs say of their system, and the first run that says it."""
+        from podium.compliance.judging.systems.agreement import LogFacts
+
+        found: dict[LogFacts, Run] = {}
+        for run in result.runs:
+            facts = run.facts
+            logged = LogFacts(
+                facts.org,
+                facts.platform,
+                facts.status,
+                facts.nodes,
+                facts.accelerators_per_node,
+                result.weak,
+            )
+            found.setdefault(logged, run)
+        return found
+
+    def _differences(
+        self, system: str, description: SystemDescription, logged: LogFacts
+    ) -> list[Finding]:
+        """The differences, without a path yet: they are those of every log that says the same."""
+        known = self._known.get((system, logged))
+        if known is None:
+            from podium.compliance.judging.systems.agreement import agrees_with_logs
+
+            status = None if self._with_status else Severity.NOTE
+            known = agrees_with_logs(description, logged, "", status)
+            self._known[system, logged] = known
+        return known
+
+
+def judge_divisions(
+    tree: Tree, results: Iterable[ResultVerdict], context: JudgingContext
+) -> Iterator[Finding]:
+    """Descriptions that no log of their system agrees with in the division: one finding each.
+
+    Where some logs do agree, the others are at fault, and `result.other-division` names each.
+    """
+    of_system: dict[str, list[ResultVerdict]] = {}
+    for each in results:
+        of_system.setdefault(each.folder.system, []).append(each)
+    for system, verdicts in of_system.items():
+        described = verdicts[0].result.described_division
+        runs = [run for each in verdicts for run in each.result.runs]
+        if not runs or not all(contradicts(run.facts.run.division, described) for run in runs):
+            continue
+        path = tree.systems[system]
+        yield DIVISION_MISMATCH.found(
+            context.profile,
+            tree.place(path),
+            line=line_of_field(read_description(tree.root / path), "division"),
+            key="division",
+            severity=None if context.rules.package.one_division else Severity.WARNING,
+            described=described,
+            count=len(runs),
+            logged=" or ".join(sorted({repr(run.facts.run.division) for run in runs})),
+            first=_where(runs[0], "submission_division"),
+        )
+
+
+def _where(run: Run, key: str) -> str:
+    line = line_of(run.path, key)
+    return run.display_path if line is None else f"{run.display_path}:{line}"

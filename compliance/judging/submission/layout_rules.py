@@ -1,0 +1,164 @@
+"""What is misplaced, missing or unknown in a submission's tree."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.inputs.benchmark_names import is_early
+from podium.compliance.judging.inputs.layout import Tree
+from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
+from podium.compliance.judging.results.model import JudgingContext
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
+from podium.rules.fixed.fixed_rule import FixedRule, both, policy
+
+NO_RESULTS = policy(
+    "tree.no-results",
+    Severity.ERROR,
+    says="a submission has logs under results/<system>/<benchmark>",
+    why="without them there is nothing to judge",
+    message="the submission holds no result",
+    help="put logs into results/<system>/<benchmark>/result_<i>.txt",
+    cites=STRUCTURE,
+    bad=(remove(RESULT),),
+)
+NO_DESCRIPTION = both(
+    "tree.no-system-description",
+    says="every system with results is described in systems/<system>.json",
+    why="a result is published with the system it was made on",
+    message="results/{system} has no description in systems; must have {system}.json",
+    help="run `podium system init` on the system, or rename the folder to that of one described "
+    "({known})",
+    cites=STRUCTURE,
+    varies="a warning of the policy for a system without a benchmark's folder, and in rounds "
+    "without a verifier; by the official verifier alone for a system of 0.6 that is described "
+    "beside its results, as in 0.5",
+    bad=(rename(SYSTEM, "systems/other.json"),),
+)
+NO_RESULTS_OF_SYSTEM = policy(
+    "tree.system-without-results",
+    says="every system that is described has results",
+    why="a description without results was left behind, or its results are missing",
+    message="{description} describes a system that has no results",
+    help="add results/{system}, or remove the description",
+    cites=STRUCTURE,
+    bad=(copy(SYSTEM, "systems/spare.json"),),
+)
+NO_SYSTEMS = policy(
+    "tree.no-systems",
+    Severity.ERROR,
+    says="a folder with results has systems beside them",
+    why="without descriptions of its systems a folder is no submission: its logs are judged, but "
+    "not the number of runs, their seeds or what they reach together; the official verifier ends "
+    "without a verdict on it",
+    message="the folder has results, but no systems: its logs are judged one by one, not as a "
+    "submission",
+    help="describe each system in systems/<system>.json: podium doctor says how",
+    cites=STRUCTURE,
+    varies="a note where no log lies in results/<system>/<benchmark>, as those of a submission do",
+    bad=(remove("systems"),),
+)
+
+RULES: tuple[FixedRule, ...] = (NO_RESULTS, NO_DESCRIPTION, NO_RESULTS_OF_SYSTEM, NO_SYSTEMS)
+
+MOST_PER_RULE = 50
+"""Findings of one rule beyond this many are counted in the last one."""
+
+
+def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+    """What is misplaced, missing or unknown in a submission's tree."""
+    # The official verifier passes a package without any result
+    if not tree.results and not context.verifier:
+        yield NO_RESULTS.found(context.profile, tree.place("results"))
+    yield from _descriptions(tree, context)
+    if not context.verifier:
+        yield from _surplus(tree, context)
+    yield from reported(tree, context)
+
+
+_OF_A_RESULT = re.compile(r"results/[^/]+/(?:(?:strong|weak)/)?[^/]+/[^/]+")
+
+
+def no_systems(folder: str, logs: Iterable[str]) -> Finding:
+    """A folder that would be a submission if it had `systems`.
+
+    A note where none of the logs lies in its `results` as those of a submission do.
+    """
+    submitted = any(_OF_A_RESULT.fullmatch(os.path.relpath(log, folder)) for log in logs)
+    severity = None if submitted else Severity.NOTE
+    return NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
+
+
+def no_results(folder: str) -> Finding:
+    """A folder with descriptions of systems, and logs elsewhere than in `results`."""
+    return NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+
+
+def linked_folder(link: str) -> Finding:
+    """A link to a folder beside submissions: it is not followed, and nothing in it judged."""
+    name = link.rpartition("/")[2]
+    problem = ", beside submissions; links are not followed, so nothing in it is judged here"
+    return LINKED_FOLDER.found(
+        Profile.POLICY, link, stated_by=StatedBy.POLICY, name=name, problem=problem
+    )
+
+
+def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+    for system in tree.result_systems:
+        # In 0.5 every system is described beside its results, and no verifier asks for more
+        beside = system in tree.entries and not context.rules.verified
+        if system in tree.systems or beside:
+            continue
+        stated_by = _who_wants_description(tree, system, context)
+        if context.verifier and stated_by is StatedBy.POLICY:
+            continue
+        described = ", ".join(sorted(tree.systems))
+        yield NO_DESCRIPTION.found(
+            context.profile,
+            tree.place(f"systems/{system}.json"),
+            stated_by=stated_by,
+            system=system,
+            known=described or "none is described",
+        )
+
+
+def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> StatedBy:
+    """Who misses a description: the official verifier only of systems with benchmarks."""
+    if not context.rules.verified or system not in tree.holding:
+        return StatedBy.POLICY
+    # The policy of 0.6 still took the description of 0.5, beside the results.
+    early = is_early(context.rules) and system in tree.entries
+    return StatedBy.VERIFIER if early else StatedBy.BOTH
+
+
+def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+    for system, path in sorted(tree.systems.items()):
+        if system not in tree.result_systems:
+            yield NO_RESULTS_OF_SYSTEM.found(
+                context.profile, tree.place(path), description=path, system=system
+            )
+
+
+def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+    """What is misplaced, as far as the profile rejects it or warns of it."""
+    counts = Counter(finding.id for finding in tree.misplaced)
+    named: Counter[str] = Counter()
+    for finding in tree.misplaced:
+        official = finding.stated_by is not StatedBy.POLICY
+        if context.verifier and not official:
+            continue
+        named[finding.id] += 1
+        # What the verifier rejects is listed in full: the verdict may rest on it
+        if named[finding.id] <= MOST_PER_RULE or official:
+            last = named[finding.id] == MOST_PER_RULE
+            more = counts[finding.id] - MOST_PER_RULE if last else 0
+            yield _with_more(finding, more) if more > 0 else finding
+
+
+def _with_more(finding: Finding, more: int) -> Finding:
+    return replace(finding, message=f"{finding.message} (and {more} more such things)")

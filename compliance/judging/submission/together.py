@@ -1,0 +1,55 @@
+"""What only shows when all results of a submission are seen, beside those judged before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from podium.compliance.judging.inputs.layout import Tree
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.throughput import without_strong
+from podium.compliance.judging.submission.copies import (
+    SubmissionIndex,
+    copies,
+    overlaps,
+    same_scores,
+)
+from podium.rules.finding import Finding
+
+Comparator = Callable[[Tree, Sequence[ResultVerdict], JudgingContext], Iterator[Finding]]
+"""Compares a submission's results with something else, such as those of an earlier tree."""
+
+
+def judge_together(
+    tree: Tree,
+    results: Sequence[ResultVerdict],
+    context: JudgingContext,
+    seen: SubmissionIndex | None = None,
+    comparators: Sequence[Comparator] = (),
+) -> Iterator[Finding]:
+    """The policy's demands on all results together; the official verifier has none.
+
+    `seen` has the runs of submissions judged before, and takes those of this one.
+    """
+    if context.verifier:
+        return
+    yield from judge_alone(tree, results, context, seen)
+    for compare in comparators:
+        yield from compare(tree, results, context)
+    yield from without_strong(tree, results, context)
+
+
+def judge_alone(
+    tree: Tree,
+    results: Sequence[ResultVerdict],
+    context: JudgingContext,
+    seen: SubmissionIndex | None = None,
+) -> Iterator[Finding]:
+    """The same of some results of a submission: what shows without its others."""
+    if context.verifier:
+        return
+    runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
+    # All copies before any score: that copied runs take equally long is no news
+    copied = [*copies(runs, context, seen)]
+    yield from copied
+    yield from same_scores(tree, results, {finding.path for finding in copied}, context, seen)
+    yield from overlaps(results, tree.place("results"), context)

@@ -1,0 +1,237 @@
+"""Whether a system description agrees with the logs and the folders it belongs to.
+
+Pure comparisons for the judge of a package. Only the policy wants these to agree; the official
+verifier compares none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from podium.compliance.judging.systems.fields import LOG_STATUS, letters
+from podium.compliance.judging.systems.rules import (
+    NAME_MISMATCH,
+    PLATFORM_MISMATCH,
+    SIZE_MISMATCH,
+    STATUS_MISMATCH,
+    SUBMITTER_MISMATCH,
+)
+from podium.compliance.judging.systems.values import SystemDescription, is_placeholder
+from podium.rules.finding import Finding, Profile, Severity
+
+
+class LogFacts(NamedTuple):
+    """What one log says of its system; None where it says nothing.
+
+    `nodes` and `accelerators_per_node` are HPC's keys; `weak` that the log is one instance of
+    several that ran side by side, so that it may have fewer nodes than the system.
+    """
+
+    org: str | None = None
+    platform: str | None = None
+    status: str | None = None
+    nodes: int | None = None
+    accelerators_per_node: int | None = None
+    weak: bool = False
+
+
+def agrees_with_logs(
+    description: SystemDescription, facts: LogFacts, path: str, status: Severity | None = None
+) -> list[Finding]:
+    """What a log says otherwise than the description: organisation, platform, status, size.
+
+    Organisations are compared as sets of partners, by their letters, and one may be the shorter
+    name of the other; platforms by a number of nodes or accelerators before an `x`, and by any
+    word in common with the description's names. Status agrees by category, whatever the spelling.
+    Findings are at `path`, that of the log; `status` is how much the status weighs in the round,
+    None for what its rule says.
+    """
+    return [
+        *_org(description, facts, path),
+        *_platform(description, facts, path),
+        *_status(description, facts, path, status),
+        *_size(description, facts, path),
+    ]
+
+
+def agrees_with_folder(
+    description: SystemDescription, submitter: str, path: str
+) -> Iterator[Finding]:
+    """Whether the description's submitter is the one whose folder it lies in.
+
+    The system's name may differ from the file's: the policy calls it the name as shown.
+    """
+    described = description.submitter
+    if described and submitter and not same_organisation(described, submitter):
+        yield NAME_MISMATCH.found(
+            Profile.POLICY, path, key="submitter", described=described, folder=submitter
+        )
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+# Published joint submissions order partners freely: `CoreWeave + IBM + NVIDIA` in the
+# description, `IBM+CoreWeave+NVIDIA` as the folder
+_PARTNERS = r"[+&,/;]|\band\b"
+_FORMS = (
+    "inc incorporated corp corporation co company ltd limited llc gmbh ag plc labs the technology "
+    "technologies systems group"
+)
+_LEGAL = frozenset(_FORMS.split())
+
+
+def same_organisation(first: str, second: str) -> bool:
+    """Whether two names are of the same organisations: any order, capitals, initials or short."""
+    whole = letters(first), letters(second)
+    # One may be the shorter name: published folders say Habana, descriptions HabanaLabs
+    if whole[0] in whole[1] or whole[1] in whole[0]:
+        return True
+    if _abbreviates(first, second) or _abbreviates(second, first):
+        return True
+    return _covered(first, second) and _covered(second, first)
+
+
+def _abbreviates(short: str, full: str) -> bool:
+    """Whether a word of one name is made of the initials of the other, at least three."""
+    initials = "".join(word[0] for word in re.findall(r"[^\W_]+", full.casefold()))
+    return len(initials) > 2 and initials in re.findall(r"[^\W_]+", short.casefold())
+
+
+def _covered(first: str, second: str) -> bool:
+    others = [_core(partner) for partner in _partners(second)]
+    return all(
+        any(mine in other or other in mine for other in others if other)
+        for mine in map(_core, _partners(first))
+        if mine
+    )
+
+
+def _partners(name: str) -> list[str]:
+    return re.split(_PARTNERS, name, flags=re.IGNORECASE)
+
+
+def _core(name: str) -> str:
+    words = [w for w in re.findall(r"\w+", name.casefold()) if w not in _LEGAL]
+    # A name of legal forms alone must not become empty: nothing would be left to compare
+    return letters("".join(words)) or letters(name)
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+    described, logged = description.submitter, facts.org
+    if not described or not logged:
+        return
+    placeholder = is_placeholder("submission_org", logged)
+    if placeholder or not same_organisation(described, logged):
+        yield SUBMITTER_MISMATCH.found(
+            Profile.POLICY,
+            path,
+            key="submission_org",
+            severity=Severity.NOTE if placeholder else None,
+            logged=logged,
+            described=described,
+            detail=" (a placeholder)" if placeholder else "",
+        )
+
+
+# Logs write `128xNVIDIA GB200`, where the number counts nodes or accelerators
+_MULTIPLE = re.compile(r"\s*(\d+)\s*x(?=\W|[^\W\d_])", re.IGNORECASE)
+
+
+def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+    logged = facts.platform
+    if not logged or not description.system_name:
+        return
+    key, wanted = "submission_platform", description.system_name
+    count = _MULTIPLE.match(logged)
+    rest = logged[count.end() :] if count else logged
+    problems: list[tuple[str, str, Severity | None]] = []
+    if is_placeholder(key, rest) or is_placeholder(key, logged):
+        problems.append(("is a placeholder", wanted, Severity.NOTE))
+    elif not _alike(rest, description):
+        problems.append(("shares no word with the system description", wanted, None))
+    nodes, each = description.nodes, description.accelerators_per_node
+    sizes = {nodes, description.accelerators, each}
+    # An instance of a throughput result may be smaller than the system
+    if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
+        size = f"{nodes} nodes of {each} accelerators"
+        problem = f"is of {count[1]}, and the system description has {size}"
+        problems.append((problem, f"{nodes}x…", None))
+    for problem, expected, severity in problems:
+        yield PLATFORM_MISMATCH.found(
+            Profile.POLICY,
+            path,
+            key=key,
+            severity=severity,
+            logged=logged,
+            problem=problem,
+            wanted=expected,
+        )
+
+
+def _alike(platform: str, description: SystemDescription) -> bool:
+    """Whether a platform's name has a word, or part of one, in common with the description's."""
+    texts = (
+        description.system_name,
+        description.accelerator_model_name,
+        description.host_processor_model_name,
+        description.submitter,
+    )
+    known = {word for text in texts for word in _words(text)}
+    return any(
+        # Parts of one or two letters stand in nearly every name, and would make all alike
+        word == other or (min(len(word), len(other)) > 2 and (word in other or other in word))
+        for word in _words(platform)
+        for other in known
+    )
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    pieces = re.findall(r"[a-z0-9]+", text.casefold())
+    # Bare numbers are counts and single letters join words: neither names a system
+    return frozenset([piece for piece in pieces if not piece.isdigit() and len(piece) > 1])
+
+
+def _status(
+    description: SystemDescription, facts: LogFacts, path: str, severity: Severity | None
+) -> Iterator[Finding]:
+    category, logged = description.category, facts.status
+    if category is None or not logged or letters(logged) in LOG_STATUS[category]:
+        return
+    yield STATUS_MISMATCH.found(
+        Profile.POLICY,
+        path,
+        key="submission_status",
+        severity=severity,
+        logged=logged,
+        described=description.status,
+        wanted=" or ".join(LOG_STATUS[category]),
+    )
+
+
+def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+    nodes, each = description.nodes, description.accelerators_per_node
+    total = description.accelerators
+    if total is not None and (facts.nodes or 0) * (facts.accelerators_per_node or 0) == total:
+        return  # the same accelerators, counted by another kind of node
+    if nodes is not None and facts.nodes is not None:
+        # HPC rules: an instance may take a part of the system, a timed run takes all of it
+        fits = facts.nodes <= nodes if facts.weak else facts.nodes == nodes
+        if not fits:
+            yield _sized(path, "number_of_nodes", "nodes", facts.nodes, nodes)
+    logged = facts.accelerators_per_node
+    if each is not None and logged is not None and logged != each:
+        unit = "accelerators in a node"
+        yield _sized(path, "accelerators_per_node", unit, logged, each)
+
+
+def _sized(path: str, key: str, unit: str, logged: int, described: int) -> Finding:
+    return SIZE_MISMATCH.found(
+        Profile.POLICY, path, key=key, unit=unit, logged=logged, described=described
+    )

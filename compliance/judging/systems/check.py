@@ -1,0 +1,100 @@
+"""One system description against its round: every fault at once, with the line of its field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from podium.compliance.judging.systems.document import Document
+from podium.compliance.judging.systems.inspection import inspect, shown_value
+from podium.compliance.judging.systems.plausibility import judge_plausibility
+from podium.compliance.judging.systems.reader import (
+    line_of,
+    parse_description,
+    read_description,
+    unread_description,
+)
+from podium.compliance.judging.systems.rules import SCHEMA
+from podium.compliance.judging.systems.values import SystemDescription, describe
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.hindsight import in_hindsight
+from podium.rules.model.round import Round
+
+__all__ = [
+    "SystemDescription",
+    "SystemVerdict",
+    "check_system",
+    "describe",
+    "judge_description",
+    "parse_description",
+    "read_description",
+    "unread_description",
+]
+
+
+class SystemVerdict(msgspec.Struct):
+    """What is known of a description once judged; `description` is None where it is no object.
+
+    `divides`: the official package checker can take the division of it, and does not end on it.
+    """
+
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    description: SystemDescription | None = None
+    divides: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether no finding is an error."""
+        return not any(found.severity is Severity.ERROR for found in self.findings)
+
+
+def check_system(
+    path: Path, display_path: str, rules: Round, profile: Profile, *, by_schema: bool = False
+) -> SystemVerdict:
+    """Judge the description in a file, which findings call `display_path`; never raises.
+
+    `by_schema` compares what has no fault with the round's JSON Schema, too. The rules find all
+    that the schema rejects, as the tests see to; a package need not wait for the library to load.
+    """
+    return judge_description(
+        read_description(path), display_path, rules, profile, by_schema=by_schema
+    )
+
+
+def judge_description(
+    document: Document,
+    display_path: str,
+    rules: Round,
+    profile: Profile,
+    *,
+    by_schema: bool = False,
+) -> SystemVerdict:
+    """Judge a description that was read."""
+    findings = in_hindsight([*inspect(document, display_path, rules, profile)], rules, profile)
+    description = describe(document.fields) if document.is_object else None
+    # Where a rule has found something, the schema would only say it again
+    if by_schema and profile is Profile.POLICY and not findings:
+        findings = [*_unfit(document, display_path, rules)]
+    if profile is Profile.POLICY and document.is_object:
+        findings += judge_plausibility(document, display_path, rules)
+    # Before 1.0 the package checker takes nothing but the division, and ends where there is none
+    return SystemVerdict(findings, description, document.sound and "division" in document.fields)
+
+
+def _unfit(document: Document, display_path: str, rules: Round) -> Iterator[Finding]:
+    """What the published schema rejects though no rule does: what is faultless must fit it."""
+    # Imported here: the library is slow to load, and the check of a package never needs it
+    from podium.compliance.judging.systems.schema import unfit
+
+    for key, keyword in unfit(document.fields, rules):
+        yield SCHEMA.found(
+            Profile.POLICY,
+            display_path,
+            line=None if key is None else line_of(document, key),
+            key=key,
+            given=shown_value(document, key),
+            subject=f"`{key}`" if key else "the description",
+            keyword=keyword,
+        )

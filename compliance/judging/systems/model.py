@@ -1,0 +1,32 @@
+"""A system description as Python callers get it: a validated model of what its file says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.compliance.errors import NothingToJudge
+from podium.compliance.judging.systems.reader import read_description
+from podium.compliance.judging.systems.values import SystemDescription, describe
+from podium.compliance.reporting.struct_model import Model, model_of
+
+if TYPE_CHECKING:
+
+    class System(SystemDescription, Model, frozen=True):  # type: ignore[metaclass]
+        """What a description says; type checkers see the struct's fields and a model's methods."""
+
+else:
+    System = model_of(SystemDescription, module=__name__, name="System")
+
+
+def read_system(path: Path | str) -> System:
+    """The description in a file; whether it is right is for `compliance.check` to say.
+
+    Raises NothingToJudge where the file cannot be read or is not one JSON object.
+    """
+    document = read_description(Path(path))
+    # NaN, or a field given twice, leaves a description readable, to the official verifier as well
+    if not (document.is_object and document.sound):
+        faults = "; ".join(fault.message for fault in document.faults)
+        raise NothingToJudge(f"{path} holds no system description: {faults}")
+    return System.model_validate(describe(document.fields))

@@ -1,0 +1,226 @@
+"""Accelerators: asked of nvidia-smi, then rocm-smi, then torch, until one knows any."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from podium.compliance.judging.systems.probe.devices import accelerators_on_the_bus
+from podium.compliance.judging.systems.probe.finding import Found, binary_size
+from podium.compliance.judging.systems.probe.programs import Answer, ask
+from podium.logging_spec.limits import read_json
+
+MIB = 1 << 20
+
+TORCH_PATIENCE = 90.0
+"""Seconds: importing torch takes long on a cold disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One accelerator; what is not known is empty."""
+
+    model: str
+    memory: str = ""
+    clock: str = ""
+    bus: str = ""
+
+
+def probe_accelerators(root: Path) -> Found:
+    """What accelerates this node; a node without any is reported only where the bus shows none."""
+    found = Found()
+    # Vendors' programs first: they answer soon, where importing torch may take long
+    asked: tuple[Callable[[Found], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
+    for one in asked:
+        devices = one(found)
+        if devices:
+            _describe(found, devices)
+            return found
+    visible = accelerators_on_the_bus(root)
+    # A program that failed proves nothing: only an empty bus shows that there are no accelerators
+    if visible == 0 and not found.notes:
+        found.set("accelerators_per_node", 0)
+    else:
+        seen = f"{visible} on the PCI bus" if visible else "none known"
+        found.notes.append(f"no program here reports accelerators ({seen})")
+    return found
+
+
+def _describe(found: Found, devices: list[Accelerator]) -> None:
+    models = list(dict.fromkeys(device.model for device in devices))
+    found.set("accelerators_per_node", len(devices))
+    found.set("accelerator_model_name", " + ".join(models))
+    if len(models) > 1:
+        found.notes.append(f"the accelerators of this node differ: {', '.join(models)}")
+    first = devices[0]
+    found.set("accelerator_memory_capacity", first.memory)
+    found.set("accelerator_memory_configuration", memory_kind(first.model))
+    found.set("accelerator_frequency", first.clock)
+    found.set("accelerator_host_interconnect", first.bus)
+
+
+def memory_kind(model: str) -> str:
+    """The kind of memory that a model's own name tells: `NVIDIA H100 80GB HBM3`."""
+    match = re.search(r"\b(HBM\d?e?|GDDR\d\w?)\b", model, re.IGNORECASE)
+    return match[1] if match else ""
+
+
+# --- nvidia-smi ---
+
+_QUERY = "name,memory.total,clocks.max.sm,pcie.link.gen.max,pcie.link.width.max,driver_version"
+
+
+def _nvidia(found: Found) -> list[Accelerator]:
+    command = ("nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits")
+    rows = _rows(ask(command), found)
+    devices = [_nvidia_device(row) for row in rows]
+    if devices:
+        driver = _known(rows[0][5])
+        found.set("other_software_stack", ", ".join(filter(None, (_cuda(), _driver(driver)))))
+        _nvlink(found)
+    return devices
+
+
+def _rows(answer: Answer, found: Found) -> list[list[str]]:
+    """The lines of the answer, each with every column; a note where they are none."""
+    if answer.text is None:
+        found.notes += [answer.fault] if answer.fault else []
+        return []
+    rows = [[cell.strip() for cell in row] for row in csv.reader(answer.text.splitlines()) if row]
+    columns = _QUERY.count(",") + 1
+    if any(len(row) != columns or not _known(row[0]) for row in rows):
+        # A driver without devices is no fault: the accelerators may be another vendor's
+        if "No devices were found" not in answer.text:
+            found.notes.append("nvidia-smi gave an answer that cannot be read")
+        return []
+    return rows
+
+
+def _known(cell: str) -> str:
+    """A cell of nvidia-smi's, empty where it says `[N/A]` or why it says nothing."""
+    return "" if cell.startswith("[") or cell in ("N/A", "") or not cell.isprintable() else cell
+
+
+def _nvidia_device(row: list[str]) -> Accelerator:
+    name, memory, clock, generation, width, _ = map(_known, row)
+    bus = f"PCIe Gen{generation} x{width}" if generation.isdigit() and width.isdigit() else ""
+    return Accelerator(
+        name,
+        binary_size(int(memory) * MIB) if memory.isdigit() else "",
+        f"{clock}MHz" if clock.isdigit() else "",
+        bus,
+    )
+
+
+def _cuda() -> str:
+    """The newest CUDA that the driver bears, from the head of the plain answer."""
+    match = re.search(r"CUDA Version:\s*(\d+\.\d+)", ask(("nvidia-smi",)).text or "")
+    return f"CUDA {match[1]}" if match else ""
+
+
+def _driver(version: str) -> str:
+    return f"driver {version}" if version else ""
+
+
+def _nvlink(found: Found) -> None:
+    """Links of the first accelerator to others, where there are any."""
+    text = ask(("nvidia-smi", "nvlink", "--status", "-i", "0")).text or ""
+    speeds = re.findall(r"Link \d+:\s*([\d.]+) GB/s", text)
+    if speeds:
+        found.set("accelerator_interconnect", f"NVLink {len(speeds)}x {float(speeds[0]):g}GB/s")
+
+
+# --- rocm-smi ---
+
+
+def _rocm(found: Found) -> list[Accelerator]:
+    wanted = ("--showproductname", "--showmeminfo", "vram", "--showdriverversion", "--json")
+    answer = ask(("rocm-smi", *wanted))
+    if answer.text is None:
+        found.notes += [answer.fault] if answer.fault else []
+        return []
+    data = _json_in(answer.text)
+    cards = {name: card for name, card in data.items() if _is_card(name, card)}
+    if not cards:
+        if answer.text.strip():
+            found.notes.append("rocm-smi gave an answer that cannot be read")
+        return []
+    found.set("other_software_stack", ", ".join(filter(None, (_rocm_version(), _amdgpu(data)))))
+    return [_rocm_device(card) for _, card in sorted(cards.items(), key=_by_number)]
+
+
+def _json_in(text: str) -> dict[str, Any]:
+    """The object in a text that may begin with warnings."""
+    start = text.find("{")
+    try:
+        data, _ = read_json(text[start:], json.JSONDecoder().raw_decode) if start >= 0 else ({}, 0)
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _is_card(name: str, card: object) -> bool:
+    return bool(re.fullmatch(r"card\d{1,4}", name)) and isinstance(card, dict)
+
+
+def _by_number(item: tuple[str, Any]) -> int:
+    return int(item[0].removeprefix("card"))
+
+
+def _rocm_device(card: dict[str, Any]) -> Accelerator:
+    """One card; the names of its facts have changed their capitals over the releases."""
+    facts = {str(key).casefold(): str(value).strip() for key, value in card.items()}
+    names = (facts.get(key, "") for key in ("card series", "device name", "card model"))
+    model = next((name for name in names if name and name != "N/A"), "AMD accelerator")
+    memory = facts.get("vram total memory (b)", "")
+    return Accelerator(model, binary_size(int(memory)) if memory.isdigit() else "")
+
+
+def _amdgpu(data: dict[str, Any]) -> str:
+    system = data.get("system")
+    version = system.get("Driver version") if isinstance(system, dict) else None
+    return _driver(str(version)) if version else ""
+
+
+def _rocm_version() -> str:
+    for place in ("/opt/rocm/.info/version", "/opt/rocm/.info/version-dev"):
+        try:
+            return f"ROCm {Path(place).read_text(encoding='utf-8').strip()[:40]}"
+        except (OSError, UnicodeDecodeError):
+            continue
+    return ""
+
+
+# --- torch ---
+
+_TORCH = """
+import json, torch
+cuda = torch.cuda if torch.cuda.is_available() else None
+found = [torch.cuda.get_device_properties(n) for n in range(cuda.device_count())] if cuda else []
+print(json.dumps([[each.name, each.total_memory] for each in found]))
+"""
+
+
+def _torch(found: Found) -> list[Accelerator]:
+    """Asked in a process of its own: loading a framework may take long, or never end."""
+    if find_spec("torch") is None:
+        return []
+    # -P: the folder that one stands in may be a submission's, with a torch.py of its own
+    answer = ask((sys.executable, "-P", "-c", _TORCH), TORCH_PATIENCE)
+    if answer.text is None:
+        found.notes.append(answer.fault.replace(Path(sys.executable).name, "torch"))
+        return []
+    try:
+        # Libraries may print while they load: the answer is the last line
+        data = read_json(answer.text.strip().splitlines()[-1])
+        return [Accelerator(str(name), binary_size(int(memory))) for name, memory in data]
+    except (ValueError, TypeError, IndexError):
+        found.notes.append("torch gave an answer that cannot be read")
+        return []

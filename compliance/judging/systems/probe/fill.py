@@ -1,0 +1,178 @@
+"""A description filled from every source there is, with marks where a person must still write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from podium.compliance.judging.systems.fields import (
+    CANONICAL,
+    COUNTS,
+    EITHER,
+    FIELDS,
+    SYSTEM_TYPES,
+    V21,
+    Category,
+    Field,
+    Kind,
+    category_of,
+    period_of,
+    status_listed,
+)
+from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.probe import Probe
+from podium.compliance.judging.systems.values import is_empty, read_count, read_division
+from podium.compliance.text.words import join_limited
+from podium.rules.model.round import Round
+
+MARK = "TODO: "
+"""What a value begins with that a person must still write: `podium system check` names each."""
+
+
+NODES = "number_of_nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One field's value and where it is from."""
+
+    text: str
+    source: str
+
+
+@dataclass(slots=True)
+class Draft:
+    """A description in the making: the first source to fill a field wins.
+
+    `differences` are fields in which nodes, or counts in which sources, differ, with each value.
+    """
+
+    rules: Round
+    values: dict[str, Value] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
+
+    def offer_one(self, name: str, text: str, source: str) -> None:
+        """Fill one field, if it is still empty and the value can stand there; else say so."""
+        try:
+            value = Value(spelt(FIELDS[name], text, self.rules), source)
+        except ValueError as fault:
+            self.notes.append(f"{source}: {fault}")
+            return
+        first = self.values.setdefault(name, value)
+        # number_of_nodes differs by design: a probe sees its own node, not how many there are
+        if first.text != value.text and FIELDS[name].kind is Kind.COUNT and name != NODES:
+            ours = f"{name} is {first.text} by {first.source}"
+            self.differences.append(f"{ours}, and {value.text} by {source}")
+
+    def missing(self) -> list[Field]:
+        """Fields that a person must still fill, in the description's order."""
+        return [each for each in FIELDS.values() if self._needs(each)]
+
+    def _needs(self, each: Field) -> bool:
+        if each.name in self.values:
+            return False
+        if each.name.startswith("accelerator_") and self._count("accelerators_per_node") == 0:
+            return False
+        if each.name in EITHER:
+            # The first of the two is marked: one suffices, and a Preview may do without.
+            return each.name == EITHER[0] and not self._spoken()
+        # Without these counts the official result summary crashes, whatever the policy demands
+        return each.required(period_of(self.rules)) or each.name in COUNTS
+
+    def _spoken(self) -> bool:
+        status = self.values.get("status")
+        preview = status is not None and category_of(status.text) is Category.PREVIEW
+        exempt = preview and period_of(self.rules) >= V21
+        return exempt or any(name in self.values for name in EITHER)
+
+    def _count(self, name: str) -> int | None:
+        value = self.values.get(name)
+        return read_count(value.text).value if value else None
+
+    def to_json(self) -> str:
+        """The description: every field, all of them text, marks where something is missing."""
+        marked = {each.name for each in self.missing()}
+        # Unknown fields are written empty: the official verifier rejects a file for an absent name
+        fields = {
+            name: self.values[name].text
+            if name in self.values
+            else f"{MARK}{hint(each, self.rules)}"
+            if name in marked
+            else ""
+            for name, each in FIELDS.items()
+        }
+        return json.dumps(fields, indent=4, ensure_ascii=False) + "\n"
+
+
+def hint(each: Field, rules: Round) -> str:
+    """What a field wants: its meaning, and an example or the values that it may have."""
+    if each.kind is Kind.STATUS and status_listed(rules):
+        return " | ".join(CANONICAL)
+    return f"{each.meaning}, such as {each.example}" if each.example else each.meaning
+
+
+def spelt(each: Field, text: str, rules: Round) -> str:
+    """A value in the round's own spelling; raises ValueError, a sentence, for what cannot be."""
+    text = text.strip()
+    if is_empty(text):
+        raise ValueError(f"{each.name} is empty")
+    if each.kind is Kind.COUNT:
+        count = read_count(text).value
+        if count is None or count < each.least:
+            wanted = f"a whole number of at least {each.least}"
+            raise ValueError(f"{each.name} is {text!r}; must be {wanted}")
+        return str(count)
+    if each.kind is Kind.DIVISION:
+        division = read_division(text)
+        if division is None:
+            raise ValueError(f"division is {text!r}; must be closed or open")
+        return division
+    if each.kind is Kind.SYSTEM_TYPE:
+        if text.casefold() not in SYSTEM_TYPES:
+            raise ValueError(f"{each.name} is {text!r}; must be {' or '.join(SYSTEM_TYPES)}")
+        return text.casefold()
+    return _status(text, rules) if each.kind is Kind.STATUS else text
+
+
+def _status(text: str, rules: Round) -> str:
+    category = category_of(text)
+    if category in CANONICAL and status_listed(rules):
+        return category.value if category else text
+    # `available` alone is in no list of categories: a person must say where
+    if category is None or status_listed(rules):
+        raise ValueError(f"status is {text!r}; must be one of {' | '.join(CANONICAL)}")
+    return text
+
+
+# --- several nodes ---
+
+
+def offer_nodes(draft: Draft, probes: Sequence[Probe]) -> None:
+    """Fill from nodes what they agree on; where they differ, a person must choose."""
+    names = [probe.host or f"node {number}" for number, probe in enumerate(probes, 1)]
+    for probe, name in zip(probes, names, strict=True):
+        draft.notes += [f"{name}: {note}" for note in probe.notes]
+    for field_name in FIELDS:
+        by_value: dict[str, list[str]] = {}
+        for probe, name in zip(probes, names, strict=True):
+            by_value.setdefault(probe.fields.get(field_name, ""), []).append(name)
+        if list(by_value) == [""]:
+            continue
+        if len(by_value) == 1:
+            draft.offer_one(field_name, next(iter(by_value)), "probe")
+            continue
+        values = (
+            f"{value or 'nothing'} ({join_limited(hosts, 3)})" for value, hosts in by_value.items()
+        )
+        draft.differences.append(f"{field_name}: {', '.join(values)}")
+    draft.offer_one(NODES, str(len(probes)), "probe" if len(probes) > 1 else "one node")
+
+
+def offer_found(draft: Draft, found: Found, sources: Mapping[str, str] | str) -> None:
+    """Fill from one source, or from one with a name for each field."""
+    draft.notes += found.notes
+    for name, text in found.fields.items():
+        source = sources if isinstance(sources, str) else sources[name]
+        draft.offer_one(name, text, source)

@@ -1,0 +1,84 @@
+"""One node probed, and the file that carries what was found to where the description is written."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.systems.fields import FIELDS
+from podium.compliance.judging.systems.probe.accelerators import probe_accelerators
+from podium.compliance.judging.systems.probe.devices import probe_disks, probe_network
+from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.host import probe_host
+from podium.compliance.judging.systems.probe.software import probe_software
+
+SCHEMA: Literal["podium.probe/1"] = "podium.probe/1"
+
+LARGEST_PROBE = 1 << 20
+
+Text = Annotated[str, StringConstraints(max_length=4096)]
+
+
+class Probe(BaseModel):
+    """What one node says of itself: values by field of the system description, and notes."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
+    )
+
+    schema_: Literal["podium.probe/1"] = Field(default=SCHEMA, alias="schema")
+    host: Text = ""
+    fields: dict[str, Text] = {}
+    notes: tuple[Text, ...] = ()
+
+    def to_json(self) -> str:
+        """The probe as JSON text."""
+        return self.model_dump_json(indent=2) + "\n"
+
+
+def probe_node(root: Path = Path("/")) -> Probe:
+    """Ask this machine everything; a part that fails becomes a note, and the rest goes on.
+
+    Raises UsageFault where the libraries of the extra `probe` are not installed.
+    """
+    found = Found()
+    parts: tuple[Callable[[Path], Found], ...] = (
+        probe_host,
+        probe_disks,
+        probe_network,
+        probe_accelerators,
+    )
+    for part in parts:
+        try:
+            found.add(part(root))
+        except (OSError, ValueError, KeyError, AttributeError) as error:
+            name = part.__name__.removeprefix("probe_")
+            found.notes.append(f"probing {name} failed: {type(error).__name__}")
+    # Two parts fill this field, and `add` keeps the later one only
+    below = found.fields.get("other_software_stack", "")
+    found.add(probe_software(os.environ))
+    stack = (below, found.fields["other_software_stack"])
+    found.set("other_software_stack", ", ".join(filter(None, stack)))
+    return Probe(host=platform.node(), fields=found.fields, notes=tuple(found.notes))
+
+
+def read_probe(path: Path) -> Probe:
+    """The probe in a file; raises UsageFault where it is none."""
+    try:
+        with path.open("rb") as stream:
+            probe = Probe.model_validate_json(stream.read(LARGEST_PROBE))
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise UsageFault(f"{path} is no probe of podium: {where}: {first['msg'].lower()}") from None
+    if odd := [name for name in probe.fields if name not in FIELDS]:
+        raise UsageFault(f"{path} is no probe of podium: {odd[0]} is no field of a description")
+    return probe

@@ -1,0 +1,152 @@
+"""`podium system init` from its sources to a file: what was asked for first, the probe last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.round_selection import config_bytes
+from podium.compliance.judging.plugins.probes import probed
+from podium.compliance.judging.systems.fields import FIELDS
+from podium.compliance.judging.systems.probe.fill import (
+    Draft,
+    hint,
+    offer_found,
+    offer_nodes,
+    spelt,
+)
+from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.probe import Probe, probe_node, read_probe
+from podium.compliance.judging.systems.probe.surroundings import read_surroundings
+from podium.compliance.judging.systems.probe.sysinfo import read_sysinfo
+from podium.compliance.reporting.console import write_whole
+from podium.compliance.text.terminal import clean
+from podium.logging_spec.limits import read_toml
+from podium.rules.model.round import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where values come from; the first in this order that has one wins.
+
+    `given` are `FIELD=VALUE` of the command line; `nodes` are probe files, and where there are none
+    this machine is probed, unless `probe` is false. `root` is where the machine's `sys` lies.
+    """
+
+    given: tuple[str, ...] = ()
+    variables: Mapping[str, str] | None = None
+    sysinfo: tuple[Path, ...] = ()
+    nodes: tuple[Path, ...] = ()
+    probe: bool = True
+    root: Path = Path("/")
+
+
+def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
+    """A description for `file` from all its sources; raises UsageFault for one that is none."""
+    draft = Draft(rules)
+    for name, text in _given(sources.given, rules):
+        draft.offer_one(name, text, "--set")
+    offer_found(draft, *read_surroundings(sources.variables or {}))
+    for path in sources.sysinfo:
+        offer_found(draft, read_sysinfo(path), path.name)
+    offer_found(draft, _configured(file), "podium.toml")
+    for name, found in _from_plugins() if sources.probe and not sources.nodes else ():
+        offer_found(draft, found, f"plug-in {name}")
+    probes = [read_probe(path) for path in sources.nodes] or _own(sources)
+    if probes:
+        offer_nodes(draft, probes)
+    draft.offer_one("system_name", file.stem, "file name")
+    # Submission rules: training systems are of type datacenter
+    if rules.usage == "training":
+        draft.offer_one("system_type", "datacenter", "training")
+    return draft
+
+
+def _from_plugins() -> Iterator[tuple[str, Found]]:
+    """What plug-ins know of this machine; one that fails or invents fields leaves notes."""
+    for name, fields, why in probed():
+        found = Found()
+        if why:
+            found.notes.append(clean(f"plug-in {name} takes no part: {why}"))
+        for field, text in fields.items():
+            if field in FIELDS:
+                found.set(field, text)
+            else:
+                found.notes.append(clean(f"plug-in {name}: {field} is no field of a description"))
+        yield name, found
+
+
+def _own(sources: Sources) -> list[Probe]:
+    return [probe_node(sources.root)] if sources.probe else []
+
+
+def _given(texts: tuple[str, ...], rules: Round) -> list[tuple[str, str]]:
+    found = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or name not in FIELDS:
+            raise UsageFault(f"--set is {text!r}; must be FIELD=VALUE with a description's field")
+        try:
+            found.append((name, spelt(FIELDS[name], value, rules)))
+        except ValueError as fault:
+            raise UsageFault(f"--set: {fault}") from None
+    return found
+
+
+def _configured(file: Path) -> Found:
+    """Submitter and division of the nearest podium.toml, from the file's folder upwards."""
+    found = Found()
+    for folder in file.absolute().parents:
+        path = folder / "podium.toml"
+        if not path.is_file():
+            continue
+        try:
+            config = read_toml(config_bytes(path).decode())
+        except (OSError, ValueError) as error:
+            raise UsageFault(f"{path} cannot be read: {error}") from None
+        for name in ("submitter", "division"):
+            if isinstance(config.get(name), str):
+                found.set(name, config[name])
+        break
+    return found
+
+
+def ask_for_missing(
+    draft: Draft, ask: Callable[[str, str], str], tell: Callable[[str], None]
+) -> None:
+    """Ask a person for every missing field, once more after an answer that cannot stand there.
+
+    `ask` gets the field and what it wants; an empty answer leaves the field marked.
+    """
+    asked: set[str] = set()
+    while left := [each for each in draft.missing() if each.name not in asked]:
+        each = left[0]
+        answer = ask(each.name, hint(each, draft.rules)).strip()
+        if not answer:
+            asked.add(each.name)
+            continue
+        try:
+            spelt(each, answer, draft.rules)
+        except ValueError as fault:
+            tell(str(fault))
+            continue
+        draft.offer_one(each.name, answer, "you")
+
+
+def write_description(draft: Draft, file: Path, *, replace: bool) -> None:
+    """Write the description at once and whole; an older one only with `replace`."""
+    refuse_older(file, replace=replace)
+    write_whole(file, draft.to_json(), durable=True)
+
+
+def refuse_older(file: Path, *, replace: bool) -> None:
+    """Raise UsageFault where a file lies that may not be replaced."""
+    if file.is_dir():
+        raise UsageFault(f"{file} is a folder; name the file to write, such as systems/ex_n8.json")
+    # exists() is false of a link that leads nowhere, which is somebody's file all the same
+    if (file.exists() or file.is_symlink()) and not replace:
+        how = f"give --replace to write it anew, and --from {file} to keep what it says"
+        raise UsageFault(f"{file} exists already; {how}")

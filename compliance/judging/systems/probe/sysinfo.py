@@ -1,0 +1,112 @@
+"""Descriptions made by others: mlperf-sysinfo's JSON, a `:::SYSJSON` line, an older description."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.systems.fields import FIELDS
+from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.values import is_empty, is_placeholder
+from podium.logging_spec.limits import BeyondLimitError, read_json
+
+LARGEST = 64 << 20
+"""Bytes of a raw log in which the line is looked for."""
+
+_LINE = re.compile(r":::SYSJSON\s+(?=\{)")
+
+_NAMES = {
+    "system_category": "system_type",
+    "system_availability_status": "status",
+    "system_node_ensemble_total": "number_of_nodes",
+    "accelerator_memory_type": "accelerator_memory_configuration",
+}
+"""Names of mlperf-sysinfo's grouped form beside those of the description."""
+
+_NO_ANSWER = re.compile(r"not detected\b.*|unknown\b.*|n/?a", re.IGNORECASE | re.DOTALL)
+
+
+def read_sysinfo(path: Path) -> Found:
+    """The fields in a file; raises UsageFault where it holds no description."""
+    data = _object(path)
+    found = Found()
+    about = data.get("mlperf_sysinfo")
+    # Counts of a part would pass for those of the whole system
+    if isinstance(about, dict) and about.get("complete") is False:
+        seen = f"{about.get('nodes_collected')} of {about.get('nodes_expected')} nodes"
+        raise UsageFault(f"{path} describes a part of the system only: {seen} answered")
+    nodes = data.get("node_types")
+    if isinstance(nodes, list):
+        _take_nodes(found, nodes, path)
+    _take(found, data)
+    if not found.fields:
+        raise UsageFault(f"{path} holds no field of a system description")
+    return found
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(LARGEST).decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    line = _LINE.search(text)
+    try:
+        text = text[line.end() if line else 0 :].lstrip()
+        data, _ = read_json(text, json.JSONDecoder().raw_decode)
+    except BeyondLimitError as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise UsageFault(f"{path} holds neither a JSON object nor a :::SYSJSON line")
+    return data
+
+
+def _take_nodes(found: Found, nodes: list[Any], path: Path) -> None:
+    """The one kind of node and its one kind of accelerator; of several, a person must choose."""
+    kinds = [node for node in nodes if isinstance(node, dict)]
+    if len(kinds) != 1:
+        found.notes.append(f"{path.name} names {len(kinds)} kinds of nodes: none is taken over")
+        return
+    _take(found, kinds[0])
+    listed = kinds[0].get("accelerator_info")
+    cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []
+    if len(cards) == 1:
+        _take(found, cards[0])
+    elif cards:
+        found.notes.append(f"{path.name} names {len(cards)} kinds of accelerators")
+
+
+def _take(found: Found, data: dict[str, Any]) -> None:
+    for key, value in data.items():
+        field = _NAMES.get(key, key)
+        if field not in FIELDS or field in found.fields or is_empty(value):
+            continue
+        text = value if isinstance(value, str) else _text(value)
+        if text is None or _no_answer(field, text):
+            found.notes.append(f"{key} holds no answer")
+        else:
+            found.set(field, text)
+
+
+def _no_answer(field: str, text: str) -> bool:
+    """Whether a text only says that there is none; of a topology `N/A` is a true answer."""
+    if is_placeholder(field, text) or text.upper().startswith("UNKNOWN_"):
+        return True
+    return bool(_NO_ANSWER.fullmatch(text.strip())) and not field.endswith("topology")
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        # Written as 8.0, a count is one that `podium system check` reports
+        whole = isinstance(value, float) and value.is_integer()
+        return str(int(value)) if whole else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return ", ".join(f"{name} {number}" for name, number in value.items())

@@ -1,0 +1,234 @@
+"""A system description's text with something wrong in it, read on after each fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from typing import Any
+
+from podium.compliance.judging.systems.document import Document, TextFault, syntax_fault
+from podium.compliance.judging.systems.rules import DUPLICATE_FIELD, NOT_JSON
+from podium.logging_spec.limits import (
+    TOO_DEEP,
+    TOO_LONG,
+    BeyondLimitError,
+    read_json,
+    shallow,
+    syntax_problem,
+    too_deep,
+    too_long,
+    value_end,
+)
+
+# A text that is no JSON at all would give a fault on each of its lines
+MOST_FAULTS = 20
+
+FLAT = "give each field one short value"
+QUOTE = "put names and texts in double quotes"
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+# Only at the start of a line: inside a broken string anything may look like a field
+_NEXT_FIELD = re.compile(r'\n[ \t\r]*(?="(?:[^"\\\n]|\\.)*"\s*:)')
+_COMMENT = re.compile(r"(?://|#)[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class _Stop(Exception):
+    """Nothing more can be read."""
+
+
+class Parser:
+    """Walks the top object field by field, so that each has a line and a fault ends only one."""
+
+    def __init__(self, text: str, document: Document) -> None:
+        self.text, self.document = text, document
+        self.at = 0
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.constant = ""
+        self.deep = False
+        self.strict = json.JSONDecoder(parse_constant=self._constant)
+        # A raw line end inside a string must not hide the fields behind it
+        self.loose = json.JSONDecoder(parse_constant=self._constant, strict=False)
+
+    def parse(self) -> None:
+        try:
+            self.top()
+        except _Stop:
+            self.document.cut = True
+
+    def top(self) -> None:
+        self.blank()
+        if self.at == len(self.text):
+            self.fault(0, "the file is empty", "`podium system schema` prints what it must hold")
+            return
+        if self.text[self.at] != "{":
+            self.other_top()
+            return
+        self.document.is_object = True
+        self.at += 1
+        self.fields()
+        self.blank()
+        if self.at < len(self.text):
+            self.fault(self.at, "text follows the object's end", "keep one object in the file")
+
+    def other_top(self) -> None:
+        names: dict[type, str] = {list: "a list", str: "a string"}
+        try:
+            value = read_json(self.text[self.at :], self.strict.raw_decode)[0]
+        except json.JSONDecodeError as error:
+            self.fault(self.at + error.pos, syntax_problem(error), "begin with { and end with }")
+        except BeyondLimitError as error:
+            self.fault(self.at, str(error), FLAT)
+        else:
+            what = names.get(type(value), "a single value")
+            problem = f"the file holds {what}, not an object with fields"
+            self.fault(self.at, problem, "begin with { and end with }")
+
+    def fields(self) -> None:
+        separated = True
+        while True:
+            self.blank()
+            char = self.text[self.at : self.at + 1]
+            if char == "}":
+                self.at += 1
+                return
+            if char == "":
+                problem = "the text ends before the object does"
+                self.fault(len(self.text.rstrip()), problem, "close the object with }")
+                raise _Stop
+            if char == ",":
+                self.fault(self.at, "a comma without a field before it", "remove the comma")
+                self.at += 1
+            elif char == '"':
+                if not separated:
+                    self.fault(self.at, "no comma before this field", "put a comma between fields")
+                separated = self.one()
+            else:
+                self.fault(self.at, "expected a field's name in double quotes", QUOTE)
+                self.resume()
+
+    def one(self) -> bool:
+        """Read one field; whether a comma follows."""
+        start = self.at
+        try:
+            key, self.at = self.loose.raw_decode(self.text, start)
+        except json.JSONDecodeError as error:
+            problem = f"the field's name cannot be read: {syntax_problem(error)}"
+            self.fault(error.pos, problem, QUOTE)
+            self.resume()
+            return True
+        line = self.line(start)
+        self.blank()
+        if self.text[self.at : self.at + 1] != ":":
+            self.fault(self.at, "no colon after the field's name", f"write {json.dumps(key)}: …")
+            self.resume()
+            return True
+        self.at += 1
+        self.blank()
+        if not self.value(key, line):
+            self.resume()
+            return True
+        self.blank()
+        if self.text[self.at : self.at + 1] != ",":
+            return False
+        comma = self.at
+        self.at += 1
+        self.blank()
+        if self.text[self.at : self.at + 1] == "}":
+            self.fault(comma, "a comma after the last field", "remove the comma")
+        return True
+
+    def value(self, key: str, line: int) -> bool:
+        """Read a field's value; False where it cannot be read."""
+        document = self.document
+        if key in document.lines:
+            given = {"field": key, "first": document.lines[key]}
+            # Python's json takes the last of two equal names, so the verifier notices nothing
+            self.add(TextFault(DUPLICATE_FIELD, line, given, official=False, key=key))
+        # Noted before the value is read: a field with an unreadable value is not a missing one
+        document.lines[key] = line
+        self.constant = ""
+        try:
+            document.fields[key], self.at = self.decoded()
+        except json.JSONDecodeError as error:
+            problem = f"the value of `{key}` cannot be read: {syntax_problem(error)}"
+            self.fault(error.pos, problem, QUOTE, key)
+            return False
+        except BeyondLimitError as error:
+            self.fault(self.at, f"the value of `{key}` cannot be read: {error}", FLAT, key)
+            return False
+        if self.deep:
+            # The official verifier reads on to the limit of Python's parser
+            problem = f"`{key}`: {TOO_DEEP}"
+            given = {"where": "", "problem": problem, "fix": FLAT}
+            self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
+        if self.constant:
+            # The official verifier reads with Python's parser, which takes NaN and Infinity.
+            problem = f"`{key}` holds {self.constant}, which JSON does not have"
+            given = {"where": "", "problem": problem, "fix": "write a number"}
+            self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
+        return True
+
+    def decoded(self) -> tuple[Any, int]:
+        """The value that begins here, cut where it is too deep, and where it ends."""
+        text = self.text[self.at : value_end(self.text, self.at)]
+        if too_long(text):
+            raise BeyondLimitError(TOO_LONG)
+        self.deep = too_deep(text)
+        if not self.deep:
+            return self.at_once()
+        try:
+            value, end = self.at_once()
+        except RecursionError:
+            raise BeyondLimitError(TOO_DEEP) from None
+        return shallow(value), end
+
+    def at_once(self) -> tuple[Any, int]:
+        try:
+            return self.strict.raw_decode(self.text, self.at)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Invalid control character"):
+                raise
+            found = self.loose.raw_decode(self.text, self.at)
+            hint = r"write line ends as \n, tabs as \t"
+            self.fault(error.pos, "a line end or control character inside a string", hint)
+            return found
+
+    def _constant(self, name: str) -> float:
+        self.constant = name
+        return float(name)
+
+    # --- positions ---
+
+    def blank(self) -> None:
+        """Skip blanks, and comments with a fault for each."""
+        while True:
+            match = _BLANK.match(self.text, self.at)
+            self.at = match.end() if match else self.at
+            if not self.text.startswith(("/", "#"), self.at):
+                return
+            comment = _COMMENT.match(self.text, self.at)
+            if comment is None:
+                return
+            self.fault(self.at, "a comment, which JSON does not have", "use hw_notes or sw_notes")
+            self.at = comment.end()
+
+    def resume(self) -> None:
+        """Go on at the next line that begins with a field."""
+        match = _NEXT_FIELD.search(self.text, self.at)
+        if match is None:
+            raise _Stop
+        self.at = match.end()
+
+    def line(self, position: int) -> int:
+        return bisect_right(self.starts, position)
+
+    def fault(self, position: int, problem: str, fix: str, key: str | None = None) -> None:
+        line = self.line(position)
+        where = f", line {line} column {position - self.starts[line - 1] + 1}"
+        self.add(syntax_fault(line, problem, fix, where=where, key=key))
+
+    def add(self, fault: TextFault) -> None:
+        self.document.faults.append(fault)
+        if len(self.document.faults) >= MOST_FAULTS:
+            raise _Stop

@@ -1,0 +1,306 @@
+"""The rules of system descriptions, as values: what each demands and how a finding reads."""
+
+from __future__ import annotations
+
+from podium.compliance.judging.systems.fields import CANONICAL, CITES
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.fixed.edits import RESULT, SYSTEM, drop, link, set_to, write
+from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
+
+_LOG = f"{RESULT}/result_0.txt"
+
+_UNVERIFIED = "an error in a round that has no official verifier"
+
+_PLACEHOLDER_NOTE = (
+    "a note where the log has a placeholder, such as the one that MLPerf Common logs by itself"
+)
+
+CATEGORIES = " | ".join(CANONICAL)
+
+UNREADABLE = both(
+    "system.unreadable",
+    says="a system description can be opened and read",
+    why="a file that cannot be read cannot be judged, and is not passed",
+    message="the file cannot be read: {problem}",
+    help="check its path and its permissions",
+    cites=CITES,
+    actual="given",
+    bad=(link(SYSTEM, "../../elsewhere.json"),),
+)
+
+NOT_JSON = both(
+    "system.not-json",
+    says="a system description is one JSON object, in UTF-8",
+    why="the official verifier reads it with a strict parser and stops at the first syntax error",
+    message="not valid JSON{where}: {problem}",
+    help="write one flat JSON object in UTF-8: {fix}",
+    cites=CITES,
+    actual="given",
+    bad=(write(SYSTEM, '{"submitter": "Acme",}'),),
+    varies="a warning where the official verifier reads the text all the same (NaN, Infinity); "
+    + _UNVERIFIED,
+)
+
+DUPLICATE_FIELD = policy(
+    "system.duplicate-field",
+    says="a system description gives each field once",
+    why="of two fields of one name only the last is read",
+    message="`{field}` is given again (first on line {first}): the last counts",
+    help="keep one of them",
+    cites=CITES,
+    actual="given",
+    bad="`submitter` stands in the object twice",
+    good="every field stands in the object once",
+    varies=_UNVERIFIED,
+)
+
+MISSING_FIELD = both(
+    "system.missing-field",
+    says="a system description has every field that the round demands",
+    why="readers compare systems field by field; the official verifier looks for the names",
+    message="the field `{field}` is missing{detail}",
+    help="add it: {how}",
+    cites=CITES,
+    actual="given",
+    bad=(drop(SYSTEM, "cooling"),),
+    varies="a warning where only the policy or only the official verifier demands the field; a "
+    "note where only the policy does and most published descriptions lack it, or where the policy "
+    f"demands it from the next round on; {_UNVERIFIED}",
+)
+
+MISSPELT_FIELD = FixedRule(
+    "system.misspelt-field",
+    says="fields are spelt as the submission rules spell them",
+    why="a field under another name is not read, and the right one is missing",
+    message="`{written}` is not a known field: did you mean `{field}`?",
+    help="rename it to `{field}` (podium fix does it)",
+    stated_by=StatedBy.BOTH,
+    severity=Severity.ERROR,
+    in_verifier=None,  # its profile reports the field that is missing
+    cites=CITES,
+    expected="{field}",
+    actual="given",
+    bad=(drop(SYSTEM, "division"), set_to(SYSTEM, "divison", "closed")),
+    varies="a warning where only the policy or only the official verifier demands the field; "
+    + _UNVERIFIED,
+)
+
+EMPTY_FIELD = policy(
+    "system.empty-field",
+    says="a field that the policy requires has a meaningful value",
+    why="the official verifier only looks for the name; the policy asks for a response",
+    message="{what} empty: a meaningful value is required",
+    help="fill in the {meaning}",
+    cites=CITES,
+    actual="given",
+    varies="a note for fields that most published descriptions leave empty, such as cooling",
+    bad=(set_to(SYSTEM, "host_memory_capacity", ""),),
+)
+
+PLACEHOLDER = policy(
+    "system.placeholder",
+    says="no field still holds the text of a template",
+    why="a template's text describes no system",
+    message="`{field}` still holds a placeholder, {value!r}",
+    help="fill in the {meaning}",
+    cites=CITES,
+    actual="given",
+    bad=(set_to(SYSTEM, "cooling", "TBD"),),
+)
+
+BAD_TYPE = policy(
+    "system.bad-type",
+    says="text is given as a string",
+    why="lists, objects and truth values are not shown as text by the tools that publish results",
+    message="`{field}` is {kind}: text is expected",
+    help="write it as a string",
+    cites=CITES,
+    expected="a string",
+    actual="given",
+    bad=(set_to(SYSTEM, "cooling", ["Liquid"]),),
+    varies=_UNVERIFIED,
+)
+
+BAD_COUNT = policy(
+    "system.bad-count",
+    says="numbers of nodes, processors and accelerators are whole numbers",
+    why="the size of the system is the product of them, and the official result summary crashes "
+    "on anything else",
+    message="`{field}` is {found}: must be a whole number{least}{effect}",
+    help='write digits alone, such as "{digits}"{fix}',
+    cites=CITES,
+    expected="a whole number{least}",
+    actual="given",
+    bad=(set_to(SYSTEM, "host_processor_core_count", "many"),),
+    varies="an error where number_of_nodes or another count that the official result summary "
+    "multiplies cannot be read; a note where the summary reads it all the same, such as 1.0; "
+    f"{_UNVERIFIED}",
+)
+
+BAD_STATUS = both(
+    "system.bad-status",
+    says="status is one of the availability categories of the round",
+    why="results are published by category; some rounds' verifiers accept only exact spellings",
+    message="`status` is {value!r}: {problem}",
+    help="write the category as the submission rules spell it{spelling}{fix}",
+    cites=CITES,
+    expected=CATEGORIES,
+    actual="given",
+    bad=(set_to(SYSTEM, "status", "onprem"),),
+    varies="a warning where the official verifier does not look at the spelling, or rejects one "
+    f"that the policy accepts (training 4.0); {_UNVERIFIED}",
+)
+
+BAD_DIVISION = policy(
+    "system.bad-division",
+    says="division is closed or open",
+    why="the official tools check less of any other spelling",
+    message="`division` is {value!r}: must be closed or open{effect}",
+    help="write closed or open{guess}{fix}",
+    cites=CITES,
+    expected="closed or open",
+    actual="given",
+    bad=(set_to(SYSTEM, "division", "Closed"),),
+    varies="an error of what is no spelling of either; " + _UNVERIFIED,
+)
+
+BAD_SYSTEM_TYPE = policy(
+    "system.bad-system-type",
+    says="system_type is datacenter or edge",
+    why="the policy has no other type",
+    message="`system_type` is {value!r}: must be datacenter or edge",
+    help="write datacenter for a training system",
+    cites=CITES,
+    expected="datacenter or edge",
+    actual="given",
+    bad=(set_to(SYSTEM, "system_type", "cluster"),),
+)
+
+VERIFIER_CRASH = verifier(
+    "system.verifier-crash",
+    says="the official verifier comes to a verdict about the description",
+    why="it crashes on a value that is not a string where it takes one for granted",
+    message="`{field}` is {kind}: the official verifier crashes on it",
+    help="write it as a string, in double quotes (podium fix does it for numbers)",
+    expected="a string",
+    actual="given",
+    bad=(set_to(SYSTEM, "framework", 2),),
+)
+
+SCHEMA = policy(
+    "system.schema",
+    says="a description fits the JSON Schema of its round",
+    why="what passes every single rule may still not fit together",
+    message="{subject} does not fit the round's schema ({keyword})",
+    help="compare it with `podium system schema`",
+    cites=CITES,
+    actual="given",
+    bad="a description breaks no other rule, and does not fit the schema",
+    good="a description fits the schema",
+)
+
+# --- beside logs and folders ---
+
+NAME_MISMATCH = policy(
+    "system.name-mismatch",
+    says="a description names the submitter whose folder it lies in",
+    why="results are published under the submitter's name",
+    message="`submitter` is {described!r}, and the submission's folder is {folder!r}",
+    help="name the same organisation in both",
+    cites=CITES,
+    expected="{folder}",
+    actual="described",
+    bad=(set_to(SYSTEM, "submitter", "Nobody Else"),),
+)
+
+SUBMITTER_MISMATCH = policy(
+    "system.submitter-mismatch",
+    says="submission_org in the logs names the submitter of the description",
+    why="a log of another organisation, or with a template's text, was not made by this submitter",
+    message="the log says organisation {logged!r}{detail}, the system description {described!r}",
+    help="set the submitter's name where the log is made",
+    cites=CITES,
+    expected="{described}",
+    actual="logged",
+    varies=_PLACEHOLDER_NOTE,
+    bad=(set_to(_LOG, "submission_org", "Nobody Else"),),
+)
+
+DIVISION_MISMATCH = policy(
+    "system.division-mismatch",
+    Severity.ERROR,
+    says="a description has the division that the logs of its system have",
+    why="closed and open results are published apart",
+    message="`division` is {described!r}; all {count} logs of the system say {logged}, such as "
+    "{first}",
+    help="a result is of one division: correct the description, or the logs if they are wrong",
+    cites=CITES,
+    expected="{logged}",
+    actual="described",
+    bad=(set_to(SYSTEM, "division", "open"),),
+    varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
+)
+
+STATUS_MISMATCH = policy(
+    "system.status-mismatch",
+    says="a description and the logs of its system name the same availability",
+    why="results are published by category of availability",
+    message="the log says status {logged!r}, the system description {described!r}",
+    help="log submission_status {wanted}, or correct the description",
+    cites="submission rules, Results categories",
+    expected="{wanted}",
+    actual="logged",
+    bad="in a round up to training 4.0 the description says `Available cloud`, and logs have "
+    "submission_status onprem",
+    good="the description says `Available on-premise`, and logs have submission_status onprem",
+    varies="a note from training 4.1 on, where no rule asks logs for the key",
+)
+
+PLATFORM_MISMATCH = policy(
+    "system.platform-mismatch",
+    says="submission_platform in the logs names the system described",
+    why="a log of another platform was not made on this system",
+    message="the log's platform {logged!r} {problem}",
+    help="set the platform's name where the log is made",
+    cites=CITES,
+    expected="{wanted}",
+    actual="logged",
+    varies=_PLACEHOLDER_NOTE,
+    bad=(set_to(_LOG, "submission_platform", "another"),),
+)
+
+SIZE_MISMATCH = policy(
+    "system.size-mismatch",
+    says="a description and the logs of its system give the same numbers of nodes and accelerators",
+    why="results are compared by the size of their systems",
+    message="the log has {logged} {unit}, the system description has {described}",
+    help="correct the description, or what is logged",
+    cites=CITES,
+    expected="{described}",
+    actual="logged",
+    bad="a log of HPC has number_of_nodes 4, and the description of its system 8",
+    good="logs of HPC have the description's number_of_nodes and accelerators_per_node",
+)
+
+RULES: tuple[FixedRule, ...] = (
+    UNREADABLE,
+    NOT_JSON,
+    DUPLICATE_FIELD,
+    MISSING_FIELD,
+    EMPTY_FIELD,
+    MISSPELT_FIELD,
+    PLACEHOLDER,
+    BAD_TYPE,
+    BAD_COUNT,
+    BAD_STATUS,
+    BAD_DIVISION,
+    BAD_SYSTEM_TYPE,
+    VERIFIER_CRASH,
+    SCHEMA,
+    NAME_MISMATCH,
+    SUBMITTER_MISMATCH,
+    DIVISION_MISMATCH,
+    STATUS_MISMATCH,
+    PLATFORM_MISMATCH,
+    SIZE_MISMATCH,
+)

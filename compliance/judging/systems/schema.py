@@ -1,0 +1,150 @@
+"""The JSON Schema of a round's system descriptions: what fits it, both texts accept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from podium.compliance.judging.systems.fields import (
+    CANONICAL,
+    COUNTS,
+    EITHER,
+    FIELDS,
+    SYSTEM_TYPES,
+    TABLE_FROM,
+    V21,
+    Category,
+    Field,
+    Kind,
+    period_of,
+    status_listed,
+)
+from podium.rules.catalogue import find_round
+from podium.rules.model.round import Round
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+
+_SAYS: Schema = {"pattern": r"[^\s-]"}
+_EMPTY: Schema = {"enum": [None, [], {}]}
+# A pattern cannot compare numbers: the most that a count may be is spelt as nine digits
+_DIGITS = r"^\d{1,9}$"
+
+
+def system_schema(rules: Round) -> Schema:
+    """The schema (draft 2020-12) of a round: required fields, types, spellings; more keys are fine.
+
+    It demands the keys that the policy or the official verifier demands, with a meaningful value
+    where the policy wants one. Placeholders and misspelt names are for `podium system check`.
+    """
+    period = period_of(rules)
+    known = period >= TABLE_FROM
+    fields = [field for field in FIELDS.values() if known or field.official]
+    schema: Schema = {
+        "$schema": DIALECT,
+        "$id": f"urn:podium:system-description:{rules.usage}:{rules.name}",
+        "title": f"System description, {rules.title}",
+        "type": "object",
+        # The verifier fails a file for an absent key that the policy makes optional, too
+        "required": [
+            f.name for f in fields if f.required(period) or (f.official and rules.verified)
+        ],
+        "properties": {f.name: _property(f, rules, known and f.required(period)) for f in fields},
+    }
+    if known:
+        schema["allOf"] = _together(rules)
+    return schema
+
+
+def _property(field: Field, rules: Round, required: bool) -> Schema:
+    about: Schema = {"description": field.meaning}
+    if field.example:
+        about["examples"] = [field.example]
+    if field.kind is Kind.STATUS:
+        return about | _status(rules, required)
+    if field.kind is Kind.DIVISION and required:
+        return about | {"enum": ["closed", "open"]}
+    if field.kind is Kind.SYSTEM_TYPE and required:
+        return about | {"enum": [*SYSTEM_TYPES]}
+    if field.kind is Kind.COUNT:
+        return about | _count(field, rules)
+    if field.crashes and rules.verified:
+        about["type"] = "string"
+    elif field.kind is not Kind.ANY:
+        about["type"] = ["string", "number"]
+        if not required:
+            about |= {"type": ["string", "number", "null", "array", "object"]}
+            # An empty list or object is no value, and an optional field may have none
+            about |= {"maxItems": 0, "maxProperties": 0}
+    elif required:
+        about |= {"type": ["string", "object", "array", "number"], "minProperties": 1}
+        about["minItems"] = 1
+    # Accelerator fields may be empty where accelerators_per_node is 0: see `_together`
+    if required and not field.name.startswith("accelerator_"):
+        about |= _SAYS
+    return about
+
+
+def _status(rules: Round, required: bool) -> Schema:
+    if status_listed(rules):
+        return {"enum": [category.value for category in CANONICAL]}
+    return {"type": "string"} | _SAYS if required else {"anyOf": [{"type": "string"}, _EMPTY]}
+
+
+def _count(field: Field, rules: Round) -> Schema:
+    """A count: a string of digits, or an integer where the official verifier bears one."""
+    main = field.name in COUNTS
+    digits = r"^0*[1-9]\d{0,8}$" if field.least else _DIGITS
+    text: Schema = {"type": "string", "pattern": digits if main else r"^(\d{1,9}|[\s-]*)$"}
+    if field.crashes and rules.verified:
+        return text
+    number: Schema = {"type": "integer", "minimum": field.least}
+    return {"anyOf": [text, number, *([] if main else [_EMPTY])]}
+
+
+def _together(rules: Round) -> list[Schema]:
+    """Demands that hang on another field's value."""
+    period = period_of(rules)
+    accelerators = [
+        field.name
+        for field in FIELDS.values()
+        if field.name.startswith("accelerator_") and field.required(period)
+    ]
+    none: Schema = {"properties": {"accelerators_per_node": {"enum": ["0", 0]}}}
+    says = {"properties": dict.fromkeys(accelerators, _SAYS)}
+    spoken: Schema = {"anyOf": [{"properties": {name: _SPOKEN}} for name in EITHER]}
+    # From 2.1 on a Preview may leave its cores open until the processor is public
+    if period >= V21:
+        preview = {"properties": {"status": _preview(rules)}, "required": ["status"]}
+        spoken = {"if": preview, "else": spoken}
+    return [{"if": none, "else": says}, spoken]
+
+
+_SPOKEN: Schema = {"type": ["string", "integer"], **_SAYS}
+
+
+def _preview(rules: Round) -> Schema:
+    if status_listed(rules):
+        return {"const": Category.PREVIEW.value}
+    # A pattern has no flag for capitals, and `category_of` ignores them and all punctuation
+    return {"pattern": "^[\\s\\W_]*[Pp][Rr][Ee][Vv][Ii][Ee][Ww][\\s\\W_]*$"}
+
+
+def unfit(fields: Mapping[str, Any], rules: Round) -> list[tuple[str | None, str]]:
+    """(field, what of the schema it breaks) of fields that do not fit; None where it is several."""
+    errors = sorted(_validator(rules.usage, rules.name).iter_errors(fields), key=_place)
+    return [(_place(error) or None, str(error.validator)) for error in errors]
+
+
+def _place(error: Any) -> str:
+    return str(error.absolute_path[0]) if error.absolute_path else ""
+
+
+@cache
+def _validator(usage: str, name: str) -> Any:
+    # Only a description without a fault comes this far: others need not wait for the library.
+    return Draft202012Validator(system_schema(find_round(usage, name)))

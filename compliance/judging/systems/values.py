@@ -1,0 +1,265 @@
+"""What the values of a system description say: counts, placeholders; and the whole, parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from podium.compliance.judging.systems.fields import (
+    CANONICAL,
+    DIVISIONS,
+    FIELDS,
+    SYSTEM_TYPES,
+    Category,
+    Kind,
+    category_of,
+    letters,
+)
+
+IDENTITY = ("submitter", "system_name", "framework", "operating_system")
+"""Where `N/A` cannot be the answer."""
+
+# --- counts ---------------------------------------------------------------------------------------
+
+# ASCII digits only: \d and int() would take those of every script
+_COUNT = re.compile(r"(\d{1,9})(?:\.0+)?", re.ASCII)
+_GROUPED = re.compile(r"\d{1,3}(?:[,_ ]\d{3})+", re.ASCII)
+
+MOST = 999_999_999
+
+
+class Count(msgspec.Struct, frozen=True):
+    """A count as read; `value` is None where it is none, `odd` says what is unusual about it."""
+
+    value: int | None
+    odd: str = ""
+
+
+def read_count(given: Any) -> Count:
+    """The whole number that a value stands for: 8 and "8" plainly, 8.0 and " 8 " oddly."""
+    # bool is an int in Python: true would count as one node
+    if isinstance(given, bool) or given is None:
+        return Count(None)
+    if isinstance(given, int):
+        return Count(given) if given <= MOST else Count(None)
+    if isinstance(given, float):
+        whole = given.is_integer() and abs(given) <= MOST
+        return Count(int(given), "written as a fraction") if whole else Count(None)
+    return _read_text(given) if isinstance(given, str) else Count(None)
+
+
+@lru_cache(maxsize=4096)
+def _read_text(given: str) -> Count:
+    text = given.strip()
+    match = _COUNT.fullmatch(text)
+    if match is not None:
+        if match[1] != text:
+            return Count(int(match[1]), "written as a fraction")
+        return Count(int(text), "with blanks around it" if text != given else "")
+    if _GROUPED.fullmatch(text):
+        return Count(int(re.sub(r"\D", "", text)), "with its digits in groups")
+    return Count(None)
+
+
+def int_reads(given: Any) -> bool:
+    """Whether int(), by which the official result summary reads a count, can read it."""
+    try:
+        int(given)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+# --- placeholders ---------------------------------------------------------------------------------
+
+_PLACEHOLDERS = {
+    "tb": r"tb[acd]|tbd\b[^\w].*",
+    "to": r"to ?do|todo\b[^\w].*"
+    r"|to be (?:determined|announced|defined|decided|confirmed|filled|added)\b.*",
+    "fi": r"fix ?me|fixme\b[^\w].*|fill[ _-]?(?:me|in|this|out)?\b.*",
+    "xx": r"xx+|xxx\b[^\w].*",
+    "?": r"\?+",
+    "ch": r"change[ _-]?me\b.*",
+    "your": r"your[ _-].*",
+    "insert": r"insert[ _-].*",
+    "enter": r"enter[ _-].*",
+    "<": r"<[^<>]*>",
+    "{{": r"\{\{.*\}\}",
+    "$": r"\$\{?\w+\}?",
+    "lorem": r"lorem ipsum.*",
+}
+"""Texts that only keep a place, by how they begin; each pattern is made when one begins so."""
+
+_ENDS, _NAMED_SO = "placeholder", r"(?:.*[_ ])?placeholder"
+
+_NOTHING = frozenset({"na", "none", "null", "nil", "unknown"})
+
+
+def is_placeholder(key: str, value: Any) -> bool:
+    """Whether a value only keeps the place of one: TBD, TODO, xxx, or the key's own name."""
+    return isinstance(value, str) and _keeps_place(key, value)
+
+
+@lru_cache(maxsize=4096)
+def _keeps_place(key: str, value: str) -> bool:
+    text = value.strip().strip(".:;!*-_ ")
+    small = text.lower()
+    patterns = [each for begin, each in _PLACEHOLDERS.items() if small.startswith(begin)]
+    patterns += [_NAMED_SO] if small.endswith(_ENDS) else []
+    if any(re.fullmatch(each, text, re.IGNORECASE | re.DOTALL) for each in patterns):
+        return True
+    same = letters(text)
+    # Templates repeat a field's name or its end as the value; a single word may be an answer
+    return "_" in text and bool(same) and letters(key).endswith(same)
+
+
+def says_nothing(value: Any) -> bool:
+    """Whether a text says that there is nothing to say, such as N/A."""
+    return isinstance(value, str) and letters(value) in _NOTHING
+
+
+# A lone dash is how people write that there is nothing to say
+_SAYS = re.compile(r"[^\s-]")
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is absent in all but name."""
+    if isinstance(value, str):
+        return _SAYS.search(value) is None
+    return value is None or value == [] or value == {}
+
+
+# --- any value -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def is_good(name: str, text: str) -> bool:
+    """Whether a field's text is good in every round, as nearly all are."""
+    each = FIELDS[name]
+    if is_empty(text) or is_placeholder(name, text):
+        return False
+    if each.kind is Kind.COUNT:
+        count = read_count(text)
+        return count.value is not None and count.value >= each.least and not count.odd
+    if each.kind is Kind.STATUS:
+        # Other spellings are good in some rounds only, and need the round's own rules
+        return text in CANONICAL
+    if each.kind is Kind.DIVISION:
+        return text in DIVISIONS
+    if each.kind is Kind.SYSTEM_TYPE:
+        return text in SYSTEM_TYPES
+    return not (name in IDENTITY and says_nothing(text))
+
+
+def short(value: Any) -> Any:
+    """A value fit for a message."""
+    if value is None or (isinstance(value, str) and len(value) <= 80):
+        return value
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def kind_of(value: Any) -> str:
+    """What a value is that is not the text expected."""
+    if isinstance(value, bool):
+        return "true or false"
+    names = {dict: "an object", list: "a list", type(None): "null", str: "text"}
+    return names.get(type(value), f"the number {value}")
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+def _text(given: Any) -> str:
+    if isinstance(given, str):
+        return given.strip()
+    plain = isinstance(given, int | float) and not isinstance(given, bool)
+    return str(given) if plain else ""
+
+
+def _natural(given: Any) -> int | None:
+    value = read_count(given).value
+    return value if value is not None and value >= 0 else None
+
+
+Division = Literal["closed", "open"]
+
+
+def read_division(given: Any) -> Division | None:
+    """`closed` or `open` of any capitals; None of everything else."""
+    text = given.strip().casefold() if isinstance(given, str) else ""
+    return _DIVISIONS.get(text)
+
+
+_DIVISIONS: Mapping[str, Division] = {"closed": "closed", "open": "open"}
+
+_Number = Annotated[int | None, msgspec.Meta(ge=0)]
+
+
+class SystemDescription(msgspec.Struct, frozen=True):
+    """One system, its counts as numbers however they were written; what is unreadable is None.
+
+    `given` holds the fields as written; names that are no fields are in it, too.
+    """
+
+    submitter: str = ""
+    division: Division | None = None
+    status: str = ""
+    system_type: str = ""
+    system_name: str = ""
+    number_of_nodes: _Number = None
+    host_processors_per_node: _Number = None
+    host_processor_model_name: str = ""
+    host_processor_core_count: _Number = None
+    host_processor_vcpu_count: _Number = None
+    accelerators_per_node: _Number = None
+    accelerator_model_name: str = ""
+    framework: str = ""
+    operating_system: str = ""
+    given: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the whole system."""
+        return self.number_of_nodes
+
+    @property
+    def processors(self) -> int | None:
+        """Host processors of the whole system."""
+        return _product(self.number_of_nodes, self.host_processors_per_node)
+
+    @property
+    def accelerators(self) -> int | None:
+        """Accelerators of the whole system."""
+        return _product(self.number_of_nodes, self.accelerators_per_node)
+
+    @property
+    def category(self) -> Category | None:
+        """The availability category that `status` names in any spelling."""
+        return category_of(self.status)
+
+
+def _product(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first * second
+
+
+_COUNTS = (
+    *("number_of_nodes", "host_processors_per_node", "host_processor_core_count"),
+    *("host_processor_vcpu_count", "accelerators_per_node"),
+)
+_TEXTS = (
+    *("submitter", "status", "system_type", "system_name", "host_processor_model_name"),
+    *("accelerator_model_name", "framework", "operating_system"),
+)
+
+
+def describe(fields: Mapping[str, Any]) -> SystemDescription:
+    """The description that fields make; never raises."""
+    read: dict[str, Any] = {name: _text(fields.get(name)) for name in _TEXTS}
+    read |= {name: _natural(fields.get(name)) for name in _COUNTS}
+    division = read_division(fields.get("division"))
+    return SystemDescription(**read, division=division, given=dict(fields))

@@ -1,0 +1,165 @@
+"""Flags of `package_checker_params`: what a submission asks the package check to let through.
+
+The file may lie in the submission, in a system's results and in a benchmark's. The official Python
+program reads the last two and sees a flag only on a last line without a line end; the official
+shell scripts read the first, drop such a line, and pass every other one on as an argument.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podium.compliance.judging.inputs.listing import Disk
+from podium.compliance.judging.waivers.waiver_rules import (
+    IN_FORCE,
+    REFUSED,
+    UNKNOWN_FLAG,
+    UNREADABLE,
+    UNSEEN,
+    VERIFIER_CRASH,
+)
+from podium.compliance.judging.waivers.waivers import plain_file
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed.fixed_rule import FixedRule
+
+PARAMS_FILE = "package_checker_params"
+
+RCP, SEEDS, TRAIN_SAMPLES = "rcp-bypass", "seed-checker-bypass", "rcp-bert-train-samples"
+FLAGS = {
+    RCP: "a failed comparison with the reference convergence points is let through",
+    SEEDS: "seeds are not compared",
+    TRAIN_SAMPLES: "BERT's convergence is read from train_samples",
+}
+"""The flags, and what each does."""
+
+# The official Python program looks for these two only; the third it takes as an argument alone
+_OFFICIAL_BELOW = frozenset({RCP, SEEDS})
+
+
+class _Read(msgspec.Struct):
+    """One file as both read it: flags with the lines that give them, and what is wrong."""
+
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
+    official: frozenset[str] = frozenset()
+    findings: list[Finding] = msgspec.field(default_factory=list)
+
+
+class Params:
+    """The flag files of one submission, each read once and when it is asked for.
+
+    `display_path` gives a path as reports show it; `disk` is what was listed of the submission
+    already; `findings` are about the files read so far.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        profile: Profile,
+        display_path: Callable[[Path], str],
+        disk: Disk | None = None,
+    ) -> None:
+        self._root, self._profile, self._display_path = root, profile, display_path
+        self._disk = disk or Disk(root)
+        self._files: dict[str, _Read] = {}
+
+    def flags(self, result: str) -> frozenset[str]:
+        """The flags in force for a result, given its folder's path inside the submission."""
+        parts = result.strip("/").split("/")
+        # The submission, results/<system>, the result: HPC's strong and weak are no level
+        levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
+        read = [file for level in levels if (file := self._file(level)) is not None]
+        if self._profile is Profile.VERIFIER:
+            return frozenset().union(*(file.official for file in read))
+        return frozenset(flag for file in read for flag in file.flags)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is in force by the files read so far, and what is wrong with them."""
+        return [finding for file in self._files.values() for finding in file.findings]
+
+    def _file(self, level: str) -> _Read | None:
+        """What the file in a folder says; None where there is none, as nearly everywhere."""
+        if level not in self._files and self._disk.has(level, PARAMS_FILE):
+            self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
+        return self._files.get(level)
+
+
+class _Reading:
+    def __init__(self, path: Path, params: Params) -> None:
+        self.path = path
+        self.top = path.parent == params._root
+        self.profile = params._profile
+        self.verifier = self.profile is Profile.VERIFIER
+        self.params = params
+
+    def read(self) -> _Read:
+        try:
+            data = plain_file(self.path)
+        except OSError as error:
+            return _Read(findings=[self._found(UNREADABLE, None, reason=error.strerror or error)])
+        # A byte order mark, which some editors write, is no part of the first flag
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
+        read = _Read()
+        for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
+            # Files in published trees spell flags as arguments, and with underscores
+            name = line.strip().removeprefix("--").replace("_", "-")
+            if name in FLAGS:
+                read.flags.setdefault(name, number)
+            # What the official scripts refuse is found below; the Python program ignores it
+            elif name and not self.verifier:
+                read.findings.append(self._unknown(name, number))
+        read.findings += self._official(data, read)
+        in_force = read.official if self.verifier else read.flags
+        scope = "the whole submission" if self.top else f"all below {self.path.parent.name}"
+        for flag in sorted(in_force):
+            line_of = read.flags.get(flag)
+            found = self._found(IN_FORCE, line_of, flag=flag, scope=scope, effect=FLAGS[flag])
+            read.findings.append(found)
+        return read
+
+    def _unknown(self, name: str, number: int) -> Finding:
+        near = difflib.get_close_matches(name.lower(), FLAGS, 1, 0.5)
+        advice = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(FLAGS)}"
+        return self._found(UNKNOWN_FLAG, number, flag=name[:60], advice=advice)
+
+    # --- as the official programs ---
+
+    def _official(self, data: bytes, read: _Read) -> Iterator[Finding]:
+        refused = []
+        if self.top:
+            # A shell's `read` drops a last line that has no line end, and trims spaces and tabs
+            *lines, _ = data.decode("utf-8", "replace").split("\n")
+            given = [(n, line.strip(" \t")) for n, line in enumerate(lines, 1) if line.strip(" \t")]
+            read.official = frozenset(line for _, line in given if line in FLAGS)
+            refused = [(number, line) for number, line in given if line not in FLAGS]
+        else:
+            try:
+                text = data.decode()
+            except UnicodeDecodeError:
+                yield self._found(VERIFIER_CRASH, None)
+                return
+            # It compares whole lines as readlines() gives them: only a last one has no line end.
+            last = re.split("\r\n|\r|\n", text)[-1]
+            read.official = _OFFICIAL_BELOW & {last}
+        for number, line in refused:
+            yield self._found(REFUSED, number, flag=line[:60])
+        reported = {number for number, _ in refused}
+        for flag, number in read.flags.items():
+            if flag not in read.official and number not in reported:
+                yield self._found(UNSEEN, number, flag=flag, reason=self._why_unseen(flag))
+
+    def _why_unseen(self, flag: str) -> str:
+        if self.top:
+            return "its scripts drop a line that has no line end"
+        if flag in _OFFICIAL_BELOW:
+            return f"it wants {flag}, spelled so, on the last line and no line end after it"
+        return "it takes this flag in the submission's own folder only"
+
+    def _found(self, rule: FixedRule, line: int | None, **fields: Any) -> Finding:
+        return rule.found(self.profile, self.params._display_path(self.path), line=line, **fields)

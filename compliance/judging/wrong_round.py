@@ -1,0 +1,132 @@
+"""Logs that break the rules of the round they are judged by, and obey those of another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.files import Judged
+from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.judging.logs.log_rules import NO_RECORDS
+from podium.compliance.judging.results.rules.run_rules import TOO_MANY_FAILED_RUNS
+from podium.compliance.text.words import join_limited
+from podium.logging_spec.reader.read import read_log
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.citations import OWN
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.fixed.fixed_rule import FixedRule, own
+from podium.rules.model.round import Round
+
+LEAST_RULES = 5
+"""Broken rules of a log below which it is not doubted that its round is the right one."""
+
+SAMPLE = 3
+"""Logs, of several benchmarks if there are, that every other round is tried on."""
+
+WRONG_ROUND = own(
+    "round.mismatch",
+    Severity.ERROR,
+    says="logs are judged by the rules of their own round",
+    why="a log that breaks many rules of one round and none of another is most likely of the other",
+    message="{count} of {total} logs break rules of {judged_by} ({broken}) and none of {fits}",
+    help="give {options}, or name the round in podium.toml; if these are logs of {judged_by}, "
+    "fix what --full lists",
+    cites=f"{OWN}, Plausibility",
+    bad="a submission of 5.0 is checked with --round 6.1",
+    good="it is checked with --round 5.0",
+)
+
+RULES: tuple[FixedRule, ...] = (WRONG_ROUND,)
+
+
+def traced(
+    findings: Sequence[Finding], logs: Sequence[Judged], rules: Round, path: str
+) -> list[Finding]:
+    """The findings, those about logs marked as caused by a wrong round where that is the cause.
+
+    `logs` are those of one submission, or loose ones; `path` is where the cause is reported.
+    """
+    doubtful = [one for one in logs if _doubtful(one)]
+    fits = _fitting(doubtful, rules) if 2 * len(doubtful) > len(logs) else None
+    if fits is None:
+        return list(findings)
+    broken = sorted({f.id for one in doubtful for f in _broken(one)})
+    options = f"--round {fits.name}"
+    if fits.usage != rules.usage:
+        options = f"--usage {fits.usage} {options}"
+    cause = WRONG_ROUND.found(
+        Profile.POLICY,
+        path,
+        count=len(doubtful),
+        total=len(logs),
+        judged_by=rules.title,
+        broken=join_limited(broken, 3),
+        fits=fits.title,
+        options=options,
+    )
+    paths = {one.display_path for one in doubtful}
+    folders = {os.path.dirname(path) or "." for path in paths}
+
+    def follows(finding: Finding) -> bool:
+        # A result is rejected with its logs
+        failed = finding.id == TOO_MANY_FAILED_RUNS.id and finding.path in folders
+        return failed or finding.path in paths
+
+    return [cause, *(_marked(each) if follows(each) else each for each in findings)]
+
+
+def _marked(finding: Finding) -> Finding:
+    return finding if finding.caused_by else replace(finding, caused_by=WRONG_ROUND.id)
+
+
+def _broken(one: Judged) -> Iterator[Finding]:
+    return (f for f in one.verdict.findings if f.severity is Severity.ERROR)
+
+
+def _doubtful(one: Judged) -> bool:
+    """Whether a log breaks so many rules that it may be of another round."""
+    ids = {found.id for found in _broken(one)}
+    unknown = any(each.endswith(".submission_benchmark") for each in ids)
+    return one.kind == "log" and (len(ids) >= LEAST_RULES or unknown or NO_RECORDS.id in ids)
+
+
+def _fitting(logs: Sequence[Judged], rules: Round) -> Round | None:
+    """The round whose rules the logs break nowhere: the folder's if it fits, else the newest."""
+    sample = _sample(logs)
+    fitting = [each for each in _others(rules) if not any(_errors(one, each) for one in sample)]
+    if not fitting:
+        return None
+    # Where several fit, the folder may say which is meant
+    named = _named(sample[0])
+    return named if named in fitting else fitting[-1]
+
+
+def _sample(logs: Iterable[Judged]) -> list[Judged]:
+    by_benchmark: dict[str | None, Judged] = {}
+    for one in logs:
+        by_benchmark.setdefault(one.verdict.benchmark, one)
+    return [*by_benchmark.values()][:SAMPLE]
+
+
+def _others(rules: Round) -> Iterator[Round]:
+    for usage in sorted(USAGES, key=lambda each: each == rules.usage):
+        yield from (each for each in rounds_of(usage).values() if each is not rules)
+
+
+def _errors(one: Judged, rules: Round) -> bool:
+    log = read_log(one.path, rules.generation)
+    verdict = judge_log(log, rules, Profile.POLICY, one.display_path)
+    # In a round without a verifier a log of another format may break nothing
+    return not log.records or any(f.severity is Severity.ERROR for f in verdict.findings)
+
+
+def _named(one: Judged) -> Round | None:
+    try:
+        choice = RoundRequest().choose(one.path)
+    except UsageFault:
+        return None
+    return choice.rules if choice.chosen_by != "default" else None

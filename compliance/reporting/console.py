@@ -1,0 +1,216 @@
+"""Where a report goes: the terminal, a pipe, or a file; and the progress bar."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.compliance.reporting.data import Outcome
+    from podium.compliance.reporting.grouping import OneMessage
+    from podium.compliance.reporting.render.sarif import RuleText
+
+NARROWEST, WIDEST = 40, 120
+
+MANY_FILES = 50
+"""With fewer files to judge there is nothing to wait for, and no bar is drawn."""
+
+
+def default_format() -> str:
+    """`github` inside GitHub Actions, else `text`."""
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def width() -> int:
+    """Columns to print in: the terminal's, within reason; 80 where there is none."""
+    return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
+
+
+class Rulebook(NamedTuple):
+    """What formats ask about rules: the texts of those in a report, and which have one message."""
+
+    texts: Callable[[Outcome], Mapping[str, RuleText]]
+    one_message: OneMessage
+
+
+class Printing(NamedTuple):
+    """How an answer is printed: the format's name, and the file where it is not the terminal.
+
+    `root` is the folder that paths are shown from, a whole path; empty for the working directory.
+    """
+
+    format: str
+    output: Path | None = None
+    color: bool = True
+    quiet: bool = False
+    full: bool = False
+    root: str = ""
+
+
+def colored(wanted: bool = True, output: Path | None = None) -> bool:
+    """Whether to print in colours: on a terminal, unless the caller or the environment says else.
+
+    What is written to a file has none. NO_COLOR outweighs FORCE_COLOR and CLICOLOR_FORCE, and these
+    outweigh CLICOLOR, TERM and what standard output is.
+    """
+    asked = os.environ.get
+    if not wanted or output is not None or asked("NO_COLOR"):
+        return False
+    forced = [asked(name) for name in ("FORCE_COLOR", "CLICOLOR_FORCE")]
+    if any(forced):
+        return any(value not in ("", "0", None) for value in forced)
+    return asked("CLICOLOR") != "0" and asked("TERM") != "dumb" and sys.stdout.isatty()
+
+
+def plain_characters() -> bool:
+    """Whether to draw with ASCII alone: the encoding, or the locale asked for, has no more."""
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        return True
+    # Python takes UTF-8 in the C locale; whoever asks for it all the same expects ASCII
+    return os.environ.get("LC_ALL") in ("C", "POSIX")
+
+
+def deliver(
+    report: Outcome,
+    printing: Printing,
+    rulebook: Rulebook,
+) -> None:
+    """Render the report and print it, or write it to a file at once and whole.
+
+    `full` lists every finding where a format has a shorter way. `rulebook` is asked about rules by
+    the formats that need to know more of them than their findings tell.
+    """
+    send(_rendered(report, printing, rulebook), printing.output)
+
+
+def _rendered(report: Outcome, printing: Printing, rulebook: Rulebook) -> str:
+    from podium.compliance.reporting.render import POINTING, renderer
+
+    name = printing.format
+    if name == "json":
+        return renderer(name)(report)
+    from podium.compliance.reporting.placing import placed
+
+    root = printing.root or os.getcwd()
+    seen = placed(report, root, existing=name in POINTING)
+    if name == "text":
+        from podium.compliance.reporting.render.text import render
+
+        shine = colored(printing.color, printing.output)
+        quiet, full = printing.quiet, printing.full
+        return render(seen, width(), shine, quiet, full, rulebook.one_message)
+    if name == "sarif":
+        from podium.compliance.reporting.render.sarif import render as sarif
+
+        return sarif(seen, root, rulebook.texts(report))
+    if name in ("html", "markdown"):
+        return renderer(name)(seen, one_message=rulebook.one_message)
+    return renderer(name)(seen)
+
+
+def send(text: str, output: Path | None) -> None:
+    """Print a text, or write it to a file at once and whole."""
+    if output is None:
+        print_text(text)
+    else:
+        write_whole(output, text)
+
+
+def print_text(text: str) -> None:
+    """Print to standard output; what its encoding cannot show is escaped as JSON does it."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, _ESCAPED).decode(encoding))
+
+
+_ESCAPED = "podium.escaped"
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    # Python's own `backslashreplace` writes \xe9 and \U0001f600, which no JSON reader takes.
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    # A file's name that is no UTF-8 has lone surrogates, which utf-16 refuses without this handler
+    pairs = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return re.sub("....", r"\\u\g<0>", pairs), error.end
+
+
+codecs.register_error(_ESCAPED, _escape)
+
+
+def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
+    """Write a text file under a temporary name, then rename: never half a file."""
+    write_bytes(path, text.encode("utf-8"), durable=durable)
+
+
+def write_bytes(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Write a file under a temporary name, then rename: never half a file.
+
+    Where it is durable, it is on the disk when this returns; a report can be made again.
+    A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
+    """
+    from podium.compliance.files.atomic import draft_file  # a terminal needs none of its modules
+
+    if path.exists() and not path.is_file():
+        _write_special(path, data)
+        return
+    with draft_file(path, durable=durable) as stream:
+        stream.write(data)
+
+
+def _write_special(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+
+
+def inside(output: Path, paths: list[Path]) -> bool:
+    """Whether a file to write lies in one of the trees being read."""
+    # Resolved: a link or a `..` would lead into the tree by another name
+    target = output.absolute().resolve()
+    roots = [path.absolute().resolve() for path in paths]
+    return any(target == root or root in target.parents for root in roots)
+
+
+@contextmanager
+def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error while many files are judged; silent where it is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # What the environment asks for, rich sees by itself
+    console = Console(stderr=True, no_color=None if color else True)
+    with Progress(*columns, console=console, transient=True) as bar:
+        # Invisible until the number of files is known, and then only where it takes a while
+        task = bar.add_task("judging", total=None, visible=False)
+
+        def report_progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=total >= MANY_FILES)
+
+        yield report_progress
+
+
+def own_fault(error: Exception) -> str:
+    """One line about a fault of podium itself, and how to report it."""
+    # The innermost frame: one line is as much as people copy into a report of a fault
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return (
+        f"podium: internal error: {type(error).__name__}: {error} ({where})\n"
+        "This is a fault of podium, not of your submission. Please report it with this line and "
+        "the command you ran."
+    )

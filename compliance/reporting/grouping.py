@@ -1,0 +1,243 @@
+"""Findings that share a submission, a rule and a cause, as groups: what people read of many."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.rules.finding import DROPPED_RUN, Finding, Severity
+
+if TYPE_CHECKING:
+    from podium.compliance.reporting.data import Outcome
+
+RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+"""Severities from the heaviest on."""
+
+OneMessage = Callable[[str], bool]
+"""Whether all findings of a rule are filled from one template."""
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Findings of one rule with one cause, in one submission: never empty, in report order.
+
+    `submission` is the path of its entry, "" outside of any. `following` are the findings that
+    these have caused, which are in no other group.
+    """
+
+    submission: str
+    findings: tuple[Finding, ...]
+    following: tuple[Finding, ...] = ()
+
+    @property
+    def first(self) -> Finding:
+        """The finding that stands for all."""
+        return self.findings[0]
+
+    @property
+    def excuse(self) -> str:
+        """What excuses all of them: a dropped run, a review, or "" where they count."""
+        return excuse_of(self.first)
+
+    @property
+    def alike(self) -> bool:
+        """Whether all messages are the same."""
+        return all(each.message == self.first.message for each in self.findings)
+
+    @property
+    def official(self) -> int:
+        """For how many of them the official verifier rejects."""
+        return sum(finding.official for finding in self.findings)
+
+    @property
+    def files(self) -> int:
+        """In how many files or folders they are."""
+        return len({finding.path for finding in self.findings})
+
+    def values(self) -> list[tuple[str, int]]:
+        """The values found instead, and how often each; empty where all agree or none is given."""
+        if self.alike:
+            return []
+        counts = Counter(_shown(finding.actual) for finding in self.findings)
+        return counts.most_common() if len(counts) > 1 and "" not in counts else []
+
+
+def excuse_of(finding: Finding) -> str:
+    """What excuses a finding: a dropped run, a review, or "" where it counts."""
+    if not finding.waived:
+        return ""
+    return DROPPED_RUN if finding.waived_by == DROPPED_RUN else "review"
+
+
+def groups_of(report: Outcome, one_message: OneMessage = lambda _: False) -> list[Group]:
+    """All findings of a report in groups: by submission, then by weight; excused ones come last.
+
+    `one_message` is asked where messages of one rule and key differ. Where it denies, those belong
+    together that differ in values only.
+    """
+    home = homes(report)
+    own, following = _split(report.findings, home)
+    alike: dict[tuple[Any, ...], list[Finding]] = {}
+    for each in own:
+        cause = (home(each.path), excuse_of(each), each.severity, each.id, each.key, each.stated_by)
+        alike.setdefault(cause, []).append(each)
+    groups = [
+        Group(cause[0], tuple(part))
+        for cause, findings in alike.items()
+        for part in _by_message(findings, one_message)
+    ]
+    return sorted(_with_following(groups, following), key=_weight)
+
+
+def own_findings(report: Outcome) -> list[Finding]:
+    """The findings of a report that do not follow from another one in it."""
+    return _split(report.findings, homes(report))[0]
+
+
+def merged(report: Outcome, one_message: OneMessage = lambda _: False) -> list[Group]:
+    """The groups of a report as if all were of one submission."""
+    return groups_of(replace(report, submissions=()), one_message)
+
+
+def by_submission(groups: Iterable[Group]) -> Iterator[tuple[str, list[Group]]]:
+    """Groups in their order, those of each submission together."""
+    for submission, found in groupby(groups, key=lambda group: group.submission):
+        yield submission, list(found)
+
+
+def _weight(group: Group) -> tuple[bool, str, bool, int, bool, int, str, str]:
+    first = group.first
+    heavy = (group.excuse == DROPPED_RUN, RANK[first.severity], not group.official)
+    return (
+        bool(group.excuse),
+        group.submission,
+        *heavy,
+        -len(group.findings),
+        first.id,
+        first.key or "",
+    )
+
+
+# --- which submission a finding is in -------------------------------------------------------------
+
+
+def homes(report: Outcome) -> Callable[[str], str]:
+    """The function that tells in which submission's folder a path lies; "" for none."""
+    folders = {entry.path.rstrip("/") for entry in report.submissions}
+    # One submission on its own is where all paths start from
+    whole = next((path for path in folders if path in ("", ".")), "")
+    known: dict[str, str] = {}
+
+    def home(path: str) -> str:
+        if path in folders:
+            return path
+        folder = path.rpartition("/")[0]
+        if folder not in known:
+            known[folder] = next((each for each in _above(folder) if each in folders), whole)
+        return known[folder]
+
+    return home
+
+
+def _above(folder: str) -> Iterator[str]:
+    """A folder and those it lies in, from the inside out."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+
+
+# --- what follows from what -----------------------------------------------------------------------
+
+_Cause = tuple[str, str]
+"""A submission and a rule that has findings of their own there."""
+
+
+def _split(
+    findings: Sequence[Finding], home: Callable[[str], str]
+) -> tuple[list[Finding], list[tuple[Finding, _Cause]]]:
+    """The findings of their own cause, and the others, each with what it leads back to."""
+    caused = [each for each in findings if _is_caused(each)]
+    if not caused:
+        return list(findings), []
+    roots = {
+        (home(each.path), each.id) for each in findings if not each.waived and not each.caused_by
+    }
+    steps = {(home(each.path), each.id): each.caused_by for each in caused}
+    own: list[Finding] = []
+    following: list[tuple[Finding, _Cause]] = []
+    for each in findings:
+        cause = (home(each.path), each.caused_by)
+        seen: set[_Cause] = set()
+        # A consequence may have consequences
+        while cause not in roots and cause in steps and cause not in seen:
+            seen.add(cause)
+            cause = (cause[0], steps[cause])
+        if _is_caused(each) and cause in roots:
+            following.append((each, cause))
+        else:
+            own.append(each)  # also where what caused it is not in the report
+    return own, following
+
+
+def _is_caused(finding: Finding) -> bool:
+    return bool(finding.caused_by) and not finding.waived
+
+
+def _with_following(
+    groups: list[Group], following: list[tuple[Finding, _Cause]]
+) -> Iterable[Group]:
+    if not following:
+        return groups
+    in_file: dict[tuple[str, str], int] = {}
+    anywhere: dict[_Cause, int] = {}
+    for index, group in enumerate(groups):
+        roots = [each for each in group.findings if not each.waived and not each.caused_by]
+        for each in roots:
+            anywhere.setdefault((group.submission, each.id), index)
+            in_file.setdefault((each.path, each.id), index)
+    behind: dict[int, list[Finding]] = {}
+    for each, cause in following:
+        # What is wrong in a log may follow from a fault elsewhere in its submission
+        index = in_file.get((each.path, cause[1]), anywhere[cause])
+        behind.setdefault(index, []).append(each)
+    return [
+        replace(group, following=tuple(behind.get(index, ()))) for index, group in enumerate(groups)
+    ]
+
+
+# --- what has one cause ---------------------------------------------------------------------------
+
+
+def _by_message(findings: list[Finding], one_message: OneMessage) -> Iterable[list[Finding]]:
+    messages = {each.message for each in findings}
+    if len(messages) == 1 or one_message(findings[0].id):
+        return [findings]
+    parts: dict[str, list[Finding]] = {}
+    forms = {message: _without_values(message) for message in messages}
+    for each in findings:
+        parts.setdefault(forms[each.message], []).append(each)
+    return parts.values()
+
+
+_REMARK = re.compile(r" ?\([^()]*\)")
+_VALUES = re.compile(
+    r"""(?:(?:'[^']*'|"[^"]*"|\[[^]]*\]|\b(?:true|false|null)\b|[^\s"'\[]*[\d/][^\s"'\[]*)[, ]*)+"""
+)
+
+
+def _without_values(message: str) -> str:
+    """A message without what differs from run to run: numbers, quoted texts, paths, remarks."""
+    return _VALUES.sub("… ", _REMARK.sub("", message)).rstrip()
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    from podium.rules.constraints.formula import show
+
+    return show(value)

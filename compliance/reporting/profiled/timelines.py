@@ -1,0 +1,193 @@
+"""Pictures along time: what ran when in a step, how busy the machine was, which job runs where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from podium.compliance.reporting.pages.templates import brief
+from podium.compliance.reporting.profiled.pictures import LETTER, ROW, WIDTH, Box
+
+Rows = Sequence[Mapping[str, Any]]
+
+MARGIN = 110.0
+"""Units on the left for the names of rows."""
+HEIGHT = 60.0
+"""Units of a strip."""
+
+
+class Lane(NamedTuple):
+    """A row of a timeline: its name, how far down it stands, and what lies in it."""
+
+    name: str
+    y: float
+    boxes: list[Box]
+
+
+class Lanes(NamedTuple):
+    """Rows under each other, and marks (place, text) of the time below them."""
+
+    rows: list[Lane]
+    height: float
+    marks: list[tuple[float, str]]
+
+
+class Strip(NamedTuple):
+    """One quantity over time: a line of points under its name and largest value."""
+
+    name: str
+    most: str
+    points: str
+
+
+class Strips(NamedTuple):
+    """Quantities under each other, with the log's intervals behind them."""
+
+    strips: list[Strip]
+    behind: list[Box]
+
+
+def steps_in_lanes(timeline: Rows) -> Lanes | None:
+    """The recorded steps below each other, with a row for each phase; all begin at the left."""
+    if not timeline:
+        return None
+    longest = max(each["end_ms"] for each in timeline)
+    names = list(dict.fromkeys(each["lane"] for each in timeline))
+    scale = _Across(longest)
+    rows: list[Lane] = []
+    y = 0.0
+    for step in sorted({each["step"] for each in timeline}):
+        for at, name in enumerate(names):
+            boxes = [
+                _box(
+                    scale,
+                    (each["begin_ms"], each["end_ms"], y),
+                    f"step {step + 1}, {name}: {each['begin_ms']:.3f} to {each['end_ms']:.3f} ms",
+                    at,
+                )
+                for each in timeline
+                if (each["step"], each["lane"]) == (step, name)
+            ]
+            if boxes:
+                rows.append(Lane(name, y, boxes))
+                y += ROW
+        y += ROW / 2
+    return Lanes(rows, y, scale.marks(lambda ms: f"{ms:.4g} ms"))
+
+
+def plan_in_lanes(
+    schedule: Mapping[str, Any], plan: Mapping[str, Any], until: float, told: Callable[[float], str]
+) -> Lanes:
+    """A row for each device, with the jobs that it has in a plan, up to a common end in seconds."""
+    names = [job["name"] for job in schedule["jobs"]]
+    scale = _Across(until)
+    rows = [
+        Lane(
+            f"device {device}",
+            device * ROW,
+            [
+                _box(
+                    scale,
+                    (each["begin"], each["end"], device * ROW),
+                    f"{each['job']}: {told(each['begin'])} to {told(each['end'])}",
+                    names.index(each["job"]),
+                    each["job"],
+                )
+                for each in plan["jobs"]
+                if device in each["devices"]
+            ],
+        )
+        for device in range(schedule["devices"])
+    ]
+    return Lanes(rows, len(rows) * ROW, scale.marks(told))
+
+
+class _Across:
+    """Places of times between the margin and the right side."""
+
+    def __init__(self, longest: float) -> None:
+        self._longest = longest or 1.0
+
+    def at(self, time: float) -> float:
+        return MARGIN + (WIDTH - MARGIN) * time / self._longest
+
+    def marks(self, told: Callable[[float], str]) -> list[tuple[float, str]]:
+        return [(self.at(self._longest * n / 5), told(self._longest * n / 5)) for n in range(5)]
+
+
+def _box(
+    scale: _Across, place: tuple[float, float, float], title: str, shade: int, label: str = ""
+) -> Box:
+    begin, end, y = place
+    x, width = scale.at(begin), max(scale.at(end) - scale.at(begin), 0.5)
+    shown = label[: int(width / LETTER) - 1] if width > 4 * LETTER else ""
+    return Box(x, y, width, ROW - 2, shown, title, shade % 6)
+
+
+QUANTITIES: tuple[tuple[str, str, float, str], ...] = (
+    ("cpu", "processors of the machine busy", 100, "%"),
+    ("processors", "processors kept busy by the run", 1, ""),
+    ("memory", "memory in use", 1, "B"),
+    ("resident", "memory of the run", 1, "B"),
+    ("disk_read", "disk, read", 1, "B/s"),
+    ("disk_written", "disk, written", 1, "B/s"),
+    ("network_received", "network, received", 1, "B/s"),
+    ("network_sent", "network, sent", 1, "B/s"),
+    ("gpu_busy", "GPU busy", 100, "%"),
+    ("gpu_memory", "GPU memory in use", 1, "B"),
+    ("gpu_sm_clock", "GPU clock", 1, "MHz"),
+    ("gpu_memory_clock", "clock of the GPU's memory", 1, "MHz"),
+    ("gpu_power", "GPU power", 1, "W"),
+    ("gpu_pcie_received", "PCIe, to the GPU", 1, "B/s"),
+    ("gpu_pcie_sent", "PCIe, from the GPU", 1, "B/s"),
+    ("gpu_nvlink_received", "NVLink, received", 1, "B/s"),
+    ("gpu_nvlink_sent", "NVLink, sent", 1, "B/s"),
+)
+"""Figure of a span of utilisation, what it is called, and factor and unit on the page."""
+
+
+def strips(usage: Rows, intervals: Rows) -> Strips | None:
+    """How busy the machine was: a strip for each figure that was told and not always 0."""
+    if not usage:
+        return None
+    end = max(each["end_ms"] for each in (*usage, *intervals))
+    # Sampling begins before the first interval does
+    begin = min(0.0, *(each["begin_ms"] for each in usage))
+    across = (WIDTH / (end - begin or 1.0), begin)
+    rows = [_flat(each) for each in usage]
+    made = []
+    for figure, name, factor, unit in QUANTITIES:
+        values = [row.get(figure) for row in rows]
+        most = max((value for value in values if value is not None), default=0)
+        if most > 0:
+            points = " ".join(_points(rows, values, most, across))
+            made.append(Strip(name, f"at most {brief(most * factor)} {unit}".rstrip(), points))
+    behind = [
+        Box(
+            (each["begin_ms"] - begin) * across[0],
+            0,
+            max((each["end_ms"] - each["begin_ms"]) * across[0], 0.5),
+            HEIGHT,
+            "",
+            f"{each['kind']}: {each['begin_ms']:.0f} to {each['end_ms']:.0f} ms",
+            each["kind"] == "evaluation",
+        )
+        for each in intervals
+    ]
+    return Strips(made, behind)
+
+
+def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
+    return {**usage, **{f"gpu_{name}": value for name, value in (usage["gpu"] or {}).items()}}
+
+
+def _points(
+    rows: Rows, values: Sequence[float | None], most: float, across: tuple[float, float]
+) -> Iterator[str]:
+    """The outline of an area: each span as high as its value, 0 where nothing was sampled."""
+    wide, begin = across
+    for row, value in zip(rows, values, strict=True):
+        left, right = ((row[side] - begin) * wide for side in ("begin_ms", "end_ms"))
+        top = HEIGHT - (HEIGHT - 4) * (value or 0) / most
+        for x, y in ((left, HEIGHT), (left, top), (right, top), (right, HEIGHT)):
+            yield f"{x:.1f},{y:.1f}"

@@ -1,0 +1,314 @@
+"""Many findings on a page that can be read: a table of submissions, then a block for each cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from podium.compliance.reporting.grouping import Group, by_submission
+from podium.compliance.reporting.places import places_of
+from podium.compliance.reporting.render.paint import Paint, painted
+from podium.compliance.reporting.render.words import (
+    excused,
+    following_text,
+    often,
+    remarks_of,
+    spot,
+    submission_table,
+    times,
+)
+from podium.compliance.text.terminal import clean, clip, columns, wrap, wrap_path
+from podium.compliance.text.words import plural
+from podium.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from podium.compliance.reporting.data import Outcome
+
+MOST_LINES = 225
+"""Lines that groups and tables take at most; detail goes where there is more to say."""
+
+MOST_SUBMISSIONS = 120
+"""Rows of the table of submissions."""
+
+MOST_EXCUSED = 12
+"""Groups that are listed of what does not count."""
+
+EVERYTHING = "podium check --full prints every finding; --format html makes a page of them"
+
+_BODY = " " * 9
+_MOST_LINES_NAMED = 5
+_MOST_VALUES = 4
+_WIDEST_VALUE = 24
+_MOST_RULES = 8
+_MANY_KEYS = 3
+
+
+class Detail(IntEnum):
+    """How much is printed of groups of one severity."""
+
+    BLOCK = 0  # places, an example with its help, who states it
+    LINE = 1  # one line for each group
+    COUNT = 2  # one line for each submission
+    NOTHING = 3  # the table of submissions has their numbers
+
+
+Details = tuple[Detail, Detail, Detail, Detail]
+
+_B, _L, _C, _N = Detail.BLOCK, Detail.LINE, Detail.COUNT, Detail.NOTHING
+
+LADDER: tuple[Details, ...] = (
+    (_B, _B, _B, _B),
+    (_B, _B, _B, _L),
+    (_B, _B, _L, _L),
+    (_B, _B, _L, _C),
+    (_B, _L, _L, _C),
+    (_L, _L, _L, _C),
+    (_L, _L, _C, _C),
+    (_C, _C, _C, _C),
+    (_N, _N, _N, _N),
+)
+"""The detail of errors, of what else the official verifier rejects for, of warnings and notes."""
+
+
+def grouped_lines(
+    report: Outcome, groups: Sequence[Group], width: int, paint: Paint
+) -> Iterator[str]:
+    """The table and the groups in lines of at most `width` columns, at most MOST_LINES.
+
+    The first steps of LADDER that fit say how much is printed of each severity.
+    """
+    page = _Grouped(report, groups, width, paint)
+    head = [*page.table()]
+    foot = [*page.excused()]
+    room = MOST_LINES - len(head) - len(foot)
+    for details in LADDER:
+        body = [*islice(page.sections(details), max(room, 0) + 1)]
+        if len(body) <= room:
+            break
+    whole = details == LADDER[0] and all(_is_whole(group) for group in groups)
+    parts = [head, body, foot, [] if whole else wrap(EVERYTHING, width)]
+    yield from _with_gaps([part for part in parts if part])
+
+
+def _is_whole(group: Group) -> bool:
+    return len(group.findings) == 1 and not group.following and not group.excuse
+
+
+def _with_gaps(parts: Iterable[Sequence[str]]) -> Iterator[str]:
+    for index, part in enumerate(parts):
+        if index:
+            yield ""
+        yield from part
+
+
+class _Grouped:
+    def __init__(self, report: Outcome, groups: Sequence[Group], width: int, paint: Paint) -> None:
+        self.report, self.width, self.paint = report, width, paint
+        self.open = [group for group in groups if not group.excuse]
+        self.apart = [group for group in groups if group.excuse]
+
+    # --- the table ---
+
+    def table(self) -> Iterator[str]:
+        if not self.report.submissions:
+            return
+        heads, rows = submission_table(self.report, self.open)
+        yield from _table(heads, rows[:MOST_SUBMISSIONS], self.width, self.paint)
+        if len(rows) > MOST_SUBMISSIONS:
+            more = plural(len(rows) - MOST_SUBMISSIONS, "more submission")
+            yield from wrap(f"and {more}", self.width)
+
+    # --- groups ---
+
+    def sections(self, details: Details) -> Iterator[str]:
+        """The groups of each submission under its name."""
+        if details[0] is Detail.NOTHING:
+            return
+        between = False
+        for submission, groups in by_submission(self.open):
+            lines = self.section(groups, details)
+            first = next(lines, None)
+            if first is None:
+                continue
+            if between:
+                yield ""
+            between = True
+            if len(self.report.submissions) > 1:
+                name = clean(submission) + "/" if submission else "in no submission"
+                yield from wrap_path(name, self.width)
+                yield ""
+            yield first
+            yield from lines
+
+    def section(self, groups: Sequence[Group], details: Details) -> Iterator[str]:
+        ways: dict[Detail, Callable[[Sequence[Group]], Iterator[str]]] = {
+            Detail.BLOCK: self.blocks,
+            Detail.LINE: self.lines,
+            Detail.COUNT: self.count,
+        }
+        before: Detail | None = None
+        for order, detail in enumerate(details):
+            found = [group for group in groups if _order(group) == order]
+            if not found:
+                continue
+            if before is not None and Detail.BLOCK in (before, detail):
+                yield ""
+            before = detail
+            yield from ways[detail](found)
+
+    def blocks(self, groups: Sequence[Group]) -> Iterator[str]:
+        for index, group in enumerate(groups):
+            if index:
+                yield ""
+            yield from self.block(group)
+
+    def block(self, group: Group) -> Iterator[str]:
+        """A cause in full: where it is found, an example, and what to do."""
+        first, severity = group.first, group.first.severity.value
+        head = f"[{clean(first.id)}]"
+        if len(group.findings) > 1:
+            head += f"  {often(group)}"
+        yield from painted(wrap(head, self.width, f"{severity:<9}", _BODY), severity, self.paint)
+        yield from self.places(group)
+        message = clean(first.message)
+        yield from self.body(message if group.alike else f"for example: {message}")
+        if values := group.values():
+            yield from self.body(f"values: {_values(values)}")
+        for label, text in remarks_of(group):
+            yield from wrap(f"{label}: {clean(text)}", self.width, _BODY, _BODY + "  ")
+        if group.following:
+            yield from self.body(following_text(group))
+
+    def places(self, group: Group) -> Iterator[str]:
+        """Where a group is: one place with its line, or patterns and the first place."""
+        lines = [each.line for each in group.findings if each.line is not None]
+        if group.files == 1:
+            more = ", …" if len(lines) > _MOST_LINES_NAMED else ""
+            named = ", ".join(map(str, lines[:_MOST_LINES_NAMED]))
+            path = clean(group.first.path) or "."
+            yield from self.path(f"{path}:{named}{more}" if lines else path)
+            return
+        places = places_of(each.path for each in group.findings)
+        for place in places[:3]:
+            yield from self.path(clean(place.pattern) or ".")
+        if len(places) > 3:
+            yield from self.body(f"and {sum(len(place.paths) for place in places[3:])} more")
+        if group.first.line is not None or any("*" in place.pattern for place in places):
+            yield from self.path(f"first {spot(group.first)}")
+
+    def lines(self, groups: Sequence[Group]) -> Iterator[str]:
+        """One line for each cause; one for a rule that many keys violate alike."""
+        rules: dict[str, list[Group]] = {}
+        for group in groups:
+            rules.setdefault(group.first.id, []).append(group)
+        for found in rules.values():
+            keys = {clean(group.first.key or "") for group in found}
+            if len(found) < _MANY_KEYS or len(keys) < len(found) or "" in keys:
+                for group in found:
+                    yield from self.line(group, clean(group.first.message))
+            else:
+                whole = replace(
+                    found[0], findings=tuple(each for group in found for each in group.findings)
+                )
+                yield from self.line(whole, ", ".join(sorted(keys)))
+
+    def line(self, group: Group, text: str) -> list[str]:
+        severity = group.first.severity.value
+        head = f"{severity:<9}{clean(group.first.id)}  {times(group)}"
+        return self.one_line(head + text, severity)
+
+    def count(self, groups: Sequence[Group]) -> Iterator[str]:
+        """One line for all causes of a severity: the rules, those with most findings first."""
+        severity = groups[0].first.severity.value
+        rules: Counter[str] = Counter()
+        for group in groups:
+            rules[group.first.id] += len(group.findings)
+        named = [f"{clean(rule)} ({count})" for rule, count in rules.most_common(_MOST_RULES)]
+        number = plural(rules.total(), "finding")
+        if _order(groups[0]) == _OFFICIAL:
+            number += " that the official verifier rejects"
+        text = f"{severity:<9}{number}: {', '.join(named)}"
+        yield from self.one_line(text + ", …" * (len(rules) > _MOST_RULES), severity)
+
+    def excused(self) -> Iterator[str]:
+        """What does not count, a line for each cause under its title."""
+        between = False
+        for title, groups in excused(self.apart, _excuse):
+            if between:
+                yield ""
+            between = True
+            yield from wrap(f"{title}, not counted in the verdict:", self.width)
+            yield from self.lines(groups[:MOST_EXCUSED])
+            if len(groups) > MOST_EXCUSED:
+                more = plural(len(groups) - MOST_EXCUSED, "more rule")
+                yield from wrap(f"and {more}", self.width, _BODY)
+
+    # --- lines ---
+
+    def one_line(self, text: str, word: str) -> list[str]:
+        return painted([clip(text, self.width)], word, self.paint)
+
+    def body(self, text: str) -> list[str]:
+        return wrap(text, self.width, _BODY, _BODY)
+
+    def path(self, text: str) -> list[str]:
+        return wrap_path(text, self.width, _BODY, _BODY + "  ")
+
+
+_OFFICIAL = 1
+
+
+def _order(group: Group) -> int:
+    """Which of LADDER's details a group has."""
+    severity = group.first.severity
+    if severity is Severity.ERROR:
+        return 0
+    if group.official:
+        return _OFFICIAL
+    return 2 if severity is Severity.WARNING else 3
+
+
+def _excuse(group: Group) -> str:
+    return group.excuse
+
+
+def _values(values: Sequence[tuple[str, int]]) -> str:
+    named = [
+        f"{clip(clean(value), _WIDEST_VALUE)} ({count})" for value, count in values[:_MOST_VALUES]
+    ]
+    more = len(values) - _MOST_VALUES
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+_Row = tuple[str, ...]
+
+
+def _table(heads: _Row, rows: Sequence[_Row], width: int, paint: Paint) -> Iterator[str]:
+    """Columns two apart; the first gives way where there is too little room."""
+    widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
+    room = width - sum(each + 2 for each in widths[1:])
+    if room < min(widths[0], 12):
+        # Too narrow for columns: a line for each submission
+        for row in rows:
+            yield clip(f"{row[2].upper()}  {row[0]}", width)
+        return
+    widths[0] = min(widths[0], room)
+    for row in (heads, *rows):
+        cells = [f"{_padded(clip(row[0], widths[0]), widths[0])}"]
+        for head, cell, wide in zip(heads[1:], row[1:], widths[1:], strict=True):
+            number = head in _NUMBERS
+            pad = " " * (wide - columns(cell))
+            cells.append(pad + cell if number else paint(cell) + pad)
+        yield "  ".join(cells).rstrip()
+
+
+_NUMBERS = {"results", "errors", "warnings"}
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))

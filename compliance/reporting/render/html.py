@@ -1,0 +1,154 @@
+"""The report as one HTML page: it asks no server for anything, and is read without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from podium.compliance.reporting.grouping import (
+    Group,
+    OneMessage,
+    by_submission,
+    groups_of,
+)
+from podium.compliance.reporting.page_policy import page_policy
+from podium.compliance.reporting.render.words import (
+    excused,
+    following_text,
+    judges,
+    often,
+    passes,
+    plugged,
+    remarks_of,
+    submission_table,
+    summary,
+)
+from podium.compliance.text.terminal import clean
+from podium.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from podium.compliance.reporting.data import Outcome
+    from podium.rules.finding import Finding
+
+OPEN_AT_MOST = 10
+"""Groups up to which all are open at first."""
+
+
+OWN_PARTS = ("page.css", "filter.js")
+"""The page's own style and script, put in as they are."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Groups under one title: of a submission, or of what does not count."""
+
+    title: str
+    remark: str
+    groups: list[dict[str, Any]]
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """What the template shows; all texts are cleaned, none is escaped yet."""
+
+    title: str
+    verdicts: Sequence[tuple[str, str]]
+    summary: str
+    passes: str
+    heads: Sequence[str]
+    submissions: Sequence[Sequence[str]]
+    severities: Sequence[str]
+    rules: Sequence[str]
+    places: Sequence[str]
+    parts: Sequence[Part]
+    tool: str
+
+
+def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
+    """Render the report as an HTML page in which every finding is, grouped by cause.
+
+    For `one_message` see `groups_of`.
+    """
+    page, style, script = _page(report, groups_of(report, one_message)), *map(_part, OWN_PARTS)
+    policy = page_policy(style, script)
+    made = _template().render(page=page, policy=policy, style=style, script=script)
+    return made.rstrip() + "\n"
+
+
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    # Every text of a report may come from a hostile log: none is put in unescaped
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_part("page.html.j2"))
+
+
+def _part(name: str) -> str:
+    return (files(__name__.rpartition(".")[0]) / "page" / name).read_text(encoding="utf-8")
+
+
+def _page(report: Outcome, groups: Sequence[Group]) -> Page:
+    rules = report.rules
+    heads, rows = submission_table(report, groups)
+    shut = len(groups) > OPEN_AT_MOST
+    present = {group.first.severity for group in groups}
+    return Page(
+        title=clean(f"podium: {rules.usage} {rules.round}, profile {rules.profile}"),
+        verdicts=judges(report),
+        summary=". ".join((summary(report), *plugged(report))),
+        passes=passes(report) if report.files or report.results else "",
+        heads=heads,
+        submissions=rows,
+        severities=[each.value for each in Severity if each in present],
+        rules=sorted({clean(group.first.id) for group in groups}),
+        places=sorted({_place(group.submission) for group in groups}),
+        parts=[*_parts(report, groups, shut=shut)],
+        tool=f"{report.tool.name} {report.tool.version}",
+    )
+
+
+def _place(submission: str) -> str:
+    return clean(submission) or "."
+
+
+def _parts(report: Outcome, groups: Sequence[Group], *, shut: bool) -> Iterator[Part]:
+    counting = [group for group in groups if not group.excuse]
+    named = len(report.submissions) > 1
+    for submission, found in by_submission(counting):
+        title = _place(submission) if named else "Findings"
+        yield Part(title, "", [_group(group, shut=shut) for group in found])
+    for title, apart in excused(groups, lambda group: group.excuse):
+        yield Part(
+            title, "Not counted in the verdict.", [_group(group, shut=True) for group in apart]
+        )
+
+
+def _group(group: Group, *, shut: bool) -> dict[str, Any]:
+    first = group.first
+    return {
+        "severity": first.severity.value,
+        "rule": clean(first.id),
+        "submission": _place(group.submission),
+        "often": often(group),
+        "official": bool(group.official),
+        "message": clean(first.message),
+        "remarks": [(label, clean(text)) for label, text in remarks_of(group)],
+        "findings": [_finding(each) for each in group.findings],
+        "following": [_finding(each) for each in group.following],
+        "follow": following_text(group),
+        "open": not shut,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {
+        "path": clean(finding.path) or ".",
+        "line": "" if finding.line is None else str(finding.line),
+        "message": clean(finding.message),
+        "rule": clean(finding.id),
+    }

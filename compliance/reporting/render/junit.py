@@ -1,0 +1,77 @@
+"""The report as JUnit XML: a test case per file, failed by the findings that reject."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from podium.compliance.reporting.render.words import (
+    grouped,
+    judges,
+    official,
+    plugged,
+    remarks,
+    strictness,
+    summary,
+)
+from podium.compliance.text.terminal import clean
+from podium.compliance.text.words import plural
+
+if TYPE_CHECKING:
+    from podium.compliance.reporting.data import Outcome
+    from podium.rules.finding import Finding
+
+
+def render(report: Outcome) -> str:
+    """Render the report as JUnit XML; the suite's properties are the verdicts of either judge.
+
+    Errors make a failure, and so does what the official verifier rejects; where warnings alone
+    reject (`--strict`), warnings do. All else is in the case's output. Characters XML 1.0 does not
+    allow are shown as escapes.
+    """
+    rejecting = {"error"}
+    if strictness(report):
+        rejecting.add("warning")
+    found = grouped(report.findings)
+    # Findings may be of folders, which are no files judged: each becomes a case as well
+    paths = sorted({entry.path for entry in report.files} | found.keys())
+    cases = [_case(path, found.get(path, []), rejecting) for path in paths]
+    failed = sum(case.find("failure") is not None for case in cases)
+    counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "skipped": "0"}
+    root = ET.Element("testsuites", {"name": "podium", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": f"podium {clean(report.rules.round)}"})
+    suite.attrib |= {**counts, "time": "0"}
+    properties = ET.SubElement(suite, "properties")
+    for judge, verdict in judges(report):
+        ET.SubElement(properties, "property", name=f"verdict of the {judge}", value=verdict)
+    suite.extend(cases)
+    ET.SubElement(suite, "system-out").text = "\n".join(
+        filter(None, (summary(report), *plugged(report), official(report)))
+    )
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
+
+
+def _case(path: str, findings: list[Finding], rejecting: set[str]) -> ET.Element:
+    folder, _, name = path.rstrip("/").rpartition("/")
+    case = ET.Element("testcase", classname=clean(folder) or ".", name=clean(name) or ".", time="0")
+    failing: list[Finding] = []
+    others: list[Finding] = []
+    for each in findings:
+        rejects = (each.severity in rejecting or each.official) and not each.waived
+        (failing if rejects else others).append(each)
+    if failing:
+        message = f"{plural(len(failing), 'finding')}: {clean(failing[0].message)}"
+        failure = ET.SubElement(case, "failure", message=message, type=clean(failing[0].id))
+        failure.text = "\n".join(_text(each) for each in failing)
+    if others:
+        ET.SubElement(case, "system-out").text = "\n".join(_text(each) for each in others)
+    return case
+
+
+def _text(finding: Finding) -> str:
+    mark = "waived " if finding.waived else ""
+    line = "" if finding.line is None else f"line {finding.line}: "
+    lines = [f"{mark}{finding.severity} [{clean(finding.id)}] {line}{clean(finding.message)}"]
+    lines += [f"  {label}: {clean(text)}" for label, text in remarks(finding)]
+    return "\n".join(lines)

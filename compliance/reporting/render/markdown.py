@@ -1,0 +1,99 @@
+"""The report as Markdown for a pull request or a job summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from podium.compliance.reporting.grouping import Group, OneMessage, by_submission, groups_of
+from podium.compliance.reporting.markdown_text import code, escape
+from podium.compliance.reporting.render.words import (
+    excused,
+    following_text,
+    judged,
+    official,
+    often,
+    passes,
+    plugged,
+    remarks_of,
+    submission_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from podium.compliance.reporting.data import Outcome
+    from podium.rules.finding import Finding
+
+OPEN_AT_MOST = 20
+"""Findings up to which the tables are shown unfolded."""
+
+MOST_ROWS = 20
+"""Findings that a table lists; a job's summary may have 1 MiB."""
+
+
+def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
+    """Render the report as GitHub-flavoured Markdown: verdicts, counts, then a table per cause.
+
+    A table has MOST_ROWS findings at most: what GitHub shows is limited in size. For `one_message`
+    see `groups_of`.
+    """
+    counts, sentence = report.counts, escape(judged(report))
+    groups = groups_of(report, one_message)
+    lines = [
+        f"## podium: {report.verdict}",
+        "",
+        f"{sentence[0].upper()}{sentence[1:]}.",
+        *([f"{passes(report)}."] if report.files or report.results else []),
+        *(f"{escape(line)}." for line in plugged(report)),
+        "",
+        *([f"{theirs}.", ""] if (theirs := official(report)) else []),
+        "| errors | warnings | notes | waived |",
+        "| ---: | ---: | ---: | ---: |",
+        f"| {counts.error} | {counts.warning} | {counts.note} | {counts.waived} |",
+    ]
+    lines += _submissions(report, groups)
+    folded = len(report.findings) > OPEN_AT_MOST
+    for submission, found in by_submission(each for each in groups if not each.excuse):
+        if len(report.submissions) > 1:
+            lines += ["", f"### {escape(submission or 'in no submission')}"]
+        for group in found:
+            lines += _group(group, folded)
+    for title, found in excused(groups, lambda group: group.excuse):
+        lines += ["", f"### {title}", "", "Not counted in the verdict."]
+        for group in found:
+            lines += _group(group, folded)
+    return "\n".join(lines) + "\n"
+
+
+def _submissions(report: Outcome, groups: Sequence[Group]) -> Iterator[str]:
+    if not report.submissions:
+        return
+    heads, rows = submission_table(report, groups)
+    yield from ("", f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}")
+    for row in rows:
+        yield f"| {' | '.join(map(escape, row))} |"
+
+
+def _group(group: Group, folded: bool) -> Iterator[str]:
+    first = group.first
+    severity = f"waived ({first.severity})" if group.excuse else first.severity.value
+    often_ = f" ({often(group)})" if len(group.findings) > 1 else ""
+    yield from ("", "<details>" if folded else "<details open>")
+    rule = f"<code>{escape(first.id)}</code>"
+    yield f"<summary><b>{severity}</b> {rule}: {escape(first.message)}{often_}</summary>"
+    yield ""
+    for label, text in remarks_of(group):
+        yield f"- <em>{label}:</em> {escape(text)}"
+    if group.following:
+        yield f"- {following_text(group)}"
+    # GitHub reads Markdown inside HTML only after an empty line
+    yield from ("", "| place | line | finding |", "| --- | ---: | --- |")
+    yield from map(_row, group.findings[:MOST_ROWS])
+    if len(group.findings) > MOST_ROWS:
+        yield from ("", f"and {len(group.findings) - MOST_ROWS} more, which the other formats list")
+    yield from ("", "</details>")
+
+
+def _row(finding: Finding) -> str:
+    line = "" if finding.line is None else str(finding.line)
+    return f"| {code(finding.path or '.')} | {line} | {escape(finding.message)} |"

@@ -1,0 +1,75 @@
+"""A report's short form for a notebook: the verdict, the counts, and each fault once."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from podium.compliance.reporting.placing import joined
+from podium.compliance.reporting.render.words import judged, official, stated
+from podium.compliance.text.terminal import clean
+from podium.compliance.text.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from podium.compliance.reporting.data import Outcome
+    from podium.rules.finding import Finding
+
+MOST_FAULTS = 20
+"""Rows of the table; a cell of a notebook is no place for thousands."""
+
+_HEADS = ("severity", "rule", "found", "first in", "message")
+_ORDER = {"error": 0, "warning": 1, "note": 2, "waived": 3}
+
+
+def summary(report: Outcome) -> str:
+    """Render a report as a piece of HTML: faults alike are one row, the gravest first."""
+    faults = _faults(report.findings)
+    lines = [
+        "<div>",
+        f"<p><strong>{_shown(report.verdict.upper())}</strong>",
+        *(f"<br>{_shown(line)}" for line in [official(report)] if line),
+        f"<br>{_shown(judged(report))}</p>",
+    ]
+    if faults:
+        heads = "".join(f"<th>{head}</th>" for head in _HEADS)
+        lines += ["<table>", f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
+        lines += [_row(found, report.base) for found in faults[:MOST_FAULTS]]
+        lines += ["</tbody>", "</table>"]
+    if len(faults) > MOST_FAULTS:
+        lines.append(f"<p>and {plural(len(faults) - MOST_FAULTS, 'other fault')}</p>")
+    return "\n".join([*lines, "</div>", ""])
+
+
+def _faults(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings by what they say, the gravest first; the report's order within a severity."""
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for found in findings:
+        groups.setdefault((_severity(found), found.id, found.message), []).append(found)
+    return sorted(groups.values(), key=lambda alike: _ORDER[_severity(alike[0])])
+
+
+def _severity(found: Finding) -> str:
+    return "waived" if found.waived else str(found.severity)
+
+
+def _row(found: list[Finding], base: str) -> str:
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(found, base))}</tr>"
+
+
+def _cells(found: list[Finding], base: str) -> Iterator[str]:
+    first = found[0]
+    line = "" if first.line is None else f":{first.line}"
+    yield _shown(_severity(first))
+    yield f"<code>{_shown(first.id)}</code>"
+    yield plural(len(found), "time")
+    yield f"<code>{_shown(joined(base, first.path) or '.')}{line}</code>"
+    remarks = [("help", first.hint), ("stated", stated(first))]
+    more = (f"<br><em>{label}:</em> {_shown(text)}" for label, text in remarks if text)
+    yield f"{_shown(first.message)}{''.join(more)}"
+
+
+def _shown(text: str) -> str:
+    # A notebook sets what stands between dollars as a formula
+    return escape(clean(text)).replace("$", "&#36;")

@@ -1,0 +1,174 @@
+"""The report as SARIF 2.1.0, which code scanning services and editors read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from podium.compliance.reporting.placing import is_url
+from podium.compliance.text.terminal import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from podium.compliance.reporting.data import Outcome
+    from podium.rules.finding import Finding
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "%SRCROOT%"
+"""The name, known to code scanning services, of the folder that paths are relative to."""
+
+_LEVELS = ("error", "warning", "note")
+
+
+class RuleText(msgspec.Struct, frozen=True):
+    """What a rule says, why, and how a violation is fixed; `why` and `help` may be empty."""
+
+    says: str
+    why: str
+    help: str
+
+
+def render(
+    report: Outcome, root: str = "", texts: Mapping[str, RuleText] = MappingProxyType({})
+) -> str:
+    """Render the report as SARIF 2.1.0 with one run.
+
+    `root` is the folder that the paths are relative to, a whole path; `texts` are those of the
+    rules, by id: without them a rule is described by its findings.
+    """
+    rules = _rules(report.findings, texts)
+    indices = {rule["id"]: index for index, rule in enumerate(rules)}
+    driver = {"name": report.tool.name, "version": report.tool.version, "rules": rules}
+    loaded = [each for each in report.plugins if each.state == "loaded"]
+    plugins = [{"name": each.name, "version": each.version} for each in loaded]
+    run = {
+        "tool": {"driver": driver, **({"extensions": plugins} if plugins else {})},
+        **({"originalUriBaseIds": {ROOT: {"uri": _folder_uri(root)}}} if root else {}),
+        "invocations": [{"executionSuccessful": True}],
+        "columnKind": "unicodeCodePoints",
+        "results": _results(report.findings, indices),
+        "properties": {"verdict": report.verdict, **msgspec.structs.asdict(report.rules)},
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log), indent=1).decode() + "\n"
+
+
+def _rules(findings: Sequence[Finding], texts: Mapping[str, RuleText]) -> list[dict[str, Any]]:
+    """List the rules that found something, each at the highest level it was found at."""
+    by_id: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_id.setdefault(clean(finding.id), []).append(finding)
+    return [_rule(name, found, texts.get(name)) for name, found in sorted(by_id.items())]
+
+
+def _rule(name: str, found: Sequence[Finding], text: RuleText | None) -> dict[str, Any]:
+    cites = next((clean(each.cites) for each in found if each.cites), "")
+    says = _description(name, found) if text is None else _sentence(text.says)
+    full = f"{says} {_sentence(text.why)}" if text is not None and text.why else says
+    advice = f"{_sentence(text.help)} " if text is not None and text.help else ""
+    level = min((each.severity.value for each in found), key=_LEVELS.index)
+    return {
+        "id": name,
+        "shortDescription": {"text": says},
+        "fullDescription": {"text": full},
+        "help": {"text": f"{advice}{cites or name}: see `podium rules explain {name}`"},
+        "defaultConfiguration": {"level": level},
+    }
+
+
+def _sentence(text: str) -> str:
+    return clean(f"{text[:1].upper()}{text[1:]}.")
+
+
+def _description(name: str, found: Sequence[Finding]) -> str:
+    """Say what the key must be, where all findings agree on that, else the rule's name."""
+    bounds = {(each.key, each.expected) for each in found}
+    key, expected = bounds.pop()
+    return clean(f"{key}: {expected}") if key and expected and not bounds else name
+
+
+def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[str, Any]]:
+    seen: Counter[tuple[str, str, str | None]] = Counter()
+    waivers = any(finding.waived for finding in findings)
+    results = []
+    for finding in findings:
+        fault = (finding.path, finding.id, finding.key)
+        # The line is no part of a fingerprint: repeats of a fault are told apart by their order
+        seen[fault] += 1
+        location = _location(finding)
+        where = location["artifactLocation"]["uri"]
+        result: dict[str, Any] = {
+            "ruleId": clean(finding.id),
+            "ruleIndex": indices[clean(finding.id)],
+            "level": finding.severity.value,
+            "message": {"text": _message(finding)},
+            "locations": [{"physicalLocation": location}],
+            "partialFingerprints": {"podium/v1": _fingerprint(where, finding, seen[fault])},
+            "properties": _properties(finding),
+        }
+        if waivers:  # the standard wants all of a run's results to say it, or none
+            result["suppressions"] = _suppressions(finding)
+        results.append(result)
+    return results
+
+
+def _message(finding: Finding) -> str:
+    hint = f" Help: {finding.hint}." if finding.hint else ""
+    # Viewers make links of [text](place); a log must not.
+    return clean(f"{finding.message}.{hint}").replace("](", "] (")
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    path = finding.path or "."
+    uri = _uri(path)
+    if path.startswith("/"):
+        location: dict[str, Any] = {"artifactLocation": {"uri": f"file://{uri}"}}
+    elif is_url(path):
+        scheme, _, rest = path.partition("://")
+        location = {"artifactLocation": {"uri": f"{scheme}://{_uri(rest)}"}}
+    else:
+        location = {"artifactLocation": {"uri": uri, "uriBaseId": ROOT}}
+    if finding.line is not None:
+        location["region"] = {"startLine": finding.line}
+    return location
+
+
+def _uri(path: str) -> str:
+    # The very bytes of a file name, even where they are no text.
+    return quote(path.encode("utf-8", "surrogateescape" if _is_bytes(path) else "surrogatepass"))
+
+
+def _folder_uri(path: str) -> str:
+    # The standard wants the slash: what is relative is put right behind it
+    return f"file://{_uri(path.rstrip('/'))}/"
+
+
+def _is_bytes(path: str) -> bool:
+    """Whether every lone surrogate stands for a byte that Python could not decode."""
+    return all("\udc80" <= char <= "\udcff" for char in path if "\ud800" <= char <= "\udfff")
+
+
+def _fingerprint(uri: str, finding: Finding, ordinal: int) -> str:
+    """Hash rule, file and key, so that a line that moves within its file stays the same."""
+    parts = (uri, finding.id, finding.key or "", str(ordinal))
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _properties(finding: Finding) -> dict[str, str]:
+    properties = {
+        "key": finding.key,
+        "expected": finding.expected,
+        "cites": finding.cites,
+        "statedBy": finding.stated_by,
+    }
+    return {name: clean(text) for name, text in properties.items() if text}
+
+
+def _suppressions(finding: Finding) -> list[dict[str, str]]:
+    return [{"kind": "external", "status": "accepted"}] if finding.waived else []

@@ -1,0 +1,233 @@
+"""The report for people at a terminal: what is wrong and where, then counts and the verdicts."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from podium.compliance.reporting.grouping import (
+    Group,
+    OneMessage,
+    excuse_of,
+    groups_of,
+    merged,
+)
+from podium.compliance.reporting.render.grouped import MOST_LINES, grouped_lines
+from podium.compliance.reporting.render.paint import Paint, painted, painter
+from podium.compliance.reporting.render.words import (
+    Groups,
+    added,
+    excused,
+    facts_of,
+    following_text,
+    grouped,
+    official,
+    passes,
+    plugged,
+    remarks,
+    spot,
+    strictness,
+    summary,
+    verdict_of,
+)
+from podium.compliance.text.terminal import clean, wrap, wrap_path
+from podium.compliance.text.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from podium.compliance.reporting.data import FileEntry, Outcome
+    from podium.rules.finding import Finding
+
+NARROWEST = 20
+"""Columns below which lines grow no narrower."""
+
+MOST_OF_ONE_FILE = 40
+"""Findings up to which those of a single file are listed one by one."""
+
+MOST_NAMED = 20
+"""Submissions that are named where the report is to be brief."""
+
+_BODY = " " * 11
+_FACTS = " " * 6
+_WIDE = " " * 9
+
+
+def render(
+    report: Outcome,
+    width: int = 80,
+    color: bool = False,
+    quiet: bool = False,
+    full: bool = False,
+    one_message: OneMessage = lambda _: False,
+) -> str:
+    """Render the report as text of at most `width` columns (20 at least).
+
+    Findings are grouped by submission and cause, those of a single file listed; `full` lists all of
+    every file. `quiet` has each cause once, however many submissions share it. `color` marks
+    severities and verdicts for a terminal. For `one_message` see `groups_of`.
+    """
+    page = _Page(max(width, NARROWEST), painter(color))
+    if full:
+        lines = [*page.by_file(report)]
+    elif quiet:
+        lines = page.briefly(report, merged(report, one_message))
+    elif _is_short(report):
+        # One by one, whatever the templates are: the rules need not be loaded for them
+        lines = [*page.by_file(report, groups_of(report))]
+    else:
+        lines = page.grouped(report, groups_of(report, one_message))
+    if lines:
+        lines.append("")
+    if full or quiet:
+        lines += page.submissions(report, MOST_NAMED if quiet else None)
+    lines += wrap(summary(report), page.width)
+    lines += wrap(passes(report), page.width) if report.files or report.results else []
+    lines += page.verdict(report)
+    return "\n".join(lines) + "\n"
+
+
+def _is_short(report: Outcome) -> bool:
+    """Whether all findings are of one file, and few."""
+    paths = {entry.path for entry in report.files} | {found.path for found in report.findings}
+    return len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE
+
+
+class _Page:
+    def __init__(self, width: int, paint: Paint) -> None:
+        self.width, self.paint = width, paint
+        # Thousands of logs tend to break the same rule in the same way.
+        self.bodies: dict[tuple[object, ...], list[str]] = {}
+
+    def by_file(self, report: Outcome, groups: Sequence[Group] = ()) -> Iterator[str]:
+        """All findings by file; given groups, what follows from another is printed behind it."""
+        following = {id(each) for group in groups for each in group.following}
+        self.behind = {id(group.findings[-1]): group for group in groups if group.following}
+        entries = {entry.path: entry for entry in report.files}
+        listed = [each for each in report.findings if id(each) not in following]
+        open_ = grouped(found for found in listed if not found.waived)
+        # A single file is named even where nothing is wrong; of many, only those with findings
+        if len(report.files) == 1:
+            open_ = {report.files[0].path: [], **open_}
+        yield from self.files(open_, entries)
+        between = bool(open_)
+        for title, waived in excused(listed, excuse_of):
+            yield from [""] * between
+            yield from wrap(f"{title}, not counted in the verdict:", self.width)
+            yield ""
+            yield from self.files(grouped(waived), entries)
+            between = True
+
+    def files(self, groups: Groups, entries: dict[str, FileEntry]) -> Iterator[str]:
+        for index, (path, findings) in enumerate(groups.items()):
+            if index:
+                yield ""
+            entry = entries.get(path)
+            yield from self.header(path, verdict_of(entry, findings), facts_of(entry))
+            name = clean(path.rpartition("/")[2] or path) or "."
+            for finding in findings:
+                yield from self.finding(finding, name)
+
+    def header(self, path: str, verdict: str, facts: str) -> Iterator[str]:
+        path = clean(path) or "."
+        lines = wrap_path(path, self.width, f"{verdict}  ", _FACTS)
+        if facts:
+            joined = f"{lines[0]}  ({facts})"
+            if len(lines) == 1 and wrap(joined, self.width) == [joined]:
+                lines = [joined]
+            else:
+                lines += wrap(facts, self.width, _FACTS, _FACTS)
+        yield from self.painted(lines, verdict)
+
+    def finding(self, finding: Finding, name: str) -> Iterator[str]:
+        location = name if finding.line is None else f"{name}:{finding.line}"
+        severity = finding.severity.value
+        head = f"{location}  [{clean(finding.id)}]"
+        if finding.waived:
+            head, severity = f"{head}  ({severity})", "waived"
+        yield from self.painted(wrap(head, self.width, f"  {severity:<9}", _BODY), severity)
+        yield from self.body(finding)
+        if group := self.behind.get(id(finding)):
+            yield from wrap(following_text(group), self.width, _BODY, _BODY)
+
+    def body(self, finding: Finding) -> list[str]:
+        said_by = (finding.stated_by, finding.official)
+        fault = (finding.message, finding.hint, finding.cites, *said_by)
+        lines = self.bodies.get(fault)
+        if lines is None:
+            lines = wrap(clean(finding.message), self.width, _BODY, _BODY)
+            for label, text in remarks(finding):
+                lines += wrap(f"{label}: {clean(text)}", self.width, _BODY, _BODY + "  ")
+            self.bodies[fault] = lines
+        return lines
+
+    def grouped(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
+        return [*grouped_lines(report, groups, self.width, self.paint)]
+
+    def briefly(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
+        """Each cause once, in a page's length."""
+        lines = [*islice(self.by_rule(groups), MOST_LINES + 1)]
+        if len(lines) <= MOST_LINES:
+            return lines
+        return self.grouped(replace(report, submissions=()), groups)
+
+    def by_rule(self, groups: Iterable[Group]) -> Iterator[str]:
+        """Each cause once: how often it is found and where first."""
+        for group in groups:
+            first = group.first
+            severity = "waived" if group.excuse else first.severity.value
+            head = f"[{clean(first.id)}]" + (f"  ({first.severity.value})" if group.excuse else "")
+            yield from self.painted(wrap(head, self.width, f"{severity:<9}", _WIDE), severity)
+            yield from wrap(clean(first.message), self.width, _WIDE, _WIDE)
+            yield from self.occurrences(group)
+
+    def occurrences(self, group: Group) -> list[str]:
+        location = spot(group.first)
+        number = len(group.findings)
+        if number == 1:
+            return wrap_path(location, self.width, f"{_WIDE}in ", _WIDE)
+        often = f"{number} times in {plural(group.files, 'file')}, first in"
+        lines = wrap_path(f"{often} {location}", self.width, _WIDE)
+        if len(lines) == 1:
+            return lines
+        return [
+            *wrap(often, self.width, _WIDE, _WIDE),
+            *wrap_path(location, self.width, _WIDE, _WIDE),
+        ]
+
+    def submissions(self, report: Outcome, most: int | None) -> Iterator[str]:
+        for entry in report.submissions[:most]:
+            verdict = entry.verdict.upper()
+            lines = wrap(clean(entry.submitter), self.width, f"{verdict}  ", " " * 10)
+            yield from self.painted(lines, verdict)
+        if most is not None and len(report.submissions) > most:
+            more = plural(len(report.submissions) - most, "more submission")
+            yield from wrap(f"and {more}", self.width)
+        if report.submissions:
+            yield ""
+
+    def verdict(self, report: Outcome) -> Iterator[str]:
+        """What either judge says; of some rules alone no verdict is given."""
+        for line in plugged(report):
+            yield from wrap(line, self.width)
+        if report.not_judged:
+            yield from wrap(f"not judged here: {report.not_judged}", self.width)
+        theirs = official(report)
+        if theirs:
+            yield from wrap(theirs, self.width)
+        if report.verdict == "not judged":
+            number = len(report.findings)
+            found = plural(number, "finding") if number else "no finding"
+            yield from wrap(f"{found} among the selected rules", self.width)
+            own = {report.rules.profile, "plugins", "house"}
+            whole = "rejected" if {*report.rejected_by} & own else "accepted"
+            yield from wrap(f"by all rules: {whole}", self.width)
+        else:
+            if why := strictness(report) or added(report):
+                yield from wrap(why, self.width)
+            yield self.paint(report.verdict.upper())
+
+    def painted(self, lines: list[str], word: str) -> list[str]:
+        return painted(lines, word, self.paint)

@@ -1,0 +1,265 @@
+"""The words that every format of a report shares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TypeVar
+
+from podium.compliance.reporting.grouping import homes
+from podium.compliance.text.terminal import clean
+from podium.compliance.text.words import plural
+from podium.rules.finding import DROPPED_RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from podium.compliance.reporting.data import FileEntry, Outcome
+    from podium.compliance.reporting.grouping import Group
+    from podium.rules.finding import Finding
+
+_T = TypeVar("_T")
+
+Groups = dict[str, list["Finding"]]
+"""Findings by path."""
+
+_CHOSEN_BY = {
+    "option": "from the options",
+    "config": "from podium.toml",
+    "folder": "from the folder name",
+    "default": "by default",
+}
+_KINDS = {
+    "log": ("log", "logs"),
+    "system": ("system description", "system descriptions"),
+    "power": ("power file", "power files"),
+    "other": ("other file", "other files"),
+}
+_EXCUSES = (("Waived in review", False), ("Of runs that are dropped as the slowest", True))
+STATED = {
+    "policy": "by the policy only; the official verifier does not check it",
+    "verifier": "by the official verifier only",
+    "both": "",
+    "podium": "by neither text; podium asks for it",
+    "plugin": "by a plug-in",
+    "house": "by a rule of your own in podium.toml",
+}
+"""Who makes the rule, where it is not both texts."""
+
+
+def stated(finding: Finding) -> str:
+    """Which text makes the rule, where it is not both, and whether the verifier rejects for it."""
+    text = STATED[finding.stated_by]
+    return f"{text}, which rejects for it" if finding.official and text else text
+
+
+def summary(report: Outcome) -> str:
+    """Say in one sentence what was judged by which rules, and how many findings there are."""
+    return f"{judged(report)}: {counted(report)}"
+
+
+def judged(report: Outcome) -> str:
+    """Say what was judged, by which rules, and how these were chosen."""
+    rules = report.rules
+    kinds: Counter[str] = Counter(entry.kind for entry in report.files)
+    what = [plural(kinds[kind], *words) for kind, words in _KINDS.items() if kinds[kind]]
+    which = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
+    how = f"profile {rules.profile}, {_CHOSEN_BY[rules.chosen_by]}"
+    return clean(f"{', '.join(what) or 'nothing'} judged by {which} ({how})")
+
+
+def counted(report: Outcome) -> str:
+    """Say how many findings there are of each severity."""
+    counts = report.counts
+    noted = (plural(counts.error, "error"), plural(counts.warning, "warning"))
+    apart = [f"{counts.waived} waived"]
+    if counts.caused:
+        apart.append(f"{counts.caused} following from others")
+    return ", ".join((*noted, plural(counts.note, "note"), *apart))
+
+
+def passes(report: Outcome) -> str:
+    """Say how many files pass and fail, and how many results are accepted and rejected."""
+    verdicts = Counter(entry.verdict for entry in report.files)
+    counts = [f"{plural(verdicts['fail'], 'file fails', 'files fail')}, {verdicts['pass']} pass"]
+    if report.results or report.unjudged:
+        rejected = sum(entry.verdict == "rejected" for entry in report.results)
+        accepted = len(report.results) - rejected
+        counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
+    if report.unjudged:
+        counts[-1] += f", {len(report.unjudged)} not judged"
+    return "; ".join(counts)
+
+
+def plugged(report: Outcome) -> Iterator[str]:
+    """Say which plug-ins took part, and which did not and why: a line each."""
+    for each in report.plugins:
+        name = f"plug-in {each.name} {each.version}"
+        if each.state == "loaded":
+            said = f"{plural(each.rules, 'rule')}, {plural(each.findings, 'finding')}"
+            yield clean(f"with {name} ({said})")
+        else:
+            yield clean(f"without {name}, which failed")
+
+
+def placed(path: str, base: str) -> str:
+    """Join a folder and a path below it; either may be empty."""
+    if not base or path.startswith("/"):
+        return path
+    return f"{base.rstrip('/')}/{path}" if path else base
+
+
+def grouped(findings: Iterable[Finding]) -> Groups:
+    """Group findings by path, in the order they come."""
+    groups: Groups = {}
+    for finding in findings:
+        groups.setdefault(finding.path, []).append(finding)
+    return groups
+
+
+def excused(items: Iterable[_T], excuse: Callable[[_T], str]) -> Iterator[tuple[str, list[_T]]]:
+    """What does not count, by what excuses it, each part with its title."""
+    found = [(excuse(item), item) for item in items]
+    for title, dropped in _EXCUSES:
+        part = [item for why, item in found if why and (why == DROPPED_RUN) is dropped]
+        if part:
+            yield title, part
+
+
+def often(group: Group) -> str:
+    """Say how many findings a group has, and in how many files or folders."""
+    number = plural(len(group.findings), "finding")
+    return number if group.files == 1 else f"{number} in {group.files} places"
+
+
+def times(group: Group) -> str:
+    """Say how often, where it is more than once, in front of a message."""
+    number = len(group.findings)
+    if number == 1:
+        return ""
+    return f"({number} in {group.files} places) " if group.files > 1 else f"({number} times) "
+
+
+def following_text(group: Group) -> str:
+    """Say how many findings a group has caused."""
+    number = len(group.following)
+    text = f"{plural(number, 'finding')} {'follows' if number == 1 else 'follow'} from it"
+    theirs = sum(each.official for each in group.following)
+    if not theirs or group.official:
+        return text
+    return f"{text}; the official verifier rejects for {theirs} of these"
+
+
+def spot(finding: Finding) -> str:
+    """A finding's path and line."""
+    path = clean(finding.path) or "."
+    return path if finding.line is None else f"{path}:{finding.line}"
+
+
+def remarks_of(group: Group) -> list[tuple[str, str]]:
+    """What follows the example's message, with labels; who states it is said for all findings."""
+    first, number = group.first, group.official
+    found = remarks(first)
+    text = STATED[first.stated_by]
+    if not text or number in (0, len(group.findings)):
+        return found
+    theirs = ("stated", f"{text}, which rejects for {number} of these")
+    return [*(each for each in found if each[0] != "stated"), theirs]
+
+
+def official(report: Outcome) -> str:
+    """Say what the official verifier does, and for how many findings; empty where there is none."""
+    if report.official_verdict is None or report.rules.profile == "verifier":
+        return ""
+    if report.official_verdict == "accepted":
+        return "OFFICIAL VERIFIER: accepts"
+    reasons = sum(found.official for found in report.findings)
+    # A report of some rules need not hold the reasons
+    return "OFFICIAL VERIFIER: rejects" + (f" ({plural(reasons, 'finding')})" if reasons else "")
+
+
+def judges(report: Outcome) -> list[tuple[str, str]]:
+    """Each judge with its verdict: the profile's rules, and the official verifier beside them.
+
+    Rules that podium does not come with are a judge of their own where they alone reject.
+    """
+    found: list[tuple[str, str]] = [(report.rules.profile, report.verdict)]
+    if report.verdict == "rejected" and (others := _added(report)):
+        # The policy itself rejects nothing there
+        found = [(report.rules.profile, "accepted"), *((each, "rejected") for each in others)]
+    if report.official_verdict is not None and report.rules.profile != "verifier":
+        found.append(("official verifier", report.official_verdict))
+    return found
+
+
+def submission_table(
+    report: Outcome, groups: Iterable[Group]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows of a table of the submissions: results, verdicts, numbers of findings."""
+    home = homes(report)
+    results = Counter(home(entry.path) for entry in report.results)
+    found: Counter[tuple[str, str]] = Counter()
+    for group in groups:
+        if not group.excuse:
+            found[group.submission, group.first.severity.value] += len(group.findings)
+    both = report.rules.profile != "verifier" and any(
+        entry.official_verdict for entry in report.submissions
+    )
+    rows = []
+    for entry in report.submissions:
+        place = home(entry.path.rstrip("/"))
+        verdicts = [entry.verdict, *([entry.official_verdict or "none"] if both else [])]
+        numbers = (found[place, "error"], found[place, "warning"])
+        rows.append((clean(entry.submitter), str(results[place]), *verdicts, *map(str, numbers)))
+    theirs = ["official verifier"] if both else []
+    return ("submission", "results", report.rules.profile, *theirs, "errors", "warnings"), rows
+
+
+def strictness(report: Outcome) -> str:
+    """Say that warnings alone reject, where they do; else empty."""
+    counting = [each for each in report.findings if not each.waived]
+    if report.verdict != "rejected" or any(each.severity == "error" for each in counting):
+        return ""
+    warnings = sum(each.severity == "warning" for each in counting)
+    return f"no errors; rejected for {plural(warnings, 'warning')}, which --strict treats as errors"
+
+
+def added(report: Outcome) -> str:
+    """Say that rules which podium does not come with reject alone, where they do; else empty."""
+    others = _added(report)
+    return f"rejected by {' and '.join(others)} alone" if others else ""
+
+
+_ADDED = {"house": "rules of podium.toml", "plugins": "rules of plug-ins"}
+
+
+def _added(report: Outcome) -> list[str]:
+    """Who rejects beside podium's own rules, where these do not reject."""
+    if report.rules.profile in report.rejected_by:
+        return []
+    return [name for judge, name in _ADDED.items() if judge in report.rejected_by]
+
+
+def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
+    """Say PASS or FAIL: the file's verdict, or its findings' where it was not itself judged."""
+    if entry is not None:
+        return entry.verdict.upper()
+    broken = any(found.severity == "error" and not found.waived for found in findings)
+    return "FAIL" if broken else "PASS"
+
+
+def remarks(finding: Finding) -> list[tuple[str, str]]:
+    """List what follows the message, with its labels: how to fix it, and which text says so."""
+    labelled = (
+        ("help", finding.hint),
+        ("cites", finding.cites),
+        ("stated", stated(finding)),
+    )
+    return [(label, text) for label, text in labelled if text]
+
+
+def facts_of(entry: FileEntry | None) -> str:
+    """Say what is known of the file: its benchmark, division and, where rounds differ, round."""
+    if entry is None:
+        return ""
+    known = [entry.benchmark, entry.division, entry.round and f"round {entry.round}"]
+    return clean(", ".join(fact for fact in known if fact))

@@ -1,0 +1,255 @@
+"""An example for each rule: records that violate it, and the same corrected; all are tried out.
+
+Nothing is kept by hand for any rule: candidates come from the bounds of its constraints, and those
+are taken of which the row itself says that they are wrong, or right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from podium.compliance.rulebook.tables.candidates import COMMON_VALUES, at, blank, otherwise
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints import order
+from podium.rules.constraints.constraint import Constraint
+from podium.rules.finding import StatedBy
+from podium.rules.run import NotLogged, Run
+from podium.rules.table import Row
+
+MOST_NEEDS = 8
+"""How many other keys an example may need."""
+
+
+LATER_S = 18_000
+"""Seconds after the start at which what must come later is logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A few records that break a rule, and the same that obey; no record at all is an absence."""
+
+    bad: tuple[Record, ...]
+    good: tuple[Record, ...]
+
+
+def example(row: Row, known: Mapping[str, Row], target: bool = False) -> Example | None:
+    """An example of a row (or of its target); `known` tells what other keys must be."""
+    return _Maker(row, known, target).make()
+
+
+class _Maker:
+    def __init__(self, row: Row, known: Mapping[str, Row], target: bool) -> None:
+        self.row, self.known, self.target = row, known, target
+        self.policy = row.as_policy()
+        # Where the verifier bounds nothing, only the policy's bound can be broken
+        self.judged = self.policy if row.stated_by is StatedBy.POLICY or not row.each else row
+        self.some = (*row.some, *self.policy.some) if target else ()
+        self.all = (*row.each, *self.policy.each, *row.first, *self.some)
+        self.before: list[Record] = []
+        self.after: list[Record] = []
+        self.added = {row.name}
+        # With fewer, the count would be a second fault beside the one to show
+        self.count = max(1, row.times.least)
+
+    def make(self) -> Example | None:
+        """The example, or None where the rule asks nothing or no candidate shows it."""
+        if any(type(each).__name__ == "in_sequence" for each in self.all):
+            return self._in_life()
+        for other in dict.fromkeys(key for each in self.all for key in each.needs()):
+            self._add(other)
+        self._order()
+        # Which key a formula lacks next shows only when it is worked out
+        for _ in range(MOST_NEEDS):
+            try:
+                return self._attempt()
+            except NotLogged as missing:
+                if not self._add(missing.key):
+                    return None
+        return None
+
+    # --- what stands around the record ---
+
+    def _add(self, name: str) -> bool:
+        """Log another key first, with a value its own row allows."""
+        key = k.known(name)
+        if key is None or name in self.added:
+            return False
+        # Noted before the keys that it needs: two may need each other
+        self.added.add(name)
+        record = at(blank(key), len(self.before))
+        row = self.known.get(name)
+        if row is not None and row.each:
+            for other in dict.fromkeys(key for each in row.each for key in each.needs()):
+                self._add(other)
+            run = Run([*self.before, record])
+            run.position = len(self.before)
+            found = _search(row.each, record, run)
+            record = record if found is None else found
+        self.before.append(record)
+        return True
+
+    def _order(self) -> None:
+        """Log the keys that must come before or after."""
+        for constraint in self.all:
+            other = getattr(constraint, "key", None)
+            if isinstance(constraint, order.init_within):
+                self._add("submission_division")
+                self._add("init_start")
+            elif isinstance(constraint, order.before):
+                key = k.known(constraint.key)
+                if key is not None and all(r.key != key.name for r in self.after):
+                    self.after.append(at(blank(key), LATER_S + len(self.after)))
+            elif isinstance(other, str):
+                self._add(other)
+
+    def _run(self, record: Record) -> Run:
+        run = Run([*self.before, record, *self.after])
+        run.position = len(self.before)
+        return run
+
+    # --- the record itself ---
+
+    def _attempt(self) -> Example | None:
+        fresh = at(blank(self.row.key), MOST_NEEDS)
+        good = _search(self.all, fresh, self._run(fresh))
+        if good is None:
+            return None
+        wrong = self._wrong(good) or self._moved(good) or self._miscounted(good)
+        if wrong is None:
+            return None
+        return Example(wrong, (*self.before, *[good] * self.count, *self.after))
+
+    def _in_life(self) -> Example | None:
+        """For a rule about the whole sequence: a good run so far, and the record without it."""
+        life = [
+            _in_run(second, key, value, held) for second, (key, value, held) in enumerate(_LIFE)
+        ]
+        at = next((i for i, record in enumerate(life) if record.key == self.row.name), None)
+        return None if at is None else Example((life[at],), tuple(life[: at + 1]))
+
+    def _wrong(self, good: Record) -> tuple[Record, ...] | None:
+        """The record with one constraint broken."""
+        # A bound of nothing is no telling target.
+        some = sorted(self.some, key=lambda each: each.text().endswith((" 0", " 0.0")))
+        for constraint in some or (*self.judged.each, *self.judged.first):
+            for record in constraint.variations(good, self._run(good), COMMON_VALUES):
+                wrong = (*self.before, *[record] * self.count, *self.after)
+                if record != good and self._breaks(list(wrong)):
+                    return wrong
+        return None
+
+    def _moved(self, good: Record) -> tuple[Record, ...] | None:
+        """The record in the wrong place."""
+        if self.target:
+            return None
+        for moved in ((good, *self.before, *self.after), (*self.before, *self.after, good)):
+            if self._breaks(list(moved)):
+                return moved
+        return None
+
+    def _miscounted(self, good: Record) -> tuple[Record, ...] | None:
+        """The record too often, or too rarely."""
+        if self.target:
+            return None
+        if self.row.times.most == 1:
+            other = otherwise(good)
+            return (*self.before, good, other, *self.after)
+        return (*self.before, *self.after) if self.row.times.least else None
+
+    def _breaks(self, records: list[Record]) -> bool:
+        run = Run(records)
+        if not self.target:
+            found = self.judged.judge(run)
+            # An absence has no position: a record itself must be at fault
+            return any(violation.position is not None for violation in found)
+        judged = self.row if self.row.some else self.policy
+        try:
+            return not judged.judge(run) and bool(judged.judge_some(run))
+        except Exception:
+            return False
+
+
+def _search(constraints: tuple[Constraint, ...], record: Record, run: Run) -> Record | None:
+    """The record changed until every constraint holds; None where that cannot be done."""
+    if not constraints or not (left := _failing(constraints, record, run)):
+        return record
+    pool = [value for each in constraints for value in each.candidates(run)] + [*COMMON_VALUES]
+    for _ in range(2 * len(constraints)):
+        better = _better(left, constraints, record, run, pool)
+        if better is None:
+            return None
+        record = better
+        left = _failing(constraints, record, run)
+        if not left:
+            return record
+    return None
+
+
+def _better(
+    left: list[Constraint],
+    constraints: tuple[Constraint, ...],
+    record: Record,
+    run: Run,
+    pool: list[Any],
+) -> Record | None:
+    """The variation that leaves the fewest constraints unsatisfied, fewer than before; or None."""
+    best, fewest = None, len(left)
+    for other in _variations_of(left, record, run, pool):
+        broken = len(_failing(constraints, other, run))
+        if broken < fewest:
+            best, fewest = other, broken
+        if not broken:
+            break
+    return best
+
+
+def _variations_of(
+    left: list[Constraint], record: Record, run: Run, pool: list[Any]
+) -> Iterator[Record]:
+    for constraint in left:
+        yield from constraint.variations(record, run, pool)
+
+
+def _failing(constraints: tuple[Constraint, ...], record: Record, run: Run) -> list[Constraint]:
+    index = run.position
+    run.records[index] = record
+    failing = []
+    for constraint in constraints:
+        run.position = index
+        try:
+            if constraint.holds(record, run):
+                continue
+        except NotLogged:
+            raise
+        except Exception:
+            pass
+        failing.append(constraint)
+    run.position = index
+    return failing
+
+
+_LIFE: tuple[tuple[str, Any, dict[str, Any]], ...] = (
+    ("init_start", None, {}),
+    ("init_stop", None, {}),
+    ("run_start", None, {}),
+    ("block_start", None, {"first_epoch_num": 1, "epoch_count": 1}),
+    ("epoch_start", None, {"epoch_num": 1}),
+    ("save_model", {"iteration": 1}, {}),
+    ("epoch_stop", None, {"epoch_num": 1}),
+    ("eval_start", None, {"epoch_num": 1}),
+    ("eval_accuracy", 0.76, {"epoch_num": 1}),
+    ("eval_stop", None, {"epoch_num": 1}),
+    ("eval_result", 0.5, {"iteration": 1, "timestamp": 3}),
+    ("block_stop", None, {"first_epoch_num": 1}),
+    ("run_stop", None, {"status": "success"}),
+)
+
+
+def _in_run(second: int, key: str, value: Any, metadata: dict[str, Any]) -> Record:
+    fresh = blank(k.ALL[key])
+    return at(msgspec.structs.replace(fresh, value=value, metadata=metadata), second)

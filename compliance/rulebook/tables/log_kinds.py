@@ -1,0 +1,95 @@
+"""Which kinds of log the tables know: round, division, benchmark, and choices that add rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from podium.compliance.rulebook.tables.fitting_values import obeys
+from podium.rules import rounds
+from podium.rules.catalogue import find_round
+from podium.rules.model.benchmark import Benchmark, Variant
+from podium.rules.model.round import Round
+from podium.rules.model.scope import Scope, scope_of
+from podium.rules.run import Run
+from podium.rules.table import Row
+
+
+class Which(NamedTuple):
+    """One kind of log: what it is of, and the logged choices that bring in more rows."""
+
+    usage: str
+    round: str
+    division: str
+    benchmark: str
+    choices: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def rules(self) -> Round:
+        """The round's rules."""
+        return find_round(self.usage, self.round)
+
+    def __str__(self) -> str:
+        chosen = "".join(f" {value}" for _, value in self.choices)
+        return f"{self.usage} {self.round} {self.division} {self.benchmark}{chosen}"
+
+
+@cache
+def cases() -> tuple[Which, ...]:
+    """Every round, division and benchmark that a log may name, with each choice of rows."""
+    return tuple(which for usage, name in rounds for which in _cases(find_round(usage, name)))
+
+
+def _cases(rules: Round) -> Iterator[Which]:
+    for name, benchmark in rules.benchmarks.items():
+        for division in ("closed", "open") if rules.divided else ("closed",):
+            which = Which(rules.usage, rules.name, division, name)
+            named = effective(which).get("submission_benchmark")
+            if not rules.has_rules(division, name) or (named and not _accepts(named[1], name)):
+                continue
+            for choices in _choices(benchmark, rules, division):
+                yield which._replace(choices=choices)
+
+
+def _accepts(row: Row, value: Any) -> bool:
+    return all(obeys(constraint, value, Run([])) for constraint in row.each)
+
+
+def _choices(
+    benchmark: Benchmark, rules: Round, division: str
+) -> Iterator[tuple[tuple[str, str], ...]]:
+    if not rules.divided and benchmark.name == "resnet":
+        yield from ((("opt_name", name),) for name in ("sgd", "lars"))
+    elif not benchmark.variants or division == "open":
+        yield ()
+    else:
+        by_key: dict[str, list[Variant]] = {}
+        for variant in benchmark.variants:
+            by_key.setdefault(variant.chosen_by.name, []).append(variant)
+        most = max(map(len, by_key.values()))
+        for turn in range(most):
+            yield tuple((key, each[turn % len(each)].value) for key, each in by_key.items())
+
+
+def scopes(which: Which) -> list[Scope]:
+    """The scopes that judge such a log, outermost first, with those its choices bring in."""
+    found: list[Scope] = []
+    chosen = dict(which.choices)
+    for scope in which.rules.scopes(which.division, which.benchmark):
+        found.append(scope)
+        found += [
+            scope_of(f"{scope.name}.{variant.name}", variant.rows)
+            for variant in scope.variants
+            if chosen.get(variant.chosen_by.name) == variant.value
+        ]
+    return found
+
+
+def effective(which: Which) -> dict[str, tuple[str, Row]]:
+    """The row that decides each key, by the last scope that lists it, with its rule's id."""
+    found: dict[str, tuple[str, Row]] = {}
+    for scope in scopes(which):
+        for *_, rule, row in scope.verified if which.rules.verified else scope.policy:
+            found[row.name] = (rule, row)
+    return found

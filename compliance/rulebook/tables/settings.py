@@ -1,0 +1,231 @@
+"""The hyperparameters that a benchmark allows, formulas worked out for a batch size."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.rule import Rule, rules_of
+from podium.compliance.rulebook.tables.tables import tables_for
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints import bounds as c
+from podium.rules.constraints import formula
+from podium.rules.constraints.constraint import Constraint
+from podium.rules.constraints.evaluation_points import OnSamples
+from podium.rules.model.round import Round
+from podium.rules.run import NotLogged, Run, as_number
+from podium.rules.table import Row
+
+ROLES = ("hyperparameter", "statistic")
+"""The roles of keys that hold what a run was set to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key: what it may be.
+
+    `state` is fixed, given, wrong (given, and not allowed), unverified (given, and allowed by the
+    policy, though the official verifier rejects it), bounded, free, or depends (on the keys in
+    `missing`).
+    """
+
+    key: str
+    state: str
+    value: Any
+    allowed: str
+    missing: tuple[str, ...]
+    stated_by: str
+    rule: str
+    meaning: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The setting as JSON data."""
+        return asdict(self)
+
+
+def settings(
+    rules: Round, benchmark: str, division: str, given: Mapping[str, Any]
+) -> list[Setting]:
+    """Every hyperparameter of a benchmark, in the order of its table."""
+    values = dict(given)
+    # One value that is fixed may be what the next formula looks up
+    while True:
+        found = [*_settings(rules, benchmark, division, given, _run_of(values))]
+        fixed = {each.key: each.value for each in found if each.state == "fixed"}
+        if not fixed.keys() - values.keys():
+            return found
+        values |= fixed
+
+
+def _run_of(values: Mapping[str, Any]) -> Run:
+    records = [Record(key, 0.0, value, {}) for key, value in values.items()]
+    run = Run(records)
+    # There is no log: keys have no order, and computed floats need not be equal to the last bit
+    run.ordered = run.exact = False
+    run.position = len(records)
+    return run
+
+
+def _settings(
+    rules: Round, benchmark: str, division: str, given: Mapping[str, Any], run: Run
+) -> Iterator[Setting]:
+    rows: dict[str, Rule] = {}
+    for rule in _rows(rules, benchmark, division, run):
+        # Innermost tables come first, and the innermost that lists a key decides it alone
+        rows.setdefault(rule.name, rule)
+    for name, rule in rows.items():
+        assert isinstance(rule.source, Row)
+        found = _setting(rule, rule.source, given, run)
+        if found.state == "bounded" and name == k.NUM_PROMPTS_PER_STEP.name:
+            found = _with_prompts(found, run)
+        yield found
+
+
+def _with_prompts(prompts: Setting, run: Run) -> Setting:
+    """The prompts of a step follow from the batch and the roll-outs of each."""
+    batch = run.number(k.GLOBAL_BATCH_SIZE.name)
+    each = run.number(k.NUM_GENERATIONS_PER_PROMPT.name)
+    if batch is None or not each or batch % each:
+        return prompts
+    allowed = f"{k.GLOBAL_BATCH_SIZE.name} / {k.NUM_GENERATIONS_PER_PROMPT.name}"
+    return replace(prompts, state="fixed", value=int(batch // each), allowed=allowed)
+
+
+def _rows(rules: Round, benchmark: str, division: str, run: Run) -> Iterator[Rule]:
+    known = rules.benchmarks[benchmark]
+    chosen = {v.name for v in known.variants if run.value(v.chosen_by.name) == v.value}
+    for table in tables_for(rules, benchmark, division):
+        if table.when and table.name.rpartition(".")[2] not in chosen:
+            continue
+        for rule in rules_of(rules, table):
+            row = rule.source
+            if rule.kind is Kind.ROW and isinstance(row, Row) and row.key.role in ROLES:
+                yield rule
+
+
+def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Setting:
+    # Both texts together: what one plans to run with should pass by either
+    constraints = (*row.each, *(row.policy or ()))
+    state, value, missing = "free", given.get(row.name), _missing(constraints, row.name, run)
+    if row.name in given:
+        state = _state(constraints, row.as_policy().each, value, run, row.name)
+    elif (choice := _fixed(constraints, run)) is not None:
+        state, value = "fixed", choice
+    elif missing:
+        state = "depends"
+    elif constraints:
+        state = "bounded"
+    allowed = _allowed(constraints, run)
+    return Setting(
+        row.name, state, value, allowed, missing, row.stated_by.value, rule.id, rule.meaning
+    )
+
+
+def _state(
+    both: tuple[Constraint, ...],
+    policy: tuple[Constraint, ...],
+    value: Any,
+    run: Run,
+    key: str,
+) -> str:
+    """The state of a value that is given."""
+    if _allows(both, value, run, key):
+        return "given"
+    return "unverified" if _allows(policy, value, run, key) else "wrong"
+
+
+def choices(rules: Round, benchmark: str, division: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """Which values would bring in more keys, a sentence for each key that chooses."""
+    known = rules.benchmarks[benchmark]
+    if division == "open":
+        return
+    for key in dict.fromkeys(variant.chosen_by.name for variant in known.variants):
+        values = [v.value for v in known.variants if v.chosen_by.name == key]
+        if given.get(key) not in values:
+            yield f"More keys follow from --set {key}={' or '.join(values)}."
+
+
+def evaluations(
+    rules: Round, benchmark: str, division: str, given: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """When the run must evaluate, worked out as far as the batch size is given."""
+    run = _run_of(given)
+    found: list[dict[str, Any]] = [
+        {"stated_by": rule.id, "text": constraint.when(run)}
+        for table in tables_for(rules, benchmark, division)
+        for rule in rules_of(rules, table)
+        if rule.kind is Kind.ROW and isinstance(rule.source, Row)
+        for constraint in (*rule.source.each, *rule.source.first)
+        if isinstance(constraint, OnSamples)
+    ]
+    schedule = rules.limits.evaluates.get(benchmark) if division != "open" else None
+    if schedule is None:
+        return found
+    batch = as_number(given.get(k.GLOBAL_BATCH_SIZE.name))
+    dues = schedule.due(batch) if batch is not None else ()
+    entry: dict[str, Any] = {"stated_by": "policy", "text": schedule.text}
+    for due in dues[:1]:
+        start = "" if due.first is None else f"first at {formula.show(round(due.first, 6))}, then "
+        grid = f"{start}every {formula.show(round(due.interval, 6))} {due.unit}"
+        entry |= {"first": due.first, "interval": due.interval, "unit": due.unit}
+        entry["text"] = grid if schedule.text.startswith(grid) else f"{grid}: {schedule.text}"
+    return [*found, entry]
+
+
+def _missing(constraints: tuple[Constraint, ...], own: str, run: Run) -> tuple[str, ...]:
+    wanted = dict.fromkeys(key for each in constraints for key in each.needs())
+    return tuple(key for key in wanted if key != own and key not in run.where)
+
+
+def _allowed(constraints: tuple[Constraint, ...], run: Run) -> str:
+    """What may be logged, in words, formulas worked out."""
+    bounds = []
+    for constraint in constraints:
+        if isinstance(constraint, c.computes):
+            continue
+        lacking = _missing((constraint,), "", run)
+        bounds.append(constraint.text() if lacking else constraint.expected(run))
+    return "; ".join(dict.fromkeys(bounds)) or "any value"
+
+
+def _allows(constraints: tuple[Constraint, ...], value: Any, run: Run, key: str) -> bool:
+    """Whether a given value obeys all constraints that can be tested."""
+    run.position = len(run.records)
+    for constraint in constraints:
+        try:
+            if not constraint.holds(Record(key, 0.0, value, {}), run):
+                return False
+        except NotLogged:
+            continue
+        except Exception:
+            return False
+    return True
+
+
+def _fixed(constraints: tuple[Constraint, ...], run: Run) -> Any:
+    """The one value that obeys all constraints; None where there are none or several."""
+    for constraint in constraints:
+        value = None
+        with contextlib.suppress(Exception):  # a formula over what is not given
+            value = constraint.only_value(run)
+        for exact in _plain(value) if value is not None else ():
+            if _allows(constraints, exact, run, ""):
+                return exact
+    return None
+
+
+def _plain(value: Any) -> Iterator[Any]:
+    """The shortest spellings of a number that floating point blurred, then the number itself."""
+    if isinstance(value, float) and math.isfinite(value) and value:
+        # A formula may end at 0.30000000000000004 where people log 0.3
+        for digits in range(1, 10):
+            short = float(f"{value:.{digits}g}")
+            if math.isclose(short, value, rel_tol=1e-12):
+                yield short
+                break
+    yield value

@@ -1,0 +1,123 @@
+"""Text for a terminal: nothing raw from a log reaches it, and no line is wider than asked."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Printable by the Unicode tables, yet without ink: joiners, fillers, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+_WORDS = re.compile(r" *[^ ]+ ?| +")
+_PARTS = re.compile(r"[^/]*/|[^/]+")
+
+
+def clean(text: str) -> str:
+    r"""Put text on one line, whatever a terminal would obey or hide as an escape such as \x1b.
+
+    Control characters, line ends, direction overrides, zero-width characters, odd spaces and the
+    halves of broken characters in file names are escaped; a backslash stays as it is.
+    """
+    # Nearly every text ends here; the expression is only for the few that are not ASCII
+    if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
+        return text
+    return "".join(
+        char if char.isprintable() and not _INVISIBLE.match(char) else _escape(char)
+        for char in text
+    )
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if char in "\n\r\t":
+        return {"\n": r"\n", "\r": r"\r", "\t": r"\t"}[char]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def columns(text: str) -> int:
+    """Count the columns that cleaned text takes at most: wide characters take two."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+
+
+def clip(text: str, width: int) -> str:
+    """Cut cleaned text to `width` columns; a cut is shown by an ellipsis."""
+    if columns(text) <= width:
+        return text
+    text = text[: width - 1]
+    while columns(text) > width - 1:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
+
+
+def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Break prose at spaces into lines of at most `width` columns, indented by `first` and `rest`.
+
+    A word too long for a line is broken after a slash where there is one, else where the line ends.
+    The indents must leave two columns.
+    """
+    if columns(first) + columns(text) <= width:
+        return [first + text]
+    return _fill(_words(text, width - columns(rest)), width, first, rest, trim=True)
+
+
+def wrap_path(path: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Break a path after slashes into lines of at most `width` columns; no character is lost."""
+    if columns(first) + columns(path) <= width:
+        return [first + path]
+    room = width - columns(rest)
+    pieces = (piece for part in _PARTS.findall(path) for piece in _cut(part, room))
+    return _fill(pieces, width, first, rest, trim=False)
+
+
+def _words(text: str, room: int) -> Iterator[str]:
+    for word in _WORDS.findall(text):
+        if columns(word.rstrip(" ")) <= room:
+            yield word
+        else:
+            for part in _PARTS.findall(word):
+                yield from _cut(part, room)
+
+
+def _cut(text: str, room: int) -> Iterator[str]:
+    """Cut text into pieces of at most `room` columns, after a joint near their end if any."""
+    if columns(text) <= room:
+        yield text
+        return
+    piece, used = "", 0
+    for char in text:
+        wide = columns(char)
+        if used + wide > room:
+            # A joint far from the end would leave a short line
+            joint = max(map(piece.rfind, "_-.,")) + 1
+            cut = joint if joint > len(piece) * 2 // 3 else len(piece)
+            yield piece[:cut]
+            piece = piece[cut:]
+            used = columns(piece)
+        piece += char
+        used += wide
+    yield piece
+
+
+def _fill(pieces: Iterable[str], width: int, first: str, rest: str, *, trim: bool) -> list[str]:
+    """Put pieces on lines as they fit; `trim` lets the spaces at a line's end fall away."""
+    lines: list[str] = []
+    line, used = first, columns(first)
+    for piece in pieces:
+        if used + columns(piece.rstrip(" ") if trim else piece) > width:
+            lines.append(line.rstrip(" ") if trim else line)
+            line, used = rest, columns(rest)
+            piece = piece.lstrip(" ") if trim else piece
+        line += piece
+        used += columns(piece)
+    lines.append(line.rstrip(" ") if trim else line)
+    return lines

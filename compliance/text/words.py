@@ -1,0 +1,41 @@
+"""Numbers, sizes and lists as words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def join_limited(names: Sequence[str], most: int = 8) -> str:
+    """Join the first names for a message, and say how many more there are."""
+    listed = ", ".join(names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
+
+
+def size_text(count: float) -> str:
+    """A number of bytes as people read it."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def age_text(seconds: float) -> str:
+    """A length of time as people say it, in one unit."""
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """Join a number and its noun: 1 error, 2 errors."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def there_are(number: int, one: str) -> str:
+    """Say how many there are: there is 1 run, there are 2 runs."""
+    return f"there {'is' if number == 1 else 'are'} {plural(number, one)}"

@@ -1,0 +1,126 @@
+"""Hashes of archives, and the side files in which `sha256sum -c` and `sha1sum -c` find them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import IO
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.tools.bundling.format.archive import CHUNK
+from podium.compliance.tools.bundling.format.refusal import Refused
+
+LONGEST_SIDE_FILE = 1 << 16
+
+_HEX = {"sha256": re.compile(r"[0-9a-fA-F]{64}"), "sha1": re.compile(r"[0-9a-fA-F]{40}")}
+
+
+class Hashing:
+    """A file being written that knows its hashes; a full disk becomes one line for the user."""
+
+    def __init__(self, out: IO[bytes], display_path: str) -> None:
+        self._out, self._shown = out, display_path
+        self.size = 0
+        self._sha256 = hashlib.sha256()
+        # The old script wrote SHA-1; some builds of Python refuse it for security
+        self._sha1 = hashlib.sha1(usedforsecurity=False)
+
+    def write(self, data: bytes, /) -> int:
+        """Write all of the bytes."""
+        try:
+            self._out.write(data)
+        except OSError as error:
+            raise UsageFault(f"{self._shown} cannot be written: {error.strerror}") from None
+        self._sha256.update(data)
+        self._sha1.update(data)
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is buffered here."""
+
+    @property
+    def sha256(self) -> str:
+        """Of all bytes so far, in lower case."""
+        return self._sha256.hexdigest()
+
+    @property
+    def sha1(self) -> str:
+        """Of all bytes so far, in lower case."""
+        return self._sha1.hexdigest()
+
+
+def side_line(digest: str, name: str) -> str:
+    """The line of a side file; names are escaped as coreutils does."""
+    escaped = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    return f"{chr(92) if escaped != name else ''}{digest}  {escaped}\n"
+
+
+def side_files(archive: Path, *, old_script: bool = False) -> dict[str, Path]:
+    """Where the hashes of an archive lie; the old script names its SHA-1 file without `.tar.gz`."""
+    # The old script: mlperf_submission_ORG.tar.gz beside mlperf_submission_ORG.sha1
+    stem = archive.name.removesuffix(".tar.gz") if old_script else archive.name
+    return {
+        "sha256": archive.with_name(f"{archive.name}.sha256"),
+        "sha1": archive.with_name(f"{stem}.sha1"),
+    }
+
+
+def stated_hashes(archive: Path) -> list[tuple[str, str, str]]:
+    """(algorithm, digest, name of the side file) of every side file beside an archive.
+
+    Raises Refused for a side file without a hash.
+    """
+    sides = possible_side_files(archive)
+    return [(kind, _read_side(path, kind), path.name) for kind, path in sides if path.is_file()]
+
+
+def possible_side_files(archive: Path) -> list[tuple[str, Path]]:
+    """(algorithm, path) of every file that may have a hash of an archive, by either naming."""
+    both = (side_files(archive, old_script=old).items() for old in (False, True))
+    return sorted({side for sides in both for side in sides})
+
+
+def archive_files(archive: Path) -> list[Path]:
+    """An archive, and every file that may have a hash of it."""
+    return [archive, *dict.fromkeys(path for _, path in possible_side_files(archive))]
+
+
+def _read_side(path: Path, kind: str) -> str:
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(LONGEST_SIDE_FILE).decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    found = _HEX[kind].match(text.removeprefix("\\"))
+    if found is None:
+        raise Refused(f"{path.name} has no {kind} hash")
+    return found[0].lower()
+
+
+def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_path: str) -> None:
+    """Compare an open archive with what is stated of it, and seek back to where it was.
+
+    Raises Refused where one differs.
+    """
+    if not stated:
+        return
+    start = stream.tell()
+    sums = {kind: hashlib.new(kind, usedforsecurity=False) for kind, *_ in stated}
+    while data := stream.read(CHUNK):
+        for one in sums.values():
+            one.update(data)
+    stream.seek(start)
+    for kind, digest, source in stated:
+        actual = sums[kind].hexdigest()
+        if actual != digest.lower():
+            expected = f"{digest.lower()} by {source}"
+            raise Refused(f"{display_path}: the {kind} hash is {actual}; must be {expected}")
+
+
+def checked_hash(digest: str) -> str:
+    """A SHA-256 as a caller gave it; raises UsageFault where it is not one."""
+    if not _HEX["sha256"].fullmatch(digest.strip()):
+        raise UsageFault("--sha256 must be 64 hexadecimal digits")
+    return digest.strip().lower()

@@ -1,0 +1,244 @@
+"""A tar stream read strictly, member by member: anything irregular is refused.
+
+The standard reader takes a damaged header for the end of an archive and reads a name of any length
+into memory; an archive from elsewhere deserves neither trust.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from podium.compliance.text.terminal import clean
+from podium.compliance.tools.bundling.format.archive import CHUNK
+from podium.compliance.tools.bundling.format.compress import Source
+from podium.compliance.tools.bundling.format.paths import Kind
+from podium.compliance.tools.bundling.format.refusal import Damaged, Refused
+
+BLOCK = tarfile.BLOCKSIZE
+
+LONGEST_EXTENSION = 1 << 16
+"""Bytes of the records that give one member a longer name."""
+
+MOST_EXTENSIONS = 4
+"""Such records in a row: a name, a link's target, one of each in both dialects."""
+
+_KINDS = {
+    tarfile.REGTYPE: Kind.FILE,
+    tarfile.AREGTYPE: Kind.FILE,
+    tarfile.DIRTYPE: Kind.FOLDER,
+    tarfile.SYMTYPE: Kind.LINK,
+    tarfile.LNKTYPE: Kind.HARD_LINK,
+}
+_REFUSED = {
+    tarfile.CHRTYPE: "a character device",
+    tarfile.BLKTYPE: "a block device",
+    tarfile.FIFOTYPE: "a named pipe",
+    tarfile.CONTTYPE: "a contiguous file",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+_NAMES = {tarfile.GNUTYPE_LONGNAME: "path", tarfile.GNUTYPE_LONGLINK: "linkpath"}
+
+_USED = ("path", "linkpath", "size")
+"""The fields of an extended header that are used; times and owners are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The header of one member; `target` is where a link leads."""
+
+    name: str
+    kind: Kind
+    size: int
+    executable: bool
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an archive may grow to: bytes unpacked, members, and unpacked bytes per byte read."""
+
+    size: int = 64 << 30
+    members: int = 200_000
+    ratio: float = 250.0
+
+
+RATIO_FROM = 64 << 20
+"""Bytes unpacked before their ratio counts: a small archive of zeros does no harm."""
+
+
+class Meter:
+    """A source of which no more is read than the limits allow."""
+
+    def __init__(self, source: Source, limits: Limits, packed: int) -> None:
+        """Meter a source that comes from `packed` bytes of archive."""
+        # At least 1: the archive's size is a divisor in `read`
+        self._source, self._packed, self._limits = source, max(packed, 1), limits
+        self.read_so_far = self.copied = 0
+        self.where = "the first member"
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; raises Refused for a bomb and for damage, naming the member."""
+        try:
+            data = self._source.read(size)
+        except Damaged as fault:
+            raise Refused(f"{self.where}: {fault}") from None
+        self.read_so_far += len(data)
+        # Extension records and what follows the end mark are announced by nobody
+        self.announce(0)
+        self._weigh()
+        return data
+
+    def copy(self, size: int) -> None:
+        """Count bytes that a member takes on the disk and not in the archive: a hard link's."""
+        self.copied += size
+        self._weigh()
+
+    def _weigh(self) -> None:
+        made, most = self.read_so_far + self.copied, self._limits.ratio
+        if made > RATIO_FROM and made / self._packed > most:
+            raise Refused(f"{self.where}: the archive unpacks to more than {most:g} times its size")
+
+    def announce(self, size: int) -> None:
+        """Refuse a member that cannot fit before a byte of it is written."""
+        if self.read_so_far + size > self._limits.size:
+            most = self._limits.size
+            raise Refused(f"{self.where}: unpacked the archive is larger than {most} bytes")
+
+    def exactly(self, size: int) -> bytes:
+        """Read exactly so many bytes; raises Refused where the archive ends before."""
+        pieces = []
+        while size:
+            data = self.read(size)
+            if not data:
+                raise Refused(f"{self.where}: the archive is cut short")
+            pieces.append(data)
+            size -= len(data)
+        return b"".join(pieces)
+
+
+class Members:
+    """The members of a tar stream, in order; the content of each is read before the next."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._left = self._pad = 0
+
+    def __iter__(self) -> Iterator[Member]:
+        stated: dict[str, str] = {}
+        records = 0
+        while (info := self._header()) is not None:
+            if info.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, *_NAMES):
+                records += 1
+                if records > MOST_EXTENSIONS:
+                    raise Refused(f"{self._meter.where}: too many records before one member")
+                stated |= self._extension(info)
+                continue
+            yield self._member(info, stated)
+            # A caller that skips a content leaves the stream in it, and the next header comes after
+            for _ in self.content():
+                pass
+            stated, records = {}, 0
+        if stated:
+            raise Refused(f"{self._meter.where}: the archive ends before the member it announces")
+        self._end()
+
+    def content(self) -> Iterator[bytes]:
+        """The current member's content, in pieces, as far as it has not been read."""
+        while self._left:
+            data = self._meter.read(min(CHUNK, self._left))
+            if not data:
+                raise Refused(f"{self._meter.where}: the archive is cut short")
+            self._left -= len(data)
+            yield data
+        self._meter.exactly(self._pad)
+        self._pad = 0
+
+    def _header(self) -> tarfile.TarInfo | None:
+        block = self._meter.exactly(BLOCK)
+        if not any(block):
+            return None
+        try:
+            return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        except (tarfile.HeaderError, ValueError):
+            where = self._meter.where
+            raise Refused(f"{where}: the next header is damaged, or not a tar header") from None
+
+    def _end(self) -> None:
+        """The end mark is two blocks of zeros, and nothing but zeros may follow."""
+        self._meter.where = "after the last member"
+        if any(self._meter.exactly(BLOCK)):
+            raise Refused("after the last member: the end mark is damaged")
+        # Tar fills its last record with zeros. Compressors compare their checksum at the end only
+        while data := self._meter.read(CHUNK):
+            if any(data):
+                raise Refused("after the last member: data follows the end of the archive")
+
+    # --- one member ---
+
+    def _member(self, info: tarfile.TarInfo, stated: dict[str, str]) -> Member:
+        name = stated.get("path", info.name)
+        self._meter.where = display_path = clean(name[:200]) or "a member without a name"
+        kind = _KINDS.get(info.type)
+        if kind is None:
+            what = _REFUSED.get(info.type, f"of the unknown type {info.type!r}")
+            raise Refused(f"{display_path}: is {what}; only files, folders and links are unpacked")
+        if kind is Kind.FOLDER:
+            # Folders end in a slash in tar; one of slashes alone stays, to be refused as absolute
+            name = name.rstrip("/") if name.strip("/") else name
+        size = _number(stated["size"], display_path) if "size" in stated else info.size
+        if size < 0:
+            raise Refused(f"{display_path}: the size is negative")
+        # Readers disagree whether such content is there, and so on where the next header begins
+        if size and kind is not Kind.FILE:
+            raise Refused(f"{display_path}: is a {kind} with content")
+        self._meter.announce(size)
+        self._left, self._pad = size, -size % BLOCK
+        target = stated.get("linkpath", info.linkname)
+        # Of the mode only the owner's x bit counts: no setuid bit comes out of an archive
+        return Member(name, kind, size, bool(info.mode & 0o100), target)
+
+    def _extension(self, info: tarfile.TarInfo) -> dict[str, str]:
+        where = self._meter.where
+        if not 0 <= info.size <= LONGEST_EXTENSION:
+            raise Refused(f"after {where}: a name's record of {info.size} bytes")
+        data = self._meter.exactly(info.size + -info.size % BLOCK)[: info.size]
+        if info.type in _NAMES:
+            text = data.rstrip(b"\0").decode("utf-8", "surrogateescape")
+            return {_NAMES[info.type]: text}
+        stated = _pax(data, f"after {where}")
+        # In this dialect a sparse file has the type of a plain one: only its keys give it away
+        if odd := [key for key in stated if key.startswith("GNU.sparse")]:
+            raise Refused(f"after {where}: a sparse file ({clean(odd[0])})")
+        wanted = {key: text for key, text in stated.items() if key in _USED}
+        # `git archive` writes a global header with a comment, which harms nobody
+        if wanted and info.type == tarfile.XGLTYPE:
+            raise Refused(f"after {where}: a record that gives all members one {min(wanted)}")
+        return wanted
+
+
+def _number(text: str, display_path: str) -> int:
+    # isdigit takes superscripts too, on which int fails; 20 digits exceed 64 bits
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise Refused(f"{display_path}: the size is not a number")
+    return int(text)
+
+
+def _pax(data: bytes, where: str) -> dict[str, str]:
+    """The records `length key=value` of an extended header; raises Refused for invalid ones."""
+    found: dict[str, str] = {}
+    while data:
+        digits, space, _ = data.partition(b" ")
+        # LONGEST_EXTENSION has 5 digits. A length of 0 makes an empty record, refused below
+        length = int(digits) if digits.isdigit() and len(digits) < 7 else 0
+        record = data[:length]
+        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
+        if not (space and equals and key) or len(record) != length or record[-1:] != b"\n":
+            raise Refused(f"{where}: an extended header that cannot be read")
+        # Python raises ValueError, not OSError, for a path with a zero byte
+        if b"\0" in value and key in (b"path", b"linkpath"):
+            raise Refused(f"{where}: a name with a zero byte in it")
+        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+        data = data[length:]
+    return found

@@ -1,0 +1,100 @@
+"""The curves of files and folders: logs and experiment trackers' files, told apart by content."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.logs.trace import trace_of
+from podium.compliance.tools.curves.model import BadRecording, Curve, Point
+from podium.compliance.tools.curves.tensorboard import read_events
+from podium.compliance.tools.curves.wandb import MAGIC, read_run
+from podium.logging_spec.reader.read import read_log
+from podium.rules.run import Run
+
+EVENTS = "tfevents"
+"""Part of the name of each of TensorBoard's files."""
+
+LARGEST = 1 << 30
+"""Bytes of a tracker's file, which is read as a whole."""
+
+QUALITY, STEP = "quality", "step"
+
+
+class Wanted(NamedTuple):
+    """What is taken of a tracker's runs, and how far training was at a point of theirs.
+
+    `metric` names the quantity, "" for all. `counted_by` names a quantity of Weights & Biases that
+    says how far training was, "" for the library's step; one of these is `each` of the log's units.
+    """
+
+    metric: str = ""
+    counted_by: str = ""
+    each: float = 1.0
+
+
+def collect(paths: Sequence[Path], wanted: Wanted) -> list[Curve]:
+    """The curves below some paths, those of logs first; of a log it is the quality.
+
+    Raises NothingToJudge where there is none, UsageFault for a tracker's file that cannot be read.
+    """
+    everything = [curve for path in _files(paths) for curve in _curves(path, wanted)]
+    logs = [each for each in everything if each.source == "log"]
+    tracked = [each for each in everything if each.source != "log"]
+    found = [each for each in tracked if wanted.metric in ("", each.name)]
+    if found or (logs and not wanted.metric):
+        return [*logs, *found]
+    names = sorted({each.name for each in tracked})
+    hint = f"; there are {', '.join(names[:20])}" if names else ""
+    what = f"curve named {wanted.metric}" if wanted.metric else "curve"
+    raise NothingToJudge(f"no {what} in {', '.join(map(str, paths))}{hint}")
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            yield from (Path(folder, name) for name in sorted(names))
+
+
+def _curves(path: Path, wanted: Wanted) -> Iterator[Curve]:
+    if EVENTS in path.name or path.suffix == ".wandb":
+        yield from _tracked(path, wanted)
+        return
+    log = read_log(path)
+    series = trace_of(Run(log.records, log.line)).quality
+    points = tuple(
+        Point(at, ms / 1000, value) for _, ms, at, value in series.points if at is not None
+    )
+    if points:
+        yield Curve(str(path), "log", QUALITY, series.unit, points)
+
+
+def _tracked(path: Path, wanted: Wanted) -> Iterator[Curve]:
+    try:
+        with open_plain(path) as stream:
+            data = stream.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise BadRecording(f"is larger than {LARGEST >> 20} MiB")
+        is_run = data.startswith(MAGIC)
+        found = read_run(data, wanted.counted_by) if is_run else read_events(data)
+    except (OSError, BadRecording) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageFault(f"{path} {why}") from None
+    unit = wanted.counted_by if is_run and wanted.counted_by else STEP
+    for name, points in sorted(found.items()):
+        finite = tuple(
+            Point(at * wanted.each, time, value)
+            for at, time, value in points
+            if math.isfinite(value) and math.isfinite(at)
+        )
+        if finite:
+            yield Curve(str(path), "wandb" if is_run else "tensorboard", name, unit, finite)

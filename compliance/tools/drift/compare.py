@@ -1,0 +1,302 @@
+"""Asks podium's tables and an installed official checker about the same logs, round by round."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.judging.workers.processes import Care, spread
+from podium.compliance.rulebook.tables.log_kinds import Which, cases, effective
+from podium.compliance.tools.drift.batches import batches
+from podium.compliance.tools.drift.disagreement import (
+    NAMES,
+    Comparison,
+    Disagreement,
+    Example,
+    Place,
+    Verdict,
+    merged,
+    place_of,
+    row_at,
+    row_text,
+)
+from podium.compliance.tools.drift.installed import About, Installed, KeyRule, Said
+from podium.compliance.tools.drift.trials import Trial, trials
+from podium.logging_spec.reader.read import parse_log
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.finding import Profile, Severity
+from podium.rules.model.round import Round, version_of
+
+_KEYLESS = ""
+"""Stands for a fault under no key: that no record reaches a target, or neither of two is logged."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One kind of log by our tables, judged there by `ruleset`; `keys` are those to change."""
+
+    which: Which
+    ruleset: str
+    keys: tuple[str, ...]
+    files: Mapping[str, Mapping[str, KeyRule]]
+    python: str
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What one task gave."""
+
+    logs: int
+    rows: tuple[Disagreement, ...]
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What is to be compared; empty for all."""
+
+    usage: str = ""
+    round: str = ""
+    benchmark: str = ""
+
+
+LONGEST_S = 900.0
+"""Seconds that a process may take for one benchmark: the official checker is slow."""
+
+
+def _lost(task: Task, why: str) -> Found:
+    raise UsageFault(f"{task.which} could not be compared: a process {why}")
+
+
+def compare(wanted: Wanted, python: str | None, jobs: int) -> Comparison:
+    """Compare the tables with an installed release; raises UsageFault where that cannot be done.
+
+    A round that only the release has is compared with our newest one before it.
+    """
+    name = python or sys.executable
+    about = Installed.about(name)
+    pairs = [*_pairs(wanted, about)]
+    tasks = [task for pair in pairs for task in _tasks(*pair, wanted, about, name)]
+    if not tasks:
+        raise UsageFault("there is nothing to compare: neither has such a round and benchmark")
+    # The longest first, so that no process is left with one at the end
+    tasks.sort(key=lambda task: -len(task.keys))
+    if jobs == 1:
+        batches: Iterator[list[Found]] = iter([_work(tasks)])
+    else:
+        batches = spread(_work, tasks, jobs, Care(lambda _: LONGEST_S, _lost))
+    found = [one for batch in batches for one in batch]
+    rows = merged([*_whole_rounds(wanted, about), *(row for one in found for row in one.rows)])
+    return Comparison(
+        about,
+        name,
+        tuple(dict.fromkeys(f"{rules.usage} {ruleset}" for rules, ruleset in pairs)),
+        tuple(rules.title for rules in _ours(wanted) if not about.files(rules.usage, rules.name)),
+        sum(one.logs for one in found),
+        tuple(sorted(rows, key=_order)),
+    )
+
+
+def _order(row: Disagreement) -> tuple[object, ...]:
+    return (row.usage != "training", version_of(row.round), row.benchmark, row.division, row.key)
+
+
+# --- what to compare ---
+
+
+def _ours(wanted: Wanted) -> Iterator[Round]:
+    for usage in USAGES:
+        for name, rules in rounds_of(usage).items():
+            # Without a public verifier there is nothing that a release could say
+            if rules.verified and wanted.usage in ("", usage) and wanted.round in ("", name):
+                yield rules
+
+
+def _pairs(wanted: Wanted, about: About) -> Iterator[tuple[Round, str]]:
+    """Our rounds, and the name of the round there that each is compared with."""
+    for rules in _ours(wanted):
+        if about.files(rules.usage, rules.name):
+            yield rules, rules.name
+    for usage, name in _unknown(about):
+        # A round of nobody's choice is reported as such: its rows are asked for by name
+        if wanted.round == name and wanted.usage in ("", usage):
+            before = [one for one in rounds_of(usage).values() if one.version < version_of(name)]
+            if before:
+                yield before[-1], name
+
+
+def _unknown(about: About) -> list[tuple[str, str]]:
+    """Rounds that only the release has."""
+    pairs = (title.split(" ") for title in about.rules)
+    return [(usage, name) for usage, name in pairs if name not in rounds_of(usage)]
+
+
+def _whole_rounds(wanted: Wanted, about: About) -> Iterator[Disagreement]:
+    for usage, name in _unknown(about):
+        if wanted.usage in ("", usage) and wanted.round in ("", name) and not wanted.benchmark:
+            theirs = f"{len(about.files(usage, name))} rule files"
+            yield Disagreement(usage, name, "", "", "", "", "no such round", theirs)
+
+
+def _tasks(rules: Round, ruleset: str, wanted: Wanted, about: About, python: str) -> Iterator[Task]:
+    files = about.files(rules.usage, ruleset)
+    done: set[tuple[str, str, str]] = set()
+    for which in cases():
+        if which[:2] != (rules.usage, rules.name) or wanted.benchmark not in ("", which.benchmark):
+            continue
+        keys = []
+        theirs = {key for name in _files_of(which, files) for key in files[name]}
+        for key in dict.fromkeys((*effective(which), *sorted(theirs))):
+            place = place_of(which, key, files)
+            # What holds for all is tried with the logs of one benchmark only
+            about_row = (place.division, place.benchmark or "", key)
+            if place.benchmark or about_row not in done:
+                done.add(about_row)
+                keys.append(key)
+        yield Task(which, ruleset, tuple(keys), files, python)
+
+
+def _files_of(which: Which, files: Mapping[str, object]) -> list[str]:
+    """The rule files that may judge a kind of log, outermost first."""
+    if not which.rules.divided:
+        names = ["common", which.benchmark]
+        # The first round with rule files lets a benchmark have a set of its own
+        return [name for name in names if name in files]
+    own = f"{which.division}_{which.benchmark}"
+    chosen = [f"{own}_{str(value).lower()}" for _, value in which.choices]
+    names = ["common", f"{which.division}_common", own, *chosen]
+    return [name for name in names if name in files]
+
+
+# --- asking both ---
+
+
+def _work(tasks: list[Task]) -> list[Found]:
+    with Installed(tasks[0].python) as installed:
+        return [_compared(task, installed) for task in tasks]
+
+
+def _compared(task: Task, installed: Installed) -> Found:
+    theirs: dict[str, KeyRule] = {}
+    for name in _files_of(task.which, task.files):
+        theirs |= task.files[name]
+    asking = _Asking(task, theirs, installed)
+    for batch in batches(task.which, trials(task.which, task.keys, theirs), theirs):
+        if len(batch.trials) == 1:
+            asking.ask(batch.trials[0])
+        else:
+            doubtful = asking.doubtful(batch.whole)
+            for trial in batch.trials:
+                if doubtful is None or trial.key in doubtful:
+                    asking.ask(trial)
+        # Where it cannot judge the good log, it has no rules for any of this kind
+        if asking.hopeless:
+            break
+    return Found(asking.count, merged(asking.found))
+
+
+class _Asking:
+    """Both checkers, asked about one kind of log; `known` is what the good log shows already."""
+
+    def __init__(self, task: Task, theirs: Mapping[str, KeyRule], installed: Installed) -> None:
+        self.task, self.theirs, self.installed = task, theirs, installed
+        self.known: frozenset[str] = frozenset()
+        self.found: list[Disagreement] = []
+        self.count = 0
+        self.hopeless = False
+
+    def _both(self, trial: Trial) -> tuple[Said, Said]:
+        self.count += 1
+        which = self.task.which
+        data = trial.log(which)
+        return _ours_on(which, data), self.installed.judge(which.usage, self.task.ruleset, data)
+
+    def doubtful(self, trial: Trial) -> frozenset[str] | None:
+        """The keys of a log with several changes that are judged differently; None if any may."""
+        ours, said = self._both(trial)
+        different = (ours.keys ^ said.keys) - self.known
+        # With a fault under no key, or without a verdict, each change must be asked about alone
+        if said.crash or (not different and ours.passes != said.passes):
+            return None if _KEYLESS not in self.known else frozenset()
+        return different
+
+    def ask(self, trial: Trial) -> None:
+        """Note what is judged differently in a log with one change, or in the good one."""
+        ours, said = self._both(trial)
+        different = _difference(ours, said, trial.key)
+        if trial.key:
+            different -= self.known
+        else:
+            self.known, self.hopeless = different, bool(said.crash)
+            different = frozenset({NAMES}) if said.crash else different
+        self.found += [
+            _row(self.task, trial, key, ours, said, self.theirs) for key in sorted(different)
+        ]
+
+
+def _ours_on(which: Which, data: bytes) -> Said:
+    rules = which.rules
+    log = parse_log(data, rules.generation)
+    found = judge_log(log, rules, Profile.VERIFIER, "result_0.txt").findings
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    return Said(not errors, frozenset(each.key for each in errors if each.key))
+
+
+def _difference(ours: Said, theirs: Said, key: str) -> frozenset[str]:
+    """The keys that the two judge differently; of several the one that was changed."""
+    if theirs.crash:
+        # Without a verdict there are no keys: that podium rejects the log is all there is to ask
+        return frozenset({key}) if ours.passes else frozenset()
+    if key in ours.keys & theirs.keys:
+        # Both reject the change itself: what other rows make of it is no matter of theirs
+        return frozenset()
+    keys = ours.keys ^ theirs.keys
+    if key in keys:
+        return frozenset({key})
+    if keys or ours.passes == theirs.passes:
+        return keys
+    return frozenset({_KEYLESS})
+
+
+def _row(
+    task: Task,
+    trial: Trial,
+    key: str,
+    ours: Said,
+    said: Said,
+    theirs: Mapping[str, KeyRule],
+) -> Disagreement:
+    which = task.which
+    key = key if key != _KEYLESS else trial.key or _with_a_target(theirs)
+    place = place_of(which, key, task.files)
+    if not trial.key and key == NAMES:
+        # The good log itself is not that of a benchmark there
+        place = Place(place.division, "", place.file)
+    logged = trial.change if key == trial.key else f"{trial.key}: {trial.change}"
+    if not trial.key:
+        values = [record.value for record in trial.records if record.key == key]
+        logged = f"value {values[0]!r}" if values else trial.change
+    example = Example(logged, _verdict(ours, key), _verdict(said, key))
+    rule = theirs.get(key)
+    return Disagreement(
+        which.usage,
+        task.ruleset,
+        place.division,
+        place.benchmark,
+        key,
+        place.file,
+        row_text(row_at(which.rules, Place(which.division, which.benchmark, ""), key)),
+        said.crash or (rule.text if rule else ""),
+        (example,),
+    )
+
+
+def _with_a_target(theirs: Mapping[str, KeyRule]) -> str:
+    return next((key for key, rule in theirs.items() if rule.some), "eval_accuracy")
+
+
+def _verdict(said: Said, key: str) -> Verdict:
+    if said.crash or key in said.keys:
+        return "rejects"
+    # A missed target is under no key: then the verdict is about the whole log
+    return "accepts" if said.passes or said.keys else "rejects"

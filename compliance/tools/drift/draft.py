@@ -1,0 +1,187 @@
+"""Drafts a round's module: what an official release says otherwise than the round before."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.tools.drift.disagreement import NAMES, Comparison, Disagreement
+from podium.compliance.tools.drift.installed import KeyRule
+from podium.compliance.tools.drift.translate import constant_of, drafted_row
+from podium.rules.catalogue import rounds_of
+from podium.rules.model.benchmark import line_name
+from podium.rules.model.round import DIVISIONS, Round, version_of
+from podium.rules.table import Line
+
+WIDTH = 100
+
+_MODULES = {
+    "checks.catalogue": (),
+    "constraints.bounds": (
+        *("above", "at_least", "at_most", "below", "equals", "not_empty", "one_of", "whole"),
+    ),
+    "constraints.members": ("has",),
+    "model.benchmark": ("Amend", "Benchmark", "Change"),
+    "table": ("AT_LEAST_ONCE", "OPTIONAL", "at_least_times", "row"),
+}
+"""Where a draft imports its names from, below `podium.rules`."""
+
+
+def draft(made: Comparison, usage: str, name: str) -> str:
+    """The module of a round as far as rule files say it; the rest is marked with `to write`.
+
+    Raises UsageFault where there is no round before it.
+    """
+    before = [one for one in rounds_of(usage).values() if one.version < version_of(name)]
+    if not before:
+        raise UsageFault(f"{usage} {name} cannot be drafted: there is no round before it")
+    rows = [row for row in made.rows if (row.usage, row.round) == (usage, name) and row.key]
+    return _Draft(made, before[-1], name, rows).text()
+
+
+class _Draft:
+    def __init__(self, made: Comparison, base: Round, name: str, rows: list[Disagreement]) -> None:
+        self.made, self.base, self.name = made, base, name
+        self.files = made.about.files(base.usage, name)
+        self.constant = f"V{name.replace('.', '_')}"
+        listed = _names(self.files)
+        known = base.listed
+        self.retired = [each for each in known if listed and each not in listed]
+        self.new = [each for each in listed if each not in known]
+        self.rows = [row for row in rows if row.key != NAMES and row.benchmark not in self.retired]
+
+    def text(self) -> str:
+        base = f"V{self.base.name.replace('.', '_')}"
+        body = [
+            f"{self.constant} = {base}.next(",
+            f'    "{self.name}",',
+            *_member("retires", [f'"{each}"' for each in self.retired]),
+            *_member("introduces", [each.upper() for each in self.new]),
+        ]
+        for table, place in (("common", ""), *((each, each) for each in DIVISIONS)):
+            own = [row for row in self.rows if not row.benchmark and row.division == place]
+            body += self._change(table, own, getattr(self.base, table), 4)
+        body += [*self._amends(), ")"]
+        made = "\n".join([*self._benchmarks(), *body])
+        return f"{self._head(base, made)}\n\n{made}\n"
+
+    # --- parts ---
+
+    def _head(self, base: str, body: str) -> str:
+        about = f"{self.base.usage.capitalize()} {self.name}: what changed since {self.base.name}."
+        lines = [
+            f'"""{about}"""',
+            "",
+            f"# A draft from the rule files of mlperf-logging {self.made.about.version}: read it",
+            "# beside the written rules, and write what is marked with `to write`",
+            "",
+        ]
+        used = set(re.findall(r"\w+", "\n".join(re.sub(r"#.*", "", x) for x in body.split("\n"))))
+        imports = ["from podium.logging_spec import keys as k"] if "k" in used else []
+        for module, names in _MODULES.items():
+            wanted = sorted(used & {*names}, key=lambda each: (not each.isupper(), each))
+            if wanted:
+                imports.append(f"from podium.rules.{module} import {', '.join(wanted)}")
+        imports.append(f"from podium.rules.{self.base.usage}.{base.lower()} import {base}")
+        return "\n".join([*lines, *imports])
+
+    def _amends(self) -> Iterator[str]:
+        by_benchmark: dict[str, list[Disagreement]] = {}
+        for row in self.rows:
+            if row.benchmark:
+                by_benchmark.setdefault(row.benchmark, []).append(row)
+        if not by_benchmark:
+            return
+        yield "    amends={"
+        for name, rows in by_benchmark.items():
+            known = self.base.benchmarks[name]
+            yield f'        "{name}": Amend('
+            for division, table in (("closed", known.closed), ("open", known.open or ())):
+                own = [row for row in rows if row.division in (division, "")]
+                yield from self._change(division, own, table, 12)
+            yield "        ),"
+        yield "    },"
+
+    def _change(
+        self, table: str, rows: list[Disagreement], lines: tuple[Line, ...], indent: int
+    ) -> Iterator[str]:
+        """The change of one table, with the indent of a member."""
+        if not rows:
+            return
+        pad = " " * indent
+        ours = {line_name(line) for line in lines}
+        parts: dict[str, list[str]] = {"change": [], "add": [], "drop": []}
+        for row in rows:
+            rule = self.files.get(row.file, {}).get(row.key)
+            if rule is None:
+                parts["drop"].append(f"{pad}        k.{constant_of(row.key)},")
+            else:
+                part = "change" if row.key in ours else "add"
+                parts[part] += _row(row.key, rule, indent + 8)
+        yield f"{pad}{table}=Change("
+        for part, made in parts.items():
+            if made:
+                yield f"{pad}    {part}=("
+                yield from made
+                yield f"{pad}    ),"
+        yield f"{pad}),"
+
+    def _benchmarks(self) -> Iterator[str]:
+        """The benchmarks that are new, each to be moved to a module of its own."""
+        runs = self.made.about.runs.get(self.base.usage, {})
+        for name in self.new:
+            yield f"# To write: title and target; to move to benchmarks/{name}.py"
+            yield f"{name.upper()} = Benchmark("
+            yield f'    name="{name}",'
+            yield f'    title="{name}",'
+            yield f"    runs={runs.get(name, 10)},"
+            yield '    target="",'
+            for division in DIVISIONS:
+                yield f"    {division}=("
+                for key, rule in self.files.get(f"{division}_{name}", {}).items():
+                    yield from _row(key, rule, 8)
+                yield "    ),"
+            yield ")"
+            yield ""
+
+
+def _names(files: Mapping[str, Mapping[str, KeyRule]]) -> list[str]:
+    """The benchmarks that the rule files of a round list, in their order."""
+    found: dict[str, None] = {}
+    for file in ("common", "closed_common"):
+        rule = files.get(file, {}).get(NAMES, KeyRule())
+        for test in rule.each:
+            for text in re.findall(r"\[[^\]]*\]", test):
+                try:
+                    values = ast.literal_eval(text)
+                except (SyntaxError, ValueError):
+                    continue
+                # The subscript of a value is in brackets as well
+                found |= dict.fromkeys(each for each in values if f"closed_{each}" in files)
+    return [*found]
+
+
+def _member(name: str, values: Iterable[str]) -> list[str]:
+    text = "".join(f"{value}, " for value in values).rstrip()
+    single = text.count(",") == 1
+    return [f"    {name}=({text if single else text.rstrip(',')}),"] if text else []
+
+
+def _row(key: str, rule: KeyRule, indent: int) -> Iterator[str]:
+    """A row on one line, or on several where it is long, after what it leaves to be written."""
+    pad = " " * indent
+    drafted = drafted_row(key, rule)
+    for remark in drafted.remarks:
+        yield from textwrap.wrap(
+            f"To write: {remark}", WIDTH, initial_indent=f"{pad}# ", subsequent_indent=f"{pad}#   "
+        )
+    line = f"{pad}row({', '.join(drafted.words)}),"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"{pad}row("
+    yield from (f"{pad}    {word}," for word in drafted.words)
+    yield f"{pad}),"

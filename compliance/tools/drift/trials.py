@@ -1,0 +1,171 @@
+"""Logs that break, or may break, each row of a table: what two checkers may judge differently."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from podium.compliance.rulebook.tables.candidates import COMMON_VALUES
+from podium.compliance.rulebook.tables.fitting_values import all_of
+from podium.compliance.rulebook.tables.log_kinds import Which, effective
+from podium.compliance.rulebook.tables.whole_log import PHASES, good_records, line_of, record_of
+from podium.compliance.tools.drift.installed import KeyRule
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.constraint import near
+from podium.rules.run import Run
+
+MOST = 24
+"""Values tried of one constraint: those nearest its bounds come first."""
+
+ODD: tuple[Any, ...] = (None, "other", "", -1, 0, 1, 0.5, 1e9, True, [1, 2])
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One log: the key that was changed, and how, in words; the good log has no key."""
+
+    key: str
+    change: str
+    records: tuple[Record, ...]
+
+    def log(self, which: Which) -> bytes:
+        """The file."""
+        generation = which.rules.generation
+        lines = (line_of(each, generation, which.benchmark) for each in self.records)
+        return b"".join(line + b"\n" for line in lines)
+
+
+def trials(which: Which, keys: Iterable[str], theirs: Mapping[str, KeyRule]) -> Iterator[Trial]:
+    """The good log, then for each key logs with that key changed.
+
+    `theirs` are the other checker's rules of keys: the bounds that it names are tried as well.
+    """
+    good = good_records(which)
+    yield Trial("", "a log that obeys every rule", good)
+    rows = effective(which)
+    for key in keys:
+        rule = theirs.get(key, KeyRule())
+        places = [i for i, record in enumerate(good) if record.key == key]
+        if not places:
+            yield from _added(good, key, rule)
+            continue
+        yield Trial(key, "not logged", tuple(r for r in good if r.key != key))
+        yield from _repeated(good, key, places[0])
+        seen: set[str] = set()
+        constraints = all_of(rows[key][1]) if key in rows else ()
+        run = Run([*good])
+        for constraint in constraints:
+            run.position = places[0]
+            made = constraint.variations(good[places[0]], run)
+            yield from _changed(good, key, islice(_safe(made), MOST), seen)
+        first = good[places[0]]
+        values = (*ODD, *islice(_literals(rule), MOST))
+        others = (msgspec.structs.replace(first, value=value) for value in values)
+        yield from _changed(good, key, others, seen)
+        yield from _without_members(good, key, first)
+        if key in PHASES:
+            yield from _moved(good, key)
+
+
+def _safe(made: Iterator[Record]) -> Iterator[Record]:
+    """The records up to the first that cannot be made, for want of a key that a formula needs."""
+    try:
+        yield from made
+    except Exception:
+        return
+
+
+def _changed(
+    good: Sequence[Record], key: str, records: Iterable[Record], seen: set[str]
+) -> Iterator[Trial]:
+    """Logs in which every record of a key is as another record: value, metadata, namespace."""
+    for other in records:
+        what = repr((other.value, other.metadata, other.namespace, other.time_ms))
+        if what in seen:
+            continue
+        seen.add(what)
+        first = next(record for record in good if record.key == key)
+        shift = other.time_ms - first.time_ms
+        same = other.metadata == first.metadata
+
+        def like(
+            record: Record, other: Record = other, shift: float = shift, same: bool = same
+        ) -> Record:
+            return msgspec.structs.replace(
+                record,
+                value=other.value,
+                metadata=record.metadata if same else other.metadata,
+                namespace=other.namespace,
+                time_ms=record.time_ms + shift,
+            )
+
+        made = tuple(like(each) if each.key == key else each for each in good)
+        yield Trial(key, _words(other, first), made)
+
+
+def _words(other: Record, first: Record) -> str:
+    if other.value != first.value or type(other.value) is not type(first.value):
+        return f"value {other.value!r}"
+    if other.metadata != first.metadata:
+        return f"metadata {other.metadata!r}"
+    if other.time_ms != first.time_ms:
+        return f"{(other.time_ms - first.time_ms) / 60_000:+g} minutes"
+    return f"value {other.value!r}"
+
+
+def _added(good: Sequence[Record], key: str, rule: KeyRule) -> Iterator[Trial]:
+    """Logs with a key that our tables do not ask for."""
+    place = next(i for i, record in enumerate(good) if record.key in ("init_stop", "run_start"))
+    values = dict.fromkeys(map(repr, (*islice(_literals(rule), MOST), *ODD, *COMMON_VALUES)))
+    for text in values:
+        value = ast.literal_eval(text)
+        record = record_of(key, value, {}, int(good[place].time_ms))
+        yield Trial(key, f"value {text}", (*good[:place], record, *good[place:]))
+
+
+def _repeated(good: Sequence[Record], key: str, place: int) -> Iterator[Trial]:
+    first = good[place]
+    for value in (first.value, "another"):
+        again = msgspec.structs.replace(first, value=value)
+        what = "the same value" if value is first.value else "another value"
+        made = (*good[: place + 1], again, *good[place + 1 :])
+        yield Trial(key, f"logged again, with {what}", made)
+
+
+def _without_members(good: Sequence[Record], key: str, first: Record) -> Iterator[Trial]:
+    for name in first.metadata:
+        made = tuple(
+            msgspec.structs.replace(
+                each, metadata={n: v for n, v in each.metadata.items() if n != name}
+            )
+            if each.key == key
+            else each
+            for each in good
+        )
+        yield Trial(key, f"no {name} in its metadata", made)
+
+
+def _moved(good: Sequence[Record], key: str) -> Iterator[Trial]:
+    own = tuple(record for record in good if record.key == key)
+    rest = tuple(record for record in good if record.key != key)
+    yield Trial(key, "logged first of all", (*own, *rest))
+    yield Trial(key, "logged last of all", (*rest, *own))
+
+
+_LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?")
+
+
+def _literals(rule: KeyRule) -> Iterator[Any]:
+    """The numbers and texts that tests name, and numbers beside them."""
+    for test in (*rule.each, *rule.first, *rule.some):
+        for text in _LITERAL.findall(test):
+            try:
+                value = ast.literal_eval(text)
+            except (SyntaxError, ValueError):
+                continue
+            if value not in ("value", "metadata"):
+                yield from near(value) if not isinstance(value, str) else (value,)

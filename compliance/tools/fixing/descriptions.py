@@ -1,0 +1,133 @@
+"""JSON files fixed as text: encoding, last line end, and fields with one legal spelling.
+
+Only the name or the value at fault is replaced: order, indents and every other field stay.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from podium.compliance.judging.systems.fields import (
+    CANONICAL,
+    DIVISIONS,
+    FIELDS,
+    Field,
+    Kind,
+    category_of,
+    misspelt_fields,
+    status_listed,
+)
+from podium.compliance.judging.systems.reader import parse_description
+from podium.compliance.judging.systems.values import read_count, read_division
+from podium.rules.model.round import Round
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+
+
+class Member(NamedTuple):
+    """A member of the top object: its name, where that is written, and where its value is."""
+
+    name: str
+    named: tuple[int, int]
+    valued: tuple[int, int]
+
+
+class Edit(NamedTuple):
+    """A part of a text to replace, and why."""
+
+    start: int
+    end: int
+    text: str
+    why: str
+
+
+def fixed_text(data: bytes) -> tuple[bytes, list[str]]:
+    """A JSON file's bytes as UTF-8 without a mark, with a last line end; and what was wrong.
+
+    Bytes that are no text are returned as they are.
+    """
+    why: list[str] = []
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            data = data.decode("utf-16").encode()
+        except UnicodeError:
+            return data, []
+        why.append("it is UTF-16 text; JSON is UTF-8")
+    while data.startswith(codecs.BOM_UTF8):
+        data = data.removeprefix(codecs.BOM_UTF8)
+        why = why or ["it begins with a byte order mark"]
+    # An empty file stays empty: a line end alone would be no JSON either
+    if data.strip() and not data.endswith(b"\n"):
+        data += b"\r\n" if b"\r\n" in data else b"\n"
+        why.append("its last line has no end")
+    return data, why
+
+
+def fixed_description(data: bytes, rules: Round) -> tuple[bytes, list[str]]:
+    """The same of a system description, whose fields are spelt as the round has them, too."""
+    data, why = fixed_text(data)
+    document = parse_description(data)
+    # In a text with a fault nobody can say where a field ends
+    if document.faults or not document.text:
+        return data, why
+    text = document.text
+    edits = sorted(_edits(text, document.fields, rules), reverse=True)
+    for edit in edits:
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text.encode(), [*why, *(edit.why for edit in reversed(edits))]
+
+
+def _edits(text: str, fields: dict[str, Any], rules: Round) -> Iterator[Edit]:
+    meant = {given: field for field, given in misspelt_fields(tuple(fields)).items()}
+    for name, named, valued in _members(text):
+        right = meant.get(name, name)
+        if right != name:
+            yield Edit(*named, json.dumps(right), f"{name} is not a field; {right} is")
+        field = FIELDS.get(right)
+        if field is None:
+            continue
+        written = text[slice(*valued)]
+        spelt = json.dumps(_spelt(field, fields[name], written, rules))
+        if spelt not in ("null", written):
+            yield Edit(*valued, spelt, f"{right} is {written}; must be {spelt}")
+
+
+def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:
+    """The one legal spelling of what a value says; None where it is legal, or says nothing sure."""
+    if field.kind is Kind.STATUS and status_listed(rules):
+        category = category_of(value)
+        return category.value if category in CANONICAL else None
+    if field.kind is Kind.DIVISION and value not in DIVISIONS:
+        return read_division(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if field.kind is Kind.COUNT:
+        count = read_count(value)
+        if count.value is None or count.value < field.least:
+            return None
+        # Other counts may be numbers: only of some does the official verifier demand strings
+        return str(count.value) if count.odd or (number and field.crashes) else None
+    return written if number and field.crashes else None
+
+
+def _members(text: str) -> Iterator[Member]:
+    """The members of the object that a faultless text holds, in order."""
+    decoder = json.JSONDecoder()
+    at = _after(text, _after(text, 0) + 1)
+    while text[at] != "}":
+        name, end = decoder.raw_decode(text, at)
+        start = _after(text, _after(text, end) + 1)  # behind the colon
+        _, stop = decoder.raw_decode(text, start)
+        yield Member(name, (at, end), (start, stop))
+        at = _after(text, stop)
+        if text[at] == ",":
+            at = _after(text, at + 1)
+
+
+def _after(text: str, at: int) -> int:
+    """Where the blanks from a place on end."""
+    match = _BLANK.match(text, at)
+    return match.end() if match else at

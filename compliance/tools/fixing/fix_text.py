@@ -1,0 +1,133 @@
+"""What `podium fix` prints: differences, renames, and how to have them made; and its JSON."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.tools.fixing.change import Action, Change, FixOutcome
+from podium.compliance.version import VERSION
+
+SCHEMA = "podium.fix/1"
+
+_NOUNS = {
+    Action.EDIT: "edit",
+    Action.MODE: "change of permissions",
+    Action.REMOVE: "removal",
+    Action.RENAME: "rename",
+}
+
+
+def to_text(submissions: Sequence[FixOutcome], path: Path, width: int, *, written: bool) -> str:
+    """The changes of each submission, what is left, and the command that makes them."""
+    lines: list[str] = []
+    for one in submissions:
+        lines += _submission(one, width)
+    changes = [change for one in submissions for change in one.changes]
+    left = sum(len(one.left) for one in submissions)
+    if not changes:
+        lines.append("Nothing to fix." if not left else "Nothing that podium can fix.")
+    elif written:
+        lines.append(f"Fixed: {_counted(changes)}.")
+    else:
+        lines.append(f"To fix: {_counted(changes)}. Nothing was written.")
+        lines.append(f"  $ podium fix {clean(shlex.quote(str(path)))} --write")
+    if left:
+        lines.append(f"Left to you: {left}.")
+    return "\n".join(lines) + "\n"
+
+
+def to_data(submissions: Sequence[FixOutcome], *, written: bool) -> dict[str, Any]:
+    """The same as data, by the schema podium.fix/1: paths are below each submission's folder."""
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "podium", "version": VERSION},
+        "written": written,
+        "submissions": [
+            {
+                "path": one.root,
+                "rules": one.round,
+                "changes": [_change_data(change) for change in one.changes],
+                "left": [{"path": each.path, "reason": each.reason} for each in one.left],
+            }
+            for one in submissions
+        ],
+    }
+
+
+def _submission(one: FixOutcome, width: int) -> Iterator[str]:
+    if not (one.changes or one.left):
+        return
+    yield from wrap(f"{clean(one.name)} ({one.round})", width)
+    yield ""
+    for change in one.changes:
+        yield from _change(change, width)
+    for each in one.left:
+        yield from wrap(f"left    {clean(each.path)}: {clean(each.reason)}", width, "  ", " " * 10)
+    yield ""
+
+
+def _change(change: Change, width: int) -> Iterator[str]:
+    what = clean(change.path or ".")
+    if change.action is Action.RENAME:
+        what += f" to {clean(change.to.rpartition('/')[2])}"
+    elif change.action is Action.MODE:
+        what += " from {:04o} to {:04o}".format(*change.modes)
+    yield from wrap(f"{change.action.value:7} {what}", width, "  ", " " * 10)
+    for why in change.why:
+        yield from wrap(clean(why), width, " " * 10, " " * 10)
+    # A difference is not wrapped: its lines are to be read beside the file's
+    yield from (f"    {line}" for line in _difference(change))
+
+
+def _difference(change: Change) -> list[str]:
+    """A unified difference of an edit; empty where only the encoding changes."""
+    if change.action is not Action.EDIT:
+        return []
+    before, after = (_lines(data) for data in (change.before, change.after))
+    found = difflib.unified_diff(before, after, change.path, change.path, lineterm="", n=1)
+    lines = []
+    for line in found:
+        lines.append(clean(line.rstrip("\n").expandtabs(4)))
+        # As diff says it: else a missing line end would not be seen
+        if line.startswith((" ", "-", "+")) and not line.endswith("\n") and len(lines) > 3:
+            lines.append("\\ No newline at end of file")
+    return lines
+
+
+def _lines(data: bytes) -> list[str]:
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    # Split at \n only: other characters that end lines for Python stand within texts
+    parts = data.decode(encoding, "backslashreplace").split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + parts[-1:] * bool(parts[-1])
+
+
+def _counted(changes: Sequence[Change]) -> str:
+    counts = Counter(change.action for change in changes)
+    found = ((counts[action], noun) for action, noun in _NOUNS.items())
+    return ", ".join(_plural(number, noun) for number, noun in found if number)
+
+
+def _plural(number: int, noun: str) -> str:
+    head, of, tail = noun.partition(" of ")
+    return f"{number} {head}{'s' * (number != 1)}{of}{tail}"
+
+
+def _change_data(change: Change) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "action": change.action.value,
+        "path": change.path or ".",
+        "why": list(change.why),
+    }
+    if change.action is Action.RENAME:
+        data["to"] = change.to
+    elif change.action is Action.MODE:
+        data["mode"], data["to_mode"] = (f"{mode:04o}" for mode in change.modes)
+    elif change.action is Action.EDIT:
+        data["diff"] = "\n".join(_difference(change))
+    return data

@@ -1,0 +1,133 @@
+"""`podium fix`: what is mechanically wrong with submissions, found and, where asked, fixed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.judging.inputs.discover import Kind, Package, kinds_of, submissions
+from podium.compliance.judging.inputs.layout import POWER, Tree, scan
+from podium.compliance.judging.inputs.listing import Disk
+from podium.compliance.judging.inputs.listing import Kind as OnDisk
+from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
+from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.systems.reader import LARGEST
+from podium.compliance.tools.fixing.apply import apply, lies_in
+from podium.compliance.tools.fixing.change import Action, Change, FixOutcome, Left, Plan
+from podium.compliance.tools.fixing.descriptions import fixed_description, fixed_text
+from podium.compliance.tools.fixing.numbering import renames
+from podium.compliance.tools.fixing.temporary import temporary_files
+from podium.rules.model.round import Round
+
+MOST_PASSES = 4
+"""A folder that could not be listed shows what lies in it only once it is opened."""
+
+
+def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutcome]:
+    """What is to be fixed in each submission of a path; with `write`, what was.
+
+    A file that cannot be read or written is left, and stops no other. Raises ComplianceError where
+    the path holds no submission and is no system description, or where nothing can be written.
+    """
+    forget()
+    contents = kinds_of([path], request)
+    kind = contents[path].kind
+    if kind is Kind.SYSTEM:
+        rules = request.choose(path.absolute().parent).rules
+        return _unless_refused(path, [_fix(_Alone(path, rules), write=write)])
+    packages = submissions(contents)
+    if not packages:
+        raise NothingToJudge(
+            f"{path} holds no submission; must have the folders results and systems"
+        )
+    done = [
+        _fix(_Whole(package, request.choose(package.root).rules), write=write)
+        for package in packages
+    ]
+    return _unless_refused(path, done)
+
+
+def _unless_refused(path: Path, done: list[FixOutcome]) -> list[FixOutcome]:
+    """The answer; raises UsageFault where changes were to be made, and none could be."""
+    refused = next((one.refused for one in done if one.refused), "")
+    if refused and all(one.refused or not one.changes for one in done):
+        raise UsageFault(f"{path} cannot be changed: {refused}; nothing was written")
+    return done
+
+
+class _Alone:
+    """A system description by itself."""
+
+    def __init__(self, path: Path, rules: Round) -> None:
+        self.root, self.name, self.rules = path.parent, path.name, rules
+
+    def plans(self) -> Iterator[Plan]:
+        yield from _edits(self.root, self.name, self.rules, described=True)
+
+
+class _Whole:
+    """A submission, or the results in a folder of it."""
+
+    def __init__(self, package: Package, rules: Round) -> None:
+        self.package, self.root, self.rules = package, package.root, rules
+        self.name = package.display_path or package.root.absolute().name
+
+    def plans(self) -> Iterator[Plan]:
+        """Every change, names last: until then each path is that of the tree as it was read."""
+        tree = scan(self.package, self.rules, Disk(self.root))
+        yield from temporary_files(tree.disk, tree.scope)
+        described = {*tree.systems.values()} if not tree.scope else set()
+        for path in (*sorted(described), *_json_files(tree)):
+            yield from _edits(self.root, path, self.rules, described=path in described)
+        yield from renames(tree)
+
+
+def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:
+    """The plan for one submission, or what became of it."""
+    fixed = FixOutcome(str(what.root), what.name, what.rules.title)
+    plans = [*what.plans()]
+    fixed.left = [each for each in plans if isinstance(each, Left)]
+    fixed.changes = [each for each in plans if isinstance(each, Change)]
+    if not write or not fixed.changes:
+        return fixed
+    made: list[Change] = []
+    for _ in range(MOST_PASSES):
+        changes = [each for each in plans if isinstance(each, Change)]
+        done, failed = apply(what.root, changes)
+        made += done
+        plans = [*what.plans()] if done else []
+        if not done or not any(isinstance(each, Change) for each in plans):
+            break
+    fixed.refused = failed[0].reason if failed and not made else ""
+    fixed.changes = made
+    fixed.left = [*(each for each in plans if isinstance(each, Left)), *failed]
+    return fixed
+
+
+def _json_files(tree: Tree) -> Iterator[str]:
+    """The JSON files among results; measurements of power are none of podium's business."""
+    for path, folder in tree.disk.walk(tree.scope or "results"):
+        if POWER not in path.split("/"):
+            for item in folder.items:
+                if item.kind is OnDisk.FILE and item.name.endswith(".json"):
+                    yield item.path
+
+
+def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[Plan]:
+    """The edit of one JSON file, where it needs one."""
+    # What a link leads to is fixed where it lies, if it lies in the tree
+    if os.path.islink(root / path) or not lies_in(root, path):
+        return
+    try:
+        with open_plain(root / path) as stream:
+            before = stream.read(LARGEST + 1)
+    except OSError as error:
+        yield Left(path, f"it cannot be read: {error.strerror}")
+        return
+    if len(before) > LARGEST:
+        return
+    after, why = fixed_description(before, rules) if described else fixed_text(before)
+    if after != before:
+        yield Change(Action.EDIT, path, tuple(why), before=before, after=after)

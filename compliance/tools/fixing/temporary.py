@@ -1,0 +1,103 @@
+"""What systems and editors leave behind in a tree, and permissions that keep readers out."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+from podium.compliance.files.atomic import usual_mode
+from podium.compliance.judging.inputs.layout import is_log
+from podium.compliance.judging.inputs.listing import Disk, Item, Kind
+from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, open_plain
+from podium.compliance.tools.fixing.change import Action, Change, Left, Plan
+
+_OF_SYSTEMS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini", ".directory"})
+
+_OF_EDITORS = (
+    re.compile(r"(?P<file>.+)~"),
+    re.compile(r"\.(?P<file>.+)\.sw[a-p]"),
+    re.compile(r"#(?P<file>.+)#"),
+    re.compile(r"\.#(?P<file>.+)"),
+    re.compile(r"\._(?P<file>.+)"),
+)
+"""Names of copies that are made beside a file, and of the file."""
+
+_SCRIPTS = (".sh", ".bash")
+
+
+def temporary_files(disk: Disk, scope: str) -> Iterator[Plan]:
+    """Junk to remove and permissions to set, in the whole tree or one folder of it."""
+    for path, folder in disk.walk(scope):
+        if folder.problem:
+            if not folder.there:
+                continue
+            yield _opened(disk, path) or Left(path or ".", f"it cannot be read: {folder.problem}")
+        names = {item.name for item in folder.items}
+        for item in folder.items:
+            yield from _item(item, names)
+
+
+def _item(item: Item, names: set[str]) -> Iterator[Change]:
+    junk = _junk(item, names)
+    if junk:
+        yield Change(Action.REMOVE, item.path, (junk,))
+    elif item.kind is Kind.FILE:
+        yield from _mode(item)
+
+
+def _junk(item: Item, names: set[str]) -> str:
+    """Why a file is in nobody's interest; empty where it may be somebody's work."""
+    if item.kind not in (Kind.FILE, Kind.LINK) or is_log(item.name):
+        return ""
+    if item.name in _OF_SYSTEMS and item.kind is Kind.FILE:
+        return "a file manager's own file"
+    for pattern in _OF_EDITORS:
+        match = pattern.fullmatch(item.name)
+        # Without the file that it was made from, it may be all that is left of it
+        if match and match["file"] in names:
+            return f"a copy that a program made beside {match['file']}"
+    return ""
+
+
+def _opened(disk: Disk, path: str) -> Change | None:
+    """A folder that may not be listed, made so that it may."""
+    full = os.path.join(disk.root, path) if path else str(disk.root)
+    try:
+        status = os.lstat(full)
+    except OSError:
+        return None
+    mode = stat.S_IMODE(status.st_mode)
+    wanted = mode | usual_mode(0o555)
+    if not stat.S_ISDIR(status.st_mode) or mode == wanted:
+        return None
+    return Change(Action.MODE, path, ("the folder may not be listed",), modes=(mode, wanted))
+
+
+def _mode(item: Item) -> Iterator[Change]:
+    try:
+        mode = stat.S_IMODE(os.lstat(item.full).st_mode)
+    except OSError:
+        return
+    wanted, why = mode, []
+    if not mode & stat.S_IRUSR:
+        wanted |= usual_mode(0o444)
+        why.append("the file may not be read")
+    if _is_script(item) and not mode & stat.S_IXUSR:
+        # Whoever may read it may run it
+        wanted |= (wanted & 0o444) >> 2
+        why.append("the script may not be run")
+    if why:
+        yield Change(Action.MODE, item.path, tuple(why), modes=(mode, wanted))
+
+
+def _is_script(item: Item) -> bool:
+    """Whether a file of the code is a script of a shell that names its interpreter."""
+    if item.path.partition("/")[0] not in CODE_FOLDERS or not item.name.endswith(_SCRIPTS):
+        return False
+    try:
+        with open_plain(item.full) as stream:
+            return stream.read(2) == b"#!"
+    except OSError:
+        return False

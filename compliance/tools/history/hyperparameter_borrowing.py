@@ -1,0 +1,186 @@
+"""Settings that are no longer those submitted first: in review they may be borrowed, as a group.
+
+Source: training rules, Hyperparameter Borrowing; HPC follows them. Once per result a submitter may
+take another's hyperparameters for the benchmark: all of them, but that batch sizes may differ, on
+the same system. The earlier tree is that of the same round as it was submitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from podium.compliance.judging.inputs.layout import Tree
+from podium.compliance.judging.results.consistency import canonical_text
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.values import SystemDescription
+from podium.compliance.text.words import join_limited
+from podium.compliance.tools.history.borrowed_scale import changed_scale
+from podium.compliance.tools.history.prior_submission import (
+    Earlier,
+    EarlierResult,
+    changed_fields,
+)
+from podium.compliance.tools.history.rules import (
+    BORROWER_CHANGED,
+    GROUP,
+    NOT_A_GROUP,
+    NOT_ALLOWED,
+)
+from podium.compliance.tools.history.scale import machine, scale
+from podium.rules.finding import Finding
+
+# The rules name batch sizes, local and global, and the span of batch normalisation
+BATCH_SIZES = frozenset(
+    {
+        "global_batch_size",
+        "train_batch_size",
+        "gradient_accumulation_steps",
+        "gradient_accumulation_frequency",
+        "model_bn_span",
+        "batchnorm_group_size",
+    }
+)
+"""Settings that may differ from the lender's."""
+
+# A system of another size mostly has another name, too
+_SIZES = frozenset({"number_of_nodes", "accelerators_per_node", "system_name"})
+
+# Software Adoption, until training 5.0, let a submitter update these during the review
+_SOFTWARE = frozenset({"framework", "other_software_stack", "operating_system"})
+
+
+def borrowed(
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
+) -> Iterator[Finding]:
+    """What there is to report of results whose settings differ from those submitted first."""
+    if not context.rules.package.borrowing:
+        return
+    # An earlier round is no first version of this submission, and lends nothing
+    known = [one for one in earlier.results if one.rules.title == context.rules.title]
+    for verdict in results:
+        first = _first(known, verdict, tree)
+        if first is None or not verdict.result.runs:
+            continue
+        settings = verdict.result.runs[0].facts.settings.as_dict()
+        changed = differing(first.settings, settings)
+        # With the settings unchanged, another description is a corrected file and no borrowing
+        if not changed:
+            continue
+        yield _changed(tree, verdict, first, changed, _lenders(known, first), context)
+        now = verdict.result.description
+        if now is not None and first.description is not None:
+            yield from _system(tree, verdict.folder.system, first, now, context)
+            if context.rules.package.borrowed_scale:
+                own = [one for one in known if _same_machine(one, first)]
+                yield from changed_scale(tree, verdict, first, own, context)
+
+
+def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """The settings that two results do not share, batch sizes aside."""
+    return sorted(
+        key
+        for key in (first.keys() | second.keys()) - BATCH_SIZES
+        if key not in first
+        or key not in second
+        # Logs spell one setting as 8, 8.0 or a text: that is no change
+        or canonical_text(first[key]) != canonical_text(second[key])
+    )
+
+
+def _first(
+    known: Sequence[EarlierResult], verdict: ResultVerdict, tree: Tree
+) -> EarlierResult | None:
+    """The result as it was submitted first."""
+    folder, system = verdict.folder, verdict.result.description
+    own = [
+        one
+        for one in known
+        if (one.benchmark, one.scaling) == (folder.benchmark, folder.scaling)
+        and same_organisation(one.submitter, tree.submitter)
+    ]
+    found = next((one for one in own if one.system == folder.system), None)
+    if found is not None or folder.scaling != "weak" or system is None:
+        return found
+    # HPC rules: borrowed instances may stand beside the original ones, by another system's name
+    alike = [one for one in own if one.description and machine(one.description) == machine(system)]
+    return max(alike, key=lambda one: one.proven or 0, default=None)
+
+
+def _same_machine(one: EarlierResult, first: EarlierResult) -> bool:
+    """Whether two earlier results are of one submitter, and of one machine at any scale."""
+    return (
+        one.description is not None
+        and first.description is not None
+        and machine(one.description) == machine(first.description)
+        and same_organisation(one.submitter, first.submitter)
+    )
+
+
+def _lenders(known: Sequence[EarlierResult], first: EarlierResult) -> list[EarlierResult]:
+    return [
+        one
+        for one in known
+        if one.benchmark == first.benchmark
+        # Only another submitter lends: settings of another result of one's own are a new choice
+        and not same_organisation(one.submitter, first.submitter)
+    ]
+
+
+def _changed(
+    tree: Tree,
+    verdict: ResultVerdict,
+    first: EarlierResult,
+    changed: list[str],
+    lenders: list[EarlierResult],
+    context: JudgingContext,
+) -> Finding:
+    where = tree.place(verdict.folder.path)
+    settings = verdict.result.runs[0].facts.settings.as_dict()
+    known: dict[str, Any] = {"changed": join_limited(changed), "first": first.display_path}
+    profile = context.profile
+    if not context.rules.benchmark(first.benchmark).borrowable:
+        return NOT_ALLOWED.found(profile, where, **known, benchmark=first.benchmark)
+    apart = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
+    # No tree declares its lender: the result that differs least is taken for it
+    nearest = min(apart, key=lambda display_path: len(apart[display_path]), default=None)
+    if nearest is None:
+        problem = ", and no other submitter has a result of the benchmark to borrow them from"
+    elif not apart[nearest]:
+        return GROUP.found(profile, where, **known, lender=nearest)
+    else:
+        names = join_limited(apart[nearest])
+        problem = f"; must all be one lender's, and those of {nearest} differ in {names}"
+    # Only a warning: with evidence, which no tree holds, the rules allow further changes
+    return NOT_A_GROUP.found(profile, where, **known, problem=problem)
+
+
+def _system(
+    tree: Tree,
+    system: str,
+    first: EarlierResult,
+    now: SystemDescription,
+    context: JudgingContext,
+) -> Iterator[Finding]:
+    """Borrowing is for the same system, software and configuration."""
+    then = first.description
+    assert then is not None
+    # What a change of scale must obey is a rule of its own; and instances that stand beside the
+    # original ones lie under another system's name
+    resized = scale(now) != scale(then) or system != first.system
+    changed = [
+        key
+        for key in changed_fields(then.given, now.given)
+        # Free text: its words may change while the system stays
+        if not key.endswith("_notes")
+        and not (context.rules.package.software_updates and key in _SOFTWARE)
+        and not (resized and key in _SIZES)
+    ]
+    if changed:
+        yield BORROWER_CHANGED.found(
+            context.profile,
+            tree.place(tree.systems[system]),
+            fields=join_limited(changed),
+            benchmark=first.benchmark,
+        )

@@ -1,0 +1,222 @@
+"""Systems that an earlier round previewed: they must come back as available, and be as fast.
+
+Source: submission rules, Preview Systems (2.0 and later). At least one benchmark that both rounds
+can compare must be submitted on the available system, at the smallest and the largest scale that
+were previewed, and lose at most 2 %: at the same or a larger scale in time, at a smaller one in
+time times accelerators. Where both were measured, what counts is the performance for the power
+drawn, which is as much better as the energy of a run is less.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from podium.compliance.judging.inputs.layout import Tree
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.fields import Category
+from podium.compliance.text.words import join_limited
+from podium.compliance.tools.history.prior_submission import Earlier, EarlierResult
+from podium.compliance.tools.history.rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
+from podium.compliance.tools.history.scale import hardware as hardware_of
+from podium.compliance.tools.history.scale import scale as scale_of
+from podium.rules.finding import Finding
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.round import Round
+
+# The rules state the share since 5.1; before, they ask for a performance that is as good
+MOST_LOST = 0.02
+"""Share of the performance previewed that may be lost."""
+
+# In floating point 1.02 - 1 is more than 0.02, and exactly 2 % must pass
+_ROUNDING = 1e-9
+
+_AVAILABLE = (Category.ON_PREMISE, Category.CLOUD, Category.AVAILABLE)
+
+
+class _Timed(msgspec.Struct, frozen=True):
+    """A result with a score: minutes on so many accelerators (or nodes), and in which round.
+
+    `joules` is the energy of a run, where it was measured.
+    """
+
+    title: str
+    display_path: str
+    benchmark: str
+    division: str
+    scale: int
+    minutes: float
+    joules: float | None = None
+
+    def lost_to(self, preview: _Timed) -> tuple[float, str]:
+        """By what share it takes more than the preview, and of what; less where below 0."""
+        if self.joules is not None and preview.joules:
+            return self.joules / preview.joules - 1, "energy"
+        lost = self.minutes / preview.minutes
+        # A larger system is not excused by its size: its time itself must be as good
+        if self.scale >= preview.scale:
+            return lost - 1, "time"
+        return lost * self.scale / preview.scale - 1, "time on all accelerators together"
+
+    def taken(self) -> str:
+        """What it takes, for a message."""
+        energy = "" if self.joules is None else f" and {self.joules / 1e6:.4g} MJ"
+        return f"{self.minutes:.4g} min{energy} at scale {self.scale}"
+
+
+def followed(
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
+) -> Iterator[Finding]:
+    """What there is to report of the systems that this submitter previewed in an earlier round."""
+    if not context.rules.package.preview_follow_up:
+        return
+    previews = _previews(earlier, tree, context.rules)
+    if not previews:
+        return
+    available = _available(tree, results, context)
+    for hardware, previewed in previews.items():
+        alike = [found for name, found in available.items() if hardware in name or name in hardware]
+        yield from _followed(previewed, [*chain(*alike)] if alike else None, tree, context)
+
+
+def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
+    """The results previewed in earlier rounds, by the hardware."""
+    found: dict[str, list[EarlierResult]] = defaultdict(list)
+    for one in earlier.results:
+        before = one.rules.usage == rules.usage and one.rules.version < rules.version
+        # The rules compare times, or times by chips; throughput is neither
+        if not before or one.scaling == "weak" or one.description is None:
+            continue
+        hardware = hardware_of(one.description)
+        if (
+            hardware
+            and one.description.category is Category.PREVIEW
+            and same_organisation(one.submitter, tree.submitter)
+        ):
+            found[hardware].append(one)
+    return found
+
+
+def _available(
+    tree: Tree, results: Sequence[ResultVerdict], context: JudgingContext
+) -> dict[str, list[_Timed]]:
+    """The scored results of available systems, by the hardware."""
+    title = context.rules.title
+    found: dict[str, list[_Timed]] = {}
+    for verdict in results:
+        folder = verdict.folder
+        description = verdict.result.description
+        if description is None or description.category not in _AVAILABLE:
+            continue
+        hardware = hardware_of(description)
+        if not hardware:
+            continue
+        # Kept even without a score: a system without results is another fault than none at all
+        timed = found.setdefault(hardware, [])
+        score = verdict.result.score
+        scale, minutes = scale_of(description), score.score
+        if scale and minutes is not None and folder.scaling == "strong":
+            where = tree.place(folder.path)
+            named = title, where, folder.benchmark, verdict.result.described_division
+            timed.append(_Timed(*named, scale, minutes, score.scaled(verdict.result.energy)))
+    return found
+
+
+def _followed(
+    previewed: list[EarlierResult],
+    available: list[_Timed] | None,
+    tree: Tree,
+    context: JudgingContext,
+) -> Iterator[Finding]:
+    first = previewed[0]
+    comparable = [timed for one in previewed if (timed := _comparable(one, context.rules))]
+    slower: list[Finding] = []
+    for benchmark in dict.fromkeys(one.benchmark for one in comparable):
+        mine = [one for one in available or () if one.benchmark == benchmark]
+        pairs = [*_pairs([one for one in comparable if one.benchmark == benchmark], mine)]
+        lost = [(then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING]
+        if pairs and not lost:
+            return  # one benchmark is enough
+        slower += [_slower(then, now, context) for then, now in lost]
+    if slower:
+        yield from slower
+        return
+    names = join_limited(sorted({one.benchmark for one in comparable or previewed}))
+    known: dict[str, Any] = {
+        "system": first.system,
+        "title": first.rules.title,
+        "path_then": first.display_path,
+    }
+    # What is missing has no file of its own to point at
+    where, profile = tree.place("systems"), context.profile
+    # A retired benchmark is no fault: the committee is shown privately that it is as fast
+    if available is not None and not comparable:
+        now = context.rules.title
+        yield NOT_COMPARABLE.found(profile, where, **known, names=names, now=now)
+        return
+    problem = f"its available system has no scored result of {names}"
+    if available is None:
+        problem = "no available system here has its hardware; must be available by the next "
+        problem += "submission, or the first one after 140 days"
+    yield NOT_FOLLOWED.found(profile, where, **known, problem=problem)
+
+
+def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
+    """The result, where it has a score and the later round its benchmark, with the same target."""
+    scale = scale_of(one.description)
+    then = one.rules.benchmarks.get(one.benchmark)
+    # A benchmark may have another name by now, as gnn became rgat
+    now = None if then is None else _today(then, rules)
+    if then is None or now is None:
+        return None
+    # With another target the two times are of different tasks
+    old, new = then.quality, now.quality
+    if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
+        return None
+    named = one.rules.title, one.display_path, now.name, one.division
+    return _Timed(*named, scale, one.minutes, one.joules)
+
+
+def _today(then: Benchmark, rules: Round) -> Benchmark | None:
+    """The benchmark of a later round that results of an earlier one are compared with."""
+    known = (rules.benchmarks[name] for name in rules.listed)
+    return next((each for each in known if each.lineage == then.lineage), None)
+
+
+def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
+    """The smallest and the largest result previewed, each with the one to compare it with."""
+    ordered = sorted(previewed, key=_SCALE)
+    # A single preview is smallest and largest at once: as a key it is compared once
+    for then, pick in {ordered[-1]: max, ordered[0]: min}.items():
+        alike = [one for one in mine if one.division == then.division]
+        same = [one for one in alike if one.scale == then.scale]
+        if alike:
+            # Of several results at one scale the fastest shows what the system can do
+            yield then, min(same, key=_MINUTES) if same else pick(alike, key=_SCALE)
+
+
+_SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
+
+
+def _slower(then: _Timed, now: _Timed, context: JudgingContext) -> Finding:
+    lost, what = now.lost_to(then)
+    limit = f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if what == "time" else ""
+    return SLOWER.found(
+        context.profile,
+        now.display_path,
+        now=f"{now.benchmark} takes {now.taken()}",
+        title=then.title,
+        then=f"it took {then.taken()}",
+        path_then=then.display_path,
+        lost=lost,
+        what=what,
+        most=MOST_LOST,
+        limit=limit,
+        minutes=round(now.minutes, 4),
+    )

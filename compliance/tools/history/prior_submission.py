@@ -1,0 +1,233 @@
+"""A submission beside an earlier tree: resubmitted logs, and the systems they ran on.
+
+Source: training rules, Results Resubmission (5.1 and later): a result may be resubmitted where it
+still is the submitter's best, and the description of its system is the same in both rounds.
+What else an earlier tree shows is in `hyperparameter_borrowing` and `preview_followup`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.discovery import DiscoveredInputs, gather
+from podium.compliance.judging.inputs.layout import Scaling, Tree
+from podium.compliance.judging.inputs.round_selection import Choice, RoundRequest
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.results.location import is_pruned, place_of
+from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.result import Run
+from podium.compliance.judging.submission.copies import FingerprintIndex
+from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.reader import read_description
+from podium.compliance.judging.systems.values import SystemDescription
+from podium.compliance.text.words import join_limited
+from podium.compliance.tools.history.rules import (
+    OTHER_SUBMITTER,
+    RESUBMITTED,
+    SHIFTED_LOG,
+    SYSTEM_CHANGED,
+    SYSTEM_UNKNOWN,
+)
+from podium.compliance.tools.history.scale import proven_scale
+from podium.compliance.tools.scoring.session import results_of
+from podium.rules.convergence.facts import RunFacts
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.model.round import Round
+
+
+class Before(msgspec.Struct, frozen=True):
+    """A run of an earlier tree: where it lies, whose it is, of which round and on what system."""
+
+    display_path: str
+    submitter: str
+    title: str
+    description: Path | None
+
+
+class EarlierResult(msgspec.Struct, frozen=True):
+    """A result of an earlier tree whose round is known; `minutes` is its score, if it has one.
+
+    `settings` are the hyperparameters that its first run logs, `joules` is what a scored run takes
+    where all have power logs. `proven` is the scale that its logs prove, pruned ones included.
+    """
+
+    display_path: str
+    submitter: str
+    system: str
+    benchmark: str
+    division: str
+    scaling: Scaling
+    rules: Round
+    description: SystemDescription | None
+    minutes: float | None
+    settings: dict[str, Any]
+    joules: float | None
+    proven: float | None
+
+
+class Earlier(msgspec.Struct):
+    """The runs of earlier trees by their fingerprints, and their results."""
+
+    runs: FingerprintIndex[Before] = msgspec.field(default_factory=FingerprintIndex)
+    results: list[EarlierResult] = msgspec.field(default_factory=list)
+
+
+def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
+    """The runs of earlier trees; each tree is of the round that it names itself.
+
+    Raises UsageFault in the verifier's profile, which compares no trees; NothingToJudge where a
+    tree holds no logs.
+    """
+    if options.profile is Profile.VERIFIER:
+        raise UsageFault(
+            "--earlier goes with --profile policy: the official verifier compares no trees"
+        )
+    earlier = Earlier()
+    for path in trees:
+        # By the round of the submission the logs of an earlier one would be misjudged
+        alone = replace(options, round=None)
+        add_tree(earlier, path, gather([path], alone, for_scores=True), alone)
+    return earlier
+
+
+def add_tree(earlier: Earlier, path: Path, gathered: DiscoveredInputs, options: Options) -> None:
+    """Add a tree whose logs are judged already, with the facts of each."""
+    earlier.results += _results(gathered, options, path)
+    # The choices go on with those of the packages, which are no targets: hence not strict
+    for target, choice in zip(gathered.targets, gathered.choices, strict=False):
+        facts = gathered.judged[target.path].verdict.facts
+        if facts is None:
+            continue
+        place = place_of(Path(target.folder), target.display_path)
+        display_path = f"{path}/{target.display_path}"
+        before = Before(display_path, place.submitter, _title(choice), place.description)
+        earlier.runs.add(facts.fingerprint, before)
+
+
+def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:
+    request = RoundRequest(options.usage)
+    pruned = _pruned(gathered)
+    for result in results_of(gathered, options):
+        place = result.place
+        if request.choose(place.folder).chosen_by != "default":
+            yield EarlierResult(
+                f"{path}/{place.display_path}",
+                place.submitter,
+                place.system,
+                place.benchmark,
+                result.division,
+                place.scaling,
+                result.rules,
+                result.description,
+                result.score.score,
+                result.runs[0].facts.settings.as_dict(),
+                result.score.scaled(result.energy),
+                proven_scale(result, pruned[place.folder]),
+            )
+
+
+def _pruned(gathered: DiscoveredInputs) -> Mapping[Path, list[RunFacts]]:
+    """The runs of instances that throughput results leave out, by the folder of each result."""
+    found: dict[Path, list[RunFacts]] = defaultdict(list)
+    for target in gathered.targets:
+        folder, facts = Path(target.folder), gathered.judged[target.path].verdict.facts
+        if is_pruned(os.path.dirname(target.display_path)) and facts is not None:
+            found[folder.parent].append(facts.run)
+    return found
+
+
+def _title(choice: Choice) -> str:
+    # A default is no statement of the tree: to name that round would be a guess
+    return "an earlier round" if choice.chosen_by == "default" else choice.rules.title
+
+
+def resubmitted(
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
+) -> Iterator[Finding]:
+    """What there is to report of logs that an earlier tree held already."""
+    compared = set()
+    for verdict in results:
+        again: list[Before] = []
+        for run in verdict.result.runs:
+            before, shifted = earlier.runs.find(run.facts.fingerprint)
+            if before is None:
+                continue
+            if shifted:
+                yield _shifted(run, before, context)
+            else:
+                again.append(before)
+        # Looked at first, as another submitter's logs are wrong in the same round, too
+        yield from _others(tree, verdict, again, context)
+        # What was submitted first in this very round may of course stay.
+        again = [before for before in again if before.title != context.rules.title]
+        if again:
+            yield _again(tree, verdict, again, context)
+            system = verdict.folder.system
+            # Results of many benchmarks share a description, which is compared once
+            if system not in compared and system in tree.systems:
+                compared.add(system)
+                yield from _system(tree, system, again[0], context)
+
+
+def _shifted(run: Run, before: Before, context: JudgingContext) -> Finding:
+    return SHIFTED_LOG.found(
+        context.profile, run.display_path, before=before.display_path, title=before.title
+    )
+
+
+def _again(
+    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
+) -> Finding:
+    allowed = context.rules.package.resubmission
+    return RESUBMITTED.found(
+        context.profile,
+        tree.place(verdict.folder.path),
+        severity=None if allowed else Severity.WARNING,
+        count=len(again),
+        runs=len(verdict.result.runs),
+        before=again[0].display_path,
+        title=again[0].title,
+        refusal="" if allowed else f"; {context.rules.title} takes no logs of earlier rounds",
+    )
+
+
+def _others(
+    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
+) -> Iterator[Finding]:
+    names = {before.submitter for before in again if before.submitter}
+    others = sorted(name for name in names if not same_organisation(name, tree.submitter))
+    if others:
+        yield OTHER_SUBMITTER.found(
+            context.profile,
+            tree.place(verdict.folder.path),
+            others=join_limited(others),
+            submitter=tree.submitter,
+        )
+
+
+def changed_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The fields that two descriptions of a system do not share."""
+    # As data: other indentation or order of fields is still the same description
+    return sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
+
+
+def _system(tree: Tree, system: str, before: Before, context: JudgingContext) -> Iterator[Finding]:
+    """The description must be the same, field by field."""
+    where, then = tree.place(tree.systems[system]), before.description
+    if then is None or not then.is_file():
+        yield SYSTEM_UNKNOWN.found(context.profile, where, title=before.title, system=system)
+        return
+    new = tree.root / tree.systems[system]
+    changed = changed_fields(read_description(then).fields, read_description(new).fields)
+    if changed:
+        yield SYSTEM_CHANGED.found(
+            context.profile, where, fields=join_limited(changed), then=then, title=before.title
+        )

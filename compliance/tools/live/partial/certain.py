@@ -1,0 +1,117 @@
+"""What the tables' rules find in a run that goes on, and what no later record can take back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.logs.broken_rule import RuleViolation
+from podium.compliance.judging.logs.judge import _Judgement
+from podium.compliance.judging.logs.policy import PolicyReading
+from podium.compliance.judging.logs.verifier import VerifierReading
+from podium.logging_spec.reader.log import LineFault, Log
+from podium.rules.finding import Finding, Profile
+from podium.rules.hindsight import in_hindsight
+from podium.rules.model.round import Round
+from podium.rules.model.scope import Scope, scope_of
+from podium.rules.run import Run
+from podium.rules.table import End, Row
+
+TARGET = ".target"
+"""Ends the id of the rule that some evaluation reaches the target."""
+
+_AT_ONCE = frozenset({"global_batch_size.sign"})
+"""Rules about a whole log that a single record breaks for good."""
+
+
+class Reading(VerifierReading):
+    """The official verifier's reading of a run as far as it has gone, by the scopes given.
+
+    The run is shared and grows; nothing of it is copied.
+    """
+
+    def __init__(self, run: Run, rules: Round, scopes: Sequence[Scope] = ()) -> None:
+        super().__init__(Log(places=[]), rules)
+        self.run = run
+        self.given = scopes
+
+    def _scopes(self) -> Iterator[Scope]:
+        yield from self.given
+
+    def scopes_of(self, division: str, benchmark: str) -> list[Scope]:
+        """The scopes that judge the run, with those that its records choose."""
+        found: list[Scope] = []
+        for scope in self.rules.scopes(division, benchmark):
+            found.append(scope)
+            found += self._chosen(scope)
+        self._look_for_rules(division, benchmark, benchmark)
+        return found
+
+
+class _TablesOnly(PolicyReading):
+    """The policy's reading of the tables; checks are looked at on their own."""
+
+    def _checks(self) -> Iterator[RuleViolation]:
+        yield from ()
+
+
+class Partial(_Judgement):
+    """A judgement of such a reading: as `podium check` makes it, but without checks."""
+
+    def __init__(self, reading: Reading, profile: Profile, path: str) -> None:
+        self.log, self.rules, self.profile, self.path = reading.log, reading.rules, profile, path
+        self.verifier = reading
+        self.run = reading.run
+
+    def findings(self) -> list[Finding]:
+        """What the scopes find, and whether the official verifier ends without a verdict."""
+        broken = [*self.verifier.review()]
+        if self.profile is Profile.POLICY or not self.rules.verified:
+            broken = [*_TablesOnly(self.verifier).review(broken)]
+        return self._weighed([*self._findings(broken), *self._about_crash(self.profile)])
+
+    def findings_of(self, broken: RuleViolation) -> list[Finding]:
+        """The findings of one broken rule."""
+        return self._weighed([*self._findings([broken]), *self._about_crash(self.profile)])
+
+    def _weighed(self, findings: list[Finding]) -> list[Finding]:
+        return in_hindsight(findings, self.rules, self.profile)
+
+
+def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str) -> list[Finding]:
+    """What is wrong with lines of a log."""
+    judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
+    judgement.log = log
+    found = [judgement._about_fault(fault, fault.message) for fault in faults]
+    return in_hindsight(found, rules, Profile.POLICY)
+
+
+def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:
+    """The scopes cut down to some keys, and to what is certain about them."""
+    found = []
+    for scope in scopes:
+        rows = tuple(_certain(row, run) for row in scope.rows if row.name in names)
+        ends = tuple(end for end in scope.ends if _is_certain(end, names))
+        if rows or ends:
+            found.append(scope_of(scope.name, (*rows, *ends), (), scope.benchmark))
+    return found
+
+
+def _is_certain(end: End, names: Collection[str]) -> bool:
+    return end.id in _AT_ONCE and end.id.partition(".")[0] in names
+
+
+def _certain(row: Row, run: Run) -> Row:
+    """The row without what the records to come decide: absences, and bounds not yet known.
+
+    The official verifier looks back only, so its bounds are known at once.
+    """
+    times = row.times if not row.times.least else replace(row.times, least=0)
+    each = row.each if row.policy is None else row.policy
+    logged = run.where.keys()
+    known = tuple(one for one in each if not one.awaits_end and logged >= set(one.needs()))
+    policy = row.policy if len(known) == len(each) else known
+    if times is row.times and policy is row.policy:
+        return row
+    return replace(row, times=times, policy=policy)

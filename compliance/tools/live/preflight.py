@@ -1,0 +1,205 @@
+"""Declared hyperparameters judged before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.rulebook.tables.settings import Setting, evaluations, settings
+from podium.compliance.tools.live.declaration import Declaration
+from podium.compliance.tools.live.guard import Guard
+from podium.compliance.tools.live.partial.reference import Expected, reference_at
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.constraint import needs_of
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.model.round import Round
+from podium.rules.run import as_number
+
+SCHEMA = "podium.preflight/1"
+
+_DECLARED_LATER = ("disclosure", "statistic", "submission")
+"""Roles of keys that a run logs once, though its hyperparameters do not name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A key that is required and not declared; `allowed` is what it may be."""
+
+    key: str
+    meaning: str
+    allowed: str
+    rule: str
+
+
+@dataclass(slots=True)
+class Preflight:
+    """The judgement of declared hyperparameters."""
+
+    rules: Round
+    benchmark: str
+    division: str
+    findings: list[Finding] = field(default_factory=list)
+    missing: list[Needed] = field(default_factory=list)
+    to_log: list[Needed] = field(default_factory=list)
+    free: dict[str, Any] = field(default_factory=dict)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    reference: Expected = field(default_factory=Expected)
+    ignored: list[str] = field(default_factory=list)
+
+    @property
+    def legal(self) -> bool:
+        """Whether no declared value is an error and no hyperparameter is missing."""
+        return not self.missing and all(f.severity is not Severity.ERROR for f in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The judgement as JSON data."""
+        return {
+            "schema": SCHEMA,
+            "rules": {"usage": self.rules.usage, "round": self.rules.name},
+            "benchmark": self.benchmark,
+            "division": self.division,
+            "verdict": "legal" if self.legal else "illegal",
+            "findings": [msgspec.structs.asdict(found) for found in self.findings],
+            "missing": [asdict(each) for each in self.missing],
+            "to_log": [asdict(each) for each in self.to_log],
+            "free": self.free,
+            "evaluations": self.evaluations,
+            "reference": asdict(self.reference),
+            "ignored": self.ignored,
+        }
+
+
+def preflight(
+    declared: Declaration,
+    rules: Round,
+    division: str | None = None,
+    benchmark: str | None = None,
+    batch_size: int | None = None,
+    profile: Profile = Profile.POLICY,
+    path: str = "",
+) -> Preflight:
+    """Judge what is declared; the options take precedence over the declaration itself."""
+    values = dict(declared.values)
+    if batch_size is not None:
+        values[k.GLOBAL_BATCH_SIZE.name] = batch_size
+    division = division or _named(values, "submission_division") or "closed"
+    name = benchmark or _named(values, "submission_benchmark")
+    if not name:
+        raise UsageFault("no benchmark is declared; give --benchmark")
+    guard = Guard(rules, division, name, profile=profile, path=path, advises=False)
+    _feed(guard, declared, values, division, name)
+    found = Preflight(rules, name, division)
+    found.findings = [*_findings(guard, declared), *_misspelt(declared, path)]
+    found.evaluations = evaluations(rules, name, division, values)
+    _sort_out(found, guard, settings(rules, name, division, values), values)
+    batch = as_number(values.get(k.GLOBAL_BATCH_SIZE.name))
+    found.reference = reference_at(rules, name, division, batch, profile)
+    reported = {finding.key for finding in found.findings}
+    found.ignored = [name for name in declared.others if name not in reported]
+    return found
+
+
+def _named(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
+    return value if isinstance(value, str) else ""
+
+
+# --- what is wrong ---
+
+
+def _feed(
+    guard: Guard, declared: Declaration, values: dict[str, Any], division: str, benchmark: str
+) -> None:
+    """Judge the declared values by the rules, in the dry log's order where there is one."""
+    names = {"submission_division": division, "submission_benchmark": benchmark}
+    if not declared.records:
+        # Names come first as rules depend on them, and last to override the declaration
+        for key in _in_order(guard, names | values | names):
+            guard(Record(key, 0.0, (values | names)[key], {}))
+        return
+    for key, value in names.items():
+        if key not in values:
+            guard(Record(key, 0.0, value, {}))
+    given = guard.run.line_of
+    before = len(guard.run.records)
+    # The names put before a dry log have no lines in it
+    lines = declared.lines
+    guard.run.line_of = lambda index: lines[index - before] if index >= before else given(index)
+    for record in declared.records:
+        value = values[record.key] if record.key == k.GLOBAL_BATCH_SIZE.name else record.value
+        guard(Record(record.key, record.time_ms, value, record.metadata))
+
+
+def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
+    """The keys, each after those that its rules refer to: a mapping has no order."""
+    placed: dict[str, None] = {}
+
+    # `above` ends circles of keys that refer to each other
+    def add(key: str, above: tuple[str, ...]) -> None:
+        for row in (row for scope in guard.scopes for row in scope.rows if row.name == key):
+            for need in sorted(needs_of((*row.each, *(row.policy or ())))):
+                if need in values and need not in placed and need not in above:
+                    add(need, (*above, key))
+        placed[key] = None
+
+    for key in values:
+        if key not in placed:
+            add(key, ())
+    return [*placed]
+
+
+def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
+    """The findings, but for bounds that depend on a key that is missing itself."""
+    where = guard.run.where
+    for found in guard.findings:
+        rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
+        needs = needs_of(c for row in rows for c in (*row.each, *(row.policy or ())))
+        # The official verifier fails a bound whose other key is absent; it may yet be logged
+        if found.stated_by != "verifier" or needs <= where.keys():
+            # A mapping's records stand in podium's order: their lines mean nothing to the user
+            yield found if declared.records else msgspec.structs.replace(found, line=None)
+
+
+def _misspelt(declared: Declaration, path: str) -> Iterator[Finding]:
+    for name, meant in declared.misspelt.items():
+        if meant not in declared.values:
+            yield Finding(
+                "log.misspelt-key",
+                Severity.WARNING,
+                path,
+                None,
+                name,
+                f"the key is {name!r:.60}; must be {meant} if that is what is meant",
+                meant,
+                name,
+                f"declare it as {meant}",
+            )
+
+
+# --- what else is required ---
+
+
+def _sort_out(
+    found: Preflight, guard: Guard, settings: list[Setting], values: Mapping[str, Any]
+) -> None:
+    """Sort required keys into those that a configuration decides and those that come later."""
+    allowed = {each.key: _allowed(each) for each in settings}
+    for each in guard.missing():
+        needed = Needed(each.key, each.meaning, allowed.get(each.key, ""), each.rule)
+        if each.role == "hyperparameter":
+            found.missing.append(needed)
+        elif each.role in _DECLARED_LATER:
+            found.to_log.append(needed)
+    bounded = {row.name for scope in guard.scopes for row in scope.rows if row.each or row.policy}
+    found.free = {e.key: values.get(e.key) for e in settings if e.key not in bounded}
+
+
+def _allowed(setting: Setting) -> str:
+    if setting.state == "fixed":
+        return f"{setting.value}"
+    return setting.allowed

@@ -1,0 +1,129 @@
+"""Where a run is heading: by its own pace, to where the reference converges or a trend leads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from podium.compliance.tools.live.partial.reference import Expected
+from podium.rules.constraints.bounds import above, at_least, at_most, below
+from podium.rules.constraints.constraint import Constraint
+from podium.rules.model.schedule import Due
+from podium.rules.table import Row
+
+RECENT = 5
+"""Evaluations whose pace is taken, so that a slow start weighs little."""
+
+TREND = 4
+"""Evaluations through which the line is laid: few, for quality flattens as training goes on."""
+
+FARTHEST = 10.0
+"""A trend that needs so many times the training done so far is no forecast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One evaluation: how far training was, the minutes since run_start, and the quality."""
+
+    position: float
+    minutes: float
+    quality: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The quality to reach, and whether that is from above."""
+
+    bound: float
+    downwards: bool
+    constraint: Constraint
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """When the run may reach the target, in minutes from run_start, and how that was worked out."""
+
+    minutes: float
+    position: float
+    how: str
+
+
+def goal_of(target: Row | None) -> Goal | None:
+    """The target of a closed benchmark, where it is one number."""
+    for constraint in target.some if target is not None else ():
+        bound = getattr(constraint, "bound", None)
+        if isinstance(bound, int | float) and isinstance(
+            constraint, at_most | below | at_least | above
+        ):
+            return Goal(bound, isinstance(constraint, at_most | below), constraint)
+    return None
+
+
+def forecast(
+    points: Sequence[Point], expected: Expected, goal: Goal | None, due: Due | None
+) -> Forecast | None:
+    """The end of a run that has not reached its target; None where nothing can be said.
+
+    With a reference point, where the reference converged on average; past that, or without one,
+    where a straight line through the last qualities meets the target. Either is moved on to the
+    next evaluation that is due. Time is what the last evaluations took for as much training.
+    """
+    if len(points) < 2 or points[-1].position <= points[0].position:
+        return None
+    last = points[-1]
+    if expected.mean is not None and expected.mean > last.position:
+        position, how = expected.mean, f"where the reference converges ({_count(expected.mean)})"
+    else:
+        found = _crossing(points, goal)
+        if found is None:
+            return None
+        position, count = found
+        how = f"at the earliest, where a line through the last {count} qualities meets the target"
+    position = _next_evaluation(position, last.position, due)
+    pace, count = _pace(points)
+    minutes = last.minutes + pace * (position - last.position)
+    return Forecast(minutes, position, f"{how}, at the pace of the last {count} evaluations")
+
+
+def _pace(points: Sequence[Point]) -> tuple[float, int]:
+    """Minutes for one unit of training, and over how many evaluations that was measured."""
+    recent = points[-RECENT:]
+    way = recent[-1].position - recent[0].position
+    if way <= 0:
+        recent = points
+        way = recent[-1].position - recent[0].position
+    return (recent[-1].minutes - recent[0].minutes) / way, len(recent)
+
+
+def _crossing(points: Sequence[Point], goal: Goal | None) -> tuple[float, int] | None:
+    """Where the least-squares line through the last qualities meets the target."""
+    known = [(p.position, p.quality) for p in points[-TREND:] if p.quality is not None]
+    # Two points always lie on a line, which would follow every fluctuation
+    if goal is None or len(known) < 3:
+        return None
+    mean_at = math.fsum(at for at, _ in known) / len(known)
+    mean = math.fsum(quality for _, quality in known) / len(known)
+    spread = math.fsum((at - mean_at) ** 2 for at, _ in known)
+    if not spread:
+        return None
+    slope = math.fsum((at - mean_at) * (quality - mean) for at, quality in known) / spread
+    # A line that leads away from the target meets it in the past
+    if not slope or (slope < 0) != goal.downwards:
+        return None
+    position = mean_at + (goal.bound - mean) / slope
+    last = points[-1].position
+    # A line may meet the target before the last evaluation, which has missed it
+    return (max(position, last), len(known)) if position <= FARTHEST * last else None
+
+
+def _next_evaluation(position: float, last: float, due: Due | None) -> float:
+    if due is None:
+        return position
+    # Less a little, or rounding would move a position on the grid to the next
+    steps = max(1, math.ceil((position - last) / due.interval - 1e-9))
+    return last + steps * due.interval
+
+
+def _count(number: float) -> str:
+    return f"{number:,.6g}"

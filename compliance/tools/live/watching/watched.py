@@ -1,0 +1,158 @@
+"""One log being watched: its file, its guard, and what is new since the last poll."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from podium.compliance.judging.inputs.round_selection import Choice, RoundRequest
+from podium.compliance.judging.logs.judge import LogVerdict, judge_log
+from podium.compliance.tools.live.guard import Guard
+from podium.compliance.tools.live.partial.certain import line_findings
+from podium.compliance.tools.live.partial.reference import Expected, reference_at
+from podium.compliance.tools.live.watching.follow import Piece, Tail
+from podium.compliance.tools.live.watching.growing import GrowingLog
+from podium.compliance.tools.live.watching.status import Status, status_of_run
+from podium.logging_spec.reader.record import Record
+from podium.rules.finding import Finding, Profile, Severity
+
+_OPENERS = frozenset({"cache_clear", "init_start", "init_stop", "run_start"})
+"""Keys at the start of a run: a replaced file that starts with one is another run."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """The options that say how to judge."""
+
+    usage: str | None = None
+    round: str | None = None
+    division: str | None = None
+    benchmark: str | None = None
+    profile: Profile = Profile.POLICY
+
+
+class Watched:
+    """A log as far as it has been read."""
+
+    def __init__(self, path: str, options: WatchOptions) -> None:
+        self.path, self.options = path, options
+        folder = os.path.dirname(path) or "."
+        self.choice: Choice = RoundRequest(options.usage, options.round).choose(folder)
+        self.tail = Tail(path)
+        self.quiet = False
+        self.verdict: LogVerdict | None = None
+        self._pending: bytes | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self.log = GrowingLog(self.path)
+        self.guard = self._guard()
+        self.faults = 0
+        self.verdict = None
+        self._expected: tuple[object, Expected] | None = None
+
+    def _guard(self) -> Guard:
+        options = self.options
+        guard = Guard(
+            self.choice.rules,
+            options.division,
+            options.benchmark,
+            profile=options.profile,
+            path=self.path,
+            # The page lists what is missing by itself
+            advises=False,
+        )
+        # Looked up at each call, as feeding may replace the inner log
+        guard.run.line_of = lambda index: self.log.log.line(index)
+        return guard
+
+    def poll(self) -> bool:
+        """Read what is new and have the guard judge it; returns whether there was any."""
+        self.quiet = True
+        for piece in self.tail.poll():
+            self.quiet = False
+            self._take(piece)
+        if not self.quiet:
+            self.verdict = None
+        return not self.quiet
+
+    def _take(self, piece: Piece) -> None:
+        if piece.kind == "anew":
+            self._pending = None
+            self._begin()
+            return
+        if piece.kind == "replaced":
+            # Only its first records show whether a new file goes on with the run
+            self._pending = b""
+            return
+        records = self._feed(piece.data)
+        if self.log.begun_anew:
+            self.log.begun_anew = False
+            # A newer line format makes all lines before it void, with what was found in them
+            self.guard, records = self._guard(), self.log.log.records[:]
+        self._judge(records)
+        self._judge_faults()
+
+    def _feed(self, data: bytes) -> list[Record]:
+        """The records that new bytes complete; those of a new file once it is recognised."""
+        if self._pending is None:
+            return self.log.feed(data)
+        self._pending = pending = self._pending + data
+        # On a log of its own: whose records these are is not known yet
+        first = GrowingLog(self.path).feed(pending)
+        if not first:
+            return []
+        self._pending = None
+        if any(record.key in _OPENERS for record in first[:50]):
+            self._begin()
+        return self.log.feed(pending)
+
+    def _judge(self, records: list[Record]) -> None:
+        # Rules of another line format say nothing of single records; the end judges the whole
+        if self.log.log.generation != self.choice.rules.generation:
+            return
+        for record in records:
+            self.guard(record)
+
+    def _judge_faults(self) -> None:
+        log = self.log.log
+        new, self.faults = log.faults[self.faults :], len(log.faults)
+        if new:
+            self.guard.report(line_findings(log, new, self.choice.rules, self.path))
+
+    # --- what is known ---
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run has ended."""
+        return "run_stop" in self.guard.run.where
+
+    @property
+    def fatal(self) -> Finding | None:
+        """The first error, if there is any."""
+        errors = (f for f in self.guard.findings if f.severity is Severity.ERROR)
+        return next(errors, None)
+
+    def judge(self) -> LogVerdict:
+        """The verdict of `podium check` on the log as it is."""
+        if self.verdict is None:
+            rules, profile = self.choice.rules, self.options.profile
+            self.verdict = judge_log(self.log.whole(), rules, profile, self.path)
+            self.guard.report(self.verdict.findings)
+        return self.verdict
+
+    def status(self, now_ms: float) -> Status:
+        """The status of the run."""
+        return status_of_run(self.path, self.guard, self._reference(), now_ms, self.tail.problem)
+
+    def _reference(self) -> Expected:
+        """The reference for the run's batch size, worked out once."""
+        guard = self.guard
+        benchmark = guard.context.benchmark
+        if benchmark is None:
+            return Expected(reason="the benchmark is not known yet")
+        known = (benchmark.name, guard.context.division, guard.run.number("global_batch_size"))
+        if self._expected is None or self._expected[0] != known:
+            rules, profile = self.choice.rules, self.options.profile
+            self._expected = (known, reference_at(rules, *known, profile))
+        return self._expected[1]

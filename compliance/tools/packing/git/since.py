@@ -1,0 +1,108 @@
+"""What a branch changes: whose folders, how large, and whether the result still passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from podium.compliance.judging.inputs.discover import is_submission
+from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.repository.check import LARGE
+from podium.compliance.judging.session import check_paths
+from podium.compliance.reporting.models import Report, publish
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.tools.packing.git.clone import Change, Clone
+from podium.compliance.tools.packing.receipt import official
+from podium.compliance.tools.packing.writing.gate import error_lines
+from podium.rules.catalogue import find_round, rounds_of
+from podium.rules.model.round import Round
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a branch changes since a ref, by folder, and the reports of the submissions changed."""
+
+    branch: str
+    ref: str
+    folders: dict[str, list[Change]] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether there is no problem and every report accepts."""
+        rejected = any(report.rejected_by for report in self.reports.values())
+        return not rejected and not self.problems
+
+
+def check_since(folder: Path, ref: str, request: RoundRequest, jobs: int) -> Changes:
+    """Judge what the checked-out branch of a clone changes; raises UsageFault.
+
+    The work tree must be as committed: it is what is judged. Where neither an option nor a folder
+    names the round, the branch's name does: SUBMITTER-ROUND.
+    """
+    clone = Clone(folder, above=True)
+    clone.refuse_changed()
+    changes = Changes(clone.head(), ref)
+    for change in clone.changes(ref):
+        top = change.path.partition("/")[0] if "/" in change.path else ""
+        changes.folders.setdefault(top, []).append(change)
+    changes.problems += _problems(changes, clone)
+    for name in changes.folders:
+        tree = clone.root / name
+        if name and is_submission(tree):
+            changes.reports[name] = _judged(tree, _rules(tree, changes.branch, request), jobs)
+    return changes
+
+
+def _judged(folder: Path, rules: Round, jobs: int) -> Report:
+    return publish(check_paths([folder], Options(rules.usage, rules.name, jobs=jobs)))
+
+
+def _rules(folder: Path, branch: str, request: RoundRequest) -> Round:
+    choice = request.choose(folder)
+    usage, name = choice.rules.usage, branch.rpartition("-")[2]
+    if choice.chosen_by == "default" and name in rounds_of(usage):
+        return find_round(usage, name)
+    return choice.rules
+
+
+def _problems(changes: Changes, clone: Clone) -> Iterator[str]:
+    if not changes.folders:
+        yield "the branch changes nothing"
+    submitters = sorted(filter(None, changes.folders))
+    if len(submitters) > 1:
+        yield f"it changes the folders of {len(submitters)} submitters: {', '.join(submitters)}"
+    for change in changes.folders.get("", ()):
+        yield f"{change.path} does not lie in a submitter's folder"
+    for name in submitters:
+        folder = clone.root / name
+        if folder.exists() and not is_submission(folder):
+            yield f"{name} is not a submission: it needs results and systems"
+    for path, size in clone.large_blobs(changes.ref, LARGE):
+        yield f"{path} has {size / (1 << 20):.1f} MiB in a commit; the limit is 50 MiB"
+
+
+def to_text(changes: Changes, width: int) -> str:
+    """What was found, for a terminal."""
+    return "\n".join(_lines(changes, width)) + "\n"
+
+
+def _lines(changes: Changes, width: int) -> Iterator[str]:
+    yield f"{clean(changes.branch)} since {clean(changes.ref)}"
+    for name, found in changes.folders.items():
+        counts = {how: sum(each.how == how for each in found) for how in "AMDT"}
+        words = {"A": "new", "M": "changed", "D": "deleted", "T": "of another type"}
+        summary = ", ".join(f"{count} {words[how]}" for how, count in counts.items() if count)
+        yield f"  {clean(name) or '(top)'}: {summary}"
+    for problem in changes.problems:
+        yield from wrap(clean(problem), width, "  ! ", "    ")
+    for name, report in changes.reports.items():
+        rules, counts_ = report.rules, report.counts
+        yield (
+            f"{clean(name)}, {rules.usage} {rules.round}: {report.verdict}; {counts_.error} "
+            f"errors, {counts_.warning} warnings; {official(report.official_verdict)}"
+        )
+        yield from error_lines(report, width)

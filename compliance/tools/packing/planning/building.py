@@ -1,0 +1,137 @@
+"""The plan of a tree from a configuration: every source looked at, every log judged once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.discover import is_submission
+from podium.compliance.judging.inputs.layout import is_log
+from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
+from podium.compliance.tools.packing.planning.config import CONFIG_FILE, CodeConfig, PackConfig
+from podium.compliance.tools.packing.planning.placing import pass_over, put_file, put_folder
+from podium.compliance.tools.packing.planning.plan import Plan
+from podium.compliance.tools.packing.planning.results import take_results
+from podium.compliance.tools.packing.planning.sources import expand, in_folder, shown_path
+from podium.compliance.tools.packing.receipt import RECEIPT_FILE, SUMMARY_FILE
+from podium.rules.model.round import Round
+
+OWN_FILES = (CONFIG_FILE, RECEIPT_FILE, SUMMARY_FILE)
+"""Files of podium at the root of a tree: no part of what is submitted."""
+
+
+def make_plan(config: PackConfig, rules: Round, base: Path, jobs: int = 1) -> Plan:
+    """What the tree of a configuration is to hold; `base` is the folder that paths are from."""
+    plan = Plan(config, rules, base)
+    _Builder(plan, jobs).build()
+    return plan
+
+
+class _Builder:
+    def __init__(self, plan: Plan, jobs: int) -> None:
+        self.plan, self.jobs = plan, jobs
+        self.config, self.base = plan.config, plan.base
+        self.request = RoundRequest(plan.rules.usage, plan.rules.name)
+
+    def build(self) -> None:
+        config, plan = self.config, self.plan
+        self._systems()
+        take_results(plan, self.jobs)
+        for code in config.code:
+            self._code(code)
+        for path, source in config.documents.items():
+            self._document(path, source)
+        if config.waivers:
+            put_file(self.plan, WAIVERS_FILE, config.waivers, "waivers")
+        for tree in self._trees():
+            self._merge(tree)
+        self._described()
+        plan.check_paths()
+        if not plan.entries:
+            plan.miss(".", "nothing to pack: no source gives any file")
+
+    # --- single files ---
+
+    def _systems(self) -> None:
+        given = self.config.systems
+        if isinstance(given, dict):
+            for name, path in given.items():
+                put_file(self.plan, f"systems/{name}.json", path, "description")
+            return
+        for pattern in given:
+            found = expand([pattern], self.base)
+            if not found:
+                self.plan.lack("systems", f"no description matches {pattern}")
+            for path in found:
+                put_file(self.plan, f"systems/{Path(path).stem}.json", path, "description")
+
+    def _described(self) -> None:
+        """Note which results have no description, and which benchmarks no code."""
+        entries = self.plan.entries
+        parts = [path.split("/") for path in entries if path.startswith("results/")]
+        # results/SYSTEM/BENCHMARK/FILE at least: what lies above is no result
+        for system in sorted({part[1] for part in parts if len(part) > 3}):
+            if f"systems/{system}.json" not in entries:
+                self.plan.miss(f"systems/{system}.json", "this system has no description")
+        code = {path.split("/")[1] for path in entries if path.startswith("benchmarks/")}
+        for benchmark in sorted({each.benchmark for each in self.config.results} - code):
+            self.plan.miss(f"benchmarks/{benchmark}", "this benchmark has no code")
+
+    def _document(self, path: str, source: str) -> None:
+        if path.startswith("results/") and is_log(path.rpartition("/")[2]):
+            raise UsageFault(f"documents: {path} is a log; give it under [[results]]")
+        full = self.base / source
+        if full.is_dir():
+            put_folder(self.plan, path, full, ())
+        else:
+            put_file(self.plan, path, source, "document")
+
+    # --- folders ---
+
+    def _code(self, code: CodeConfig) -> None:
+        if not code.into and not code.benchmark:
+            raise UsageFault(f"code: {code.folder} needs a benchmark, or into")
+        full = self.base / code.folder
+        if not full.is_dir():
+            self.plan.lack(code.path, f"code: {code.folder} is not a folder")
+            return
+        put_folder(self.plan, code.path, full, code.exclude)
+
+    # --- other trees ---
+
+    def _trees(self) -> list[Path]:
+        config = self.config
+        # A podium.toml in a tree made by hand: the tree itself is the source
+        if not config.merge and not config.results and is_submission(self.base, self.request):
+            return [self.base]
+        trees = []
+        for path in config.merge:
+            full = self.base / path
+            inner = full / config.submitter
+            # What `podium pack` wrote holds the tree in the submitter's folder
+            if not is_submission(full, self.request) and inner.is_dir():
+                full = inner
+            if not full.is_dir():
+                raise UsageFault(f"merge: {path} is not a folder")
+            trees.append(full)
+        return trees
+
+    def _merge(self, tree: Path) -> None:
+        display_path = shown_path(tree, self.base)
+        exclude: tuple[str, ...] = OWN_FILES
+        into = (self.base / self.config.into).resolve()
+        # The tree may hold the folder for packed trees: those are not packed again
+        if tree.resolve() in into.parents:
+            exclude = (*OWN_FILES, into.relative_to(tree.resolve()).parts[0])
+        self.plan.remark(".", f"with all of {'this folder' if tree == self.base else display_path}")
+        for found in in_folder(tree, self.base):
+            if found.below.split("/")[0] in exclude:
+                if found.source is not None and found.below in OWN_FILES:
+                    self.plan.leave_out(
+                        found.source.display_path, "podium's own, no part of a submission"
+                    )
+            elif found.source is None:
+                pass_over(self.plan, "", display_path, found)
+            else:
+                self.plan.add(found.below, found.source)

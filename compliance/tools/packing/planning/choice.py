@@ -1,0 +1,213 @@
+"""Which of a result's logs are taken: no run twice, one experiment, one window of many runs.
+
+The policy lets more runs than needed be made as a group: of all windows of N consecutive runs in
+order of launch the one with the median score is submitted (training rules, Scoring). Runs that did
+not converge stay in their window, as its slowest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from podium.compliance.judging.files import Judged
+from podium.compliance.judging.inputs.benchmark_names import benchmark_called
+from podium.compliance.judging.logs.facts import Facts
+from podium.compliance.judging.results.consistency import canonical_text, shortened
+from podium.compliance.judging.results.model import JudgingContext
+from podium.compliance.judging.results.score import median_window
+from podium.compliance.judging.submission.copies import copies
+from podium.compliance.text.words import join_limited
+from podium.compliance.tools.packing.planning.config import ResultConfig
+from podium.compliance.tools.packing.planning.sources import LeftOut, Source, same_content
+from podium.rules.finding import Profile
+from podium.rules.model.round import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A log that may be taken, with the facts of its run; `errors` are the rules it violates."""
+
+    source: Source
+    facts: Facts | None = None
+    errors: tuple[str, ...] = ()
+    judged: Judged | None = None
+
+    @property
+    def launched(self) -> tuple[float, str]:
+        """What runs are ordered by."""
+        start = None if self.facts is None else self.facts.run.start_ms
+        # The path breaks ties, so that the order of the files given decides nothing
+        return (math.inf if start is None else start, self.source.display_path)
+
+
+@dataclass(slots=True)
+class Choice:
+    """The logs of one result in order of launch, those of pruned instances, and the others."""
+
+    taken: list[Candidate] = field(default_factory=list)
+    pruned: list[Candidate] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    note: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """Chooses among a result's candidates; `division` is empty where none is demanded."""
+
+    rules: Round
+    division: str = ""
+
+    def choose(
+        self, result: ResultConfig, candidates: Sequence[Candidate], copied: Mapping[str, str]
+    ) -> Choice:
+        """Sort a result's logs out; `copied` maps each copied log to its original."""
+        choice = Choice()
+        kept = []
+        for one in sorted(candidates, key=lambda each: each.launched):
+            why = self._unfit(result, one) or copied.get(one.source.display_path, "")
+            if why:
+                choice.left_out.append(LeftOut(one.source.display_path, why, refused=True))
+            else:
+                kept.append(one)
+        kept = _of_one_kind(kept, choice)
+        if result.scaling == "weak":
+            self._instances(kept, choice)
+        else:
+            self._runs(result, kept, choice)
+        return choice
+
+    def _unfit(self, result: ResultConfig, one: Candidate) -> str:
+        """Why a log cannot be of this result."""
+        facts = one.facts
+        if facts is None or (facts.run.benchmark is None and facts.run.start_ms is None):
+            return "it is not a log of a run: neither submission_benchmark nor run_start"
+        stated = facts.run.benchmark
+        # A log without a name is taken: the gate says what it lacks
+        if stated and stated != result.benchmark and not self._means(stated, result.benchmark):
+            return f"its submission_benchmark is {stated}, not {result.benchmark}"
+        if self.division and facts.run.division and facts.run.division != self.division:
+            return f"its submission_division is {facts.run.division}, not {self.division}"
+        if facts.run.start_ms is None:
+            return "it has no run_start: the run never began"
+        return ""
+
+    # Folder and log may name one benchmark differently, as in rounds that renamed it
+    def _means(self, stated: str, benchmark: str) -> bool:
+        called = benchmark_called(stated, self.rules)
+        return bool(called) and called == benchmark_called(benchmark, self.rules)
+
+    def _instances(self, kept: list[Candidate], choice: Choice) -> None:
+        """Throughput: instances that did not converge are pruned, their logs submitted apart."""
+        for one in kept:
+            assert one.facts is not None
+            (choice.taken if one.facts.run.converged else choice.pruned).append(one)
+        if choice.pruned:
+            choice.note = f"{len(choice.pruned)} of {len(kept)} instances did not converge: pruned"
+
+    def _runs(self, result: ResultConfig, kept: list[Candidate], choice: Choice) -> None:
+        benchmark = benchmark_called(result.benchmark, self.rules) or result.benchmark
+        known = self.rules.benchmark(benchmark)
+        needed = known.runs
+        choice.taken = kept
+        if len(kept) <= needed or result.runs == "all":
+            choice.note = f"{len(kept)} runs; {needed} are needed" if len(kept) != needed else ""
+        # NCF in 0.5: of 100 runs the first 50 that converge are scored
+        elif known.first_converging:
+            self._first(kept, needed, choice)
+        # Rounds without this rule leave the choice to the submitter
+        elif self.rules.package.median_window:
+            self._window(kept, needed, known.dropped, choice)
+        else:
+            choice.problem = (
+                f"there are {len(kept)} runs and {needed} are needed; {self.rules.title} has no "
+                "rule to choose by: name the runs in `names`, or exclude the others"
+            )
+
+    def _window(self, kept: list[Candidate], needed: int, dropped: int, choice: Choice) -> None:
+        runs = [one.facts.run for one in kept if one.facts is not None]
+        _, outside = median_window(runs, needed, dropped)
+        choice.taken = [one for index, one in enumerate(kept) if index not in outside]
+        choice.left_out += [
+            LeftOut(kept[index].source.display_path, why) for index, why in outside.items()
+        ]
+        first = kept.index(choice.taken[0]) + 1
+        choice.note = (
+            f"{needed} of {len(kept)} runs: of {len(kept) - needed + 1} windows of {needed} "
+            f"consecutive launches the one with the median score, from run {first} on; "
+            "keep the logs of the others, as reviewers may ask for them"
+        )
+
+    def _first(self, kept: list[Candidate], needed: int, choice: Choice) -> None:
+        counting = [one for one in kept if one.facts is not None and one.facts.run.counts]
+        last = kept.index(counting[needed - 1]) if len(counting) >= needed else len(kept) - 1
+        choice.note = f"all {len(kept)} runs; the first {needed} that converge are scored"
+        choice.taken = kept
+        if len(counting) > needed:
+            choice.note += f" (to run {last + 1})"
+
+
+def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
+    """The runs with the settings that most have; the others are refused, unless none has most."""
+    groups: dict[tuple[tuple[str, str], ...], list[Candidate]] = {}
+    for one in kept:
+        groups.setdefault(_settings(one), []).append(one)
+    if len(groups) < 2:
+        return kept
+    ranked = sorted(groups.items(), key=lambda item: -len(item[1]))
+    (usual, most), (_, second) = ranked[0], ranked[1]
+    # Only the submitter knows which of two groups as large is the experiment
+    if len(most) == len(second):
+        choice.problem = (
+            f"{len(groups)} sets of hyperparameters, and no set has the most runs "
+            f"({_difference(ranked[1][0], usual)}): exclude the runs that do not belong"
+        )
+        return kept
+    for settings, others in ranked[1:]:
+        for one in others:
+            why = f"other hyperparameters than {len(most)} runs: {_difference(settings, usual)}"
+            choice.left_out.append(LeftOut(one.source.display_path, why, refused=True))
+    return most
+
+
+def _settings(one: Candidate) -> tuple[tuple[str, str], ...]:
+    assert one.facts is not None
+    return tuple(
+        sorted((key, canonical_text(value)) for key, value in one.facts.settings.as_dict().items())
+    )
+
+
+def _difference(these: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str], ...]) -> str:
+    mine, theirs = dict(these), dict(usual)
+    differences = [
+        f"{key} is {shortened(mine.get(key, 'absent'))}, not {shortened(theirs.get(key, 'absent'))}"
+        for key in sorted({*mine, *theirs})
+        if mine.get(key) != theirs.get(key)
+    ]
+    return join_limited(differences, 3)
+
+
+def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]:
+    """The logs that are copies of others, by path, with the reason: one run submitted twice.
+
+    The first by launch is the run; of equal launches the first by path.
+    """
+    ordered = sorted(candidates, key=lambda each: each.launched)
+    runs = [(one.source.display_path, one.facts) for one in ordered if one.facts is not None]
+    found = {
+        # By records, as the official checker accepts ten copies that differ in their seed
+        one.path: f"a copy: {one.message}"
+        for one in copies(runs, JudgingContext(rules, Profile.POLICY))
+    }
+    # The same bytes have the same launch: most logs of one size need no second look.
+    groups: dict[tuple[float, int], list[Candidate]] = {}
+    for one in ordered:
+        alike = groups.setdefault((one.launched[0], one.source.size), [])
+        same = next((each for each in alike if same_content(each.source, one.source)), None)
+        if same is None:
+            alike.append(one)
+        else:
+            found[one.source.display_path] = f"a copy: the same bytes as {same.source.display_path}"
+    return found

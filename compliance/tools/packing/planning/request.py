@@ -1,0 +1,121 @@
+"""The options of the command line and podium.toml as one configuration."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.round_selection import ChosenBy, RoundRequest
+from podium.compliance.tools.packing.planning.config import (
+    CONFIG_FILE,
+    PackConfig,
+    read_config,
+    setting,
+    validate,
+    with_options,
+)
+from podium.rules.model.round import Round
+
+
+@dataclass(frozen=True, slots=True)
+class PackRequest:
+    """A configuration, the rules it is of, and the folder that its paths are from."""
+
+    config: PackConfig
+    rules: Round
+    base: Path
+    chosen_by: ChosenBy
+
+
+def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
+    """Read podium.toml (a file, or in a folder) and put the options over it; raises UsageFault."""
+    file = path / CONFIG_FILE if path.is_dir() else path
+    fields: dict[str, Any] = {}
+    if file.exists() or not path.is_dir():
+        fields = read_config(file)
+    elif not given.get("submitter"):
+        raise UsageFault(
+            f"there is no {CONFIG_FILE} in {path}; write one with podium init, or give "
+            "--submitter and --round"
+        )
+    for text in settings:
+        fields = fields | setting(text)
+    fields = with_options(fields, given)
+    base = file.absolute().parent
+    chosen_by: ChosenBy = "option" if given.get("round") or given.get("usage") else "config"
+    usage = fields.get("usage")
+    # Of another type it is refused below
+    if "round" not in fields and (usage is None or isinstance(usage, str)):
+        found = RoundRequest(usage).choose(base)
+        if found.chosen_by == "folder":
+            chosen_by = "folder"
+            fields |= {"round": found.rules.name, "usage": found.rules.usage}
+    config = validate(fields, str(file))
+    rules = RoundRequest(config.usage, config.round).choose(base).rules
+    return PackRequest(config, rules, base, chosen_by)
+
+
+# --- options as fields ---
+
+
+def fields_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Options as fields of podium.toml; their paths are from the current folder, not from its."""
+    return given | {
+        "into": _full(given["into"]),
+        "waivers": _full(given["waivers"]),
+        "merge": [_full(each) for each in given["merge"] or ()],
+        "systems": _pairs(given["systems"] or (), "--system"),
+        "documents": _pairs(given["documents"] or (), "--document"),
+        "results": _results(given["results"] or ()),
+        "code": _code(given["code"] or ()),
+    }
+
+
+def _full(path: str | Path | None) -> str | None:
+    return None if path is None else os.path.abspath(path)
+
+
+def _glob(pattern: str) -> str:
+    # The current folder's own name may have brackets
+    return pattern if os.path.isabs(pattern) else os.path.join(glob.escape(os.getcwd()), pattern)
+
+
+def _pairs(texts: Iterable[str], option: str) -> dict[str, str]:
+    split = (_split(text, option) for text in texts)
+    return {name: os.path.abspath(path) for name, path in split}
+
+
+def _results(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """SYSTEM/BENCHMARK[/SCALING]=GLOB: several of one result are combined."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for text in texts:
+        name, pattern = _split(text, "--result")
+        parts = name.split("/")
+        if len(parts) not in (2, 3):
+            raise UsageFault(f"--result {text}: must be SYSTEM/BENCHMARK[/strong|weak]=GLOB")
+        system, benchmark, scaling = (*parts, "strong")[:3]
+        fields = {"system": system, "benchmark": benchmark, "scaling": scaling, "logs": []}
+        found.setdefault((system, benchmark, scaling), fields)["logs"].append(_glob(pattern))
+    return list(found.values())
+
+
+def _code(texts: Iterable[str]) -> list[dict[str, str]]:
+    found = []
+    for text in texts:
+        name, folder = _split(text, "--code")
+        benchmark, _, implementation = name.partition("/")
+        fields = {"benchmark": benchmark, "folder": os.path.abspath(folder)}
+        found.append(fields | ({"implementation": implementation} if implementation else {}))
+    return found
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise UsageFault(f"{option} {text}: must be NAME=VALUE")
+    return name, value

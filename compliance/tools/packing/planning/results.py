@@ -1,0 +1,196 @@
+"""The results of a plan: logs found by globs or by name, judged once, chosen, numbered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from podium.compliance.judging.discovery import gather
+from podium.compliance.judging.inputs.benchmark_names import about_name, benchmark_called
+from podium.compliance.judging.inputs.layout import (
+    POWER,
+    PRUNED,
+    SCALING_FILE,
+    has_scalings,
+    is_log,
+)
+from podium.compliance.judging.inputs.listing import holds
+from podium.compliance.judging.logs.facts import Facts
+from podium.compliance.judging.options import Options
+from podium.compliance.text.words import plural
+from podium.compliance.tools.packing.planning.choice import Candidate, Choice, Chooser, find_copies
+from podium.compliance.tools.packing.planning.config import ResultConfig
+from podium.compliance.tools.packing.planning.placing import put_file, put_folder
+from podium.compliance.tools.packing.planning.plan import Plan
+from podium.compliance.tools.packing.planning.sources import (
+    LeftOut,
+    Source,
+    SourceFault,
+    excluded,
+    expand,
+    log_source,
+    shown_path,
+)
+from podium.rules.finding import Severity
+from podium.rules.model.round import Round
+
+
+def take_results(plan: Plan, jobs: int) -> None:
+    """Put the results of the configuration into the plan; `jobs` processes judge the logs."""
+    _Results(plan, jobs).take()
+
+
+def result_path(result: ResultConfig, rules: Round) -> str:
+    """The folder of a result's logs in the tree."""
+    inner = f"{result.scaling}/" if has_scalings(rules) else ""
+    return f"results/{result.system}/{inner}{result.benchmark}"
+
+
+class _Results:
+    def __init__(self, plan: Plan, jobs: int) -> None:
+        self.plan, self.jobs = plan, jobs
+        self.config, self.base = plan.config, plan.base
+        self.paths: dict[str, str] = {}
+
+    def take(self) -> None:
+        rules, results = self.plan.rules, self.config.results
+        given = [self._candidates(result) for result in results]
+        named = [self._names(result) for result in results]
+        wanted = [*given, *(logs.values() for logs in named)]
+        # All results at once: the processes share the work, and no log is read twice
+        judged = self._judged({one.path: one for logs in wanted for one in logs})
+        # Logs that the submitter names are taken as named, copies or not
+        globbed = {one.path for logs in given for one in logs}
+        copied = find_copies([judged[path] for path in sorted(globbed)], rules)
+        chooser = Chooser(rules, self.config.division or "")
+        left: dict[str, LeftOut] = {}
+        for result, logs, names in zip(results, given, named, strict=True):
+            choice = chooser.choose(result, [judged[one.path] for one in logs], copied)
+            for one in choice.left_out:
+                left.setdefault(one.display_path, one)
+            self._result(result, choice, {n: judged[one.path] for n, one in names.items()})
+        taken = {entry.source.display_path for entry in self.plan.entries.values()}
+        # A log that one result refuses may be another's: the globs of two may overlap.
+        self.plan.left_out += [each for each in left.values() if each.display_path not in taken]
+
+    def _candidates(self, result: ResultConfig) -> list[Source]:
+        found = []
+        for pattern in result.logs:
+            # One by one: a glob beside others that names nothing is probably misspelt
+            if not expand([pattern], self.base):
+                self.plan.lack(result_path(result, self.plan.rules), f"no log matches {pattern}")
+        for path in self._expanded(result.logs):
+            display_path = shown_path(path, self.base)
+            if excluded(display_path, result.exclude):
+                self.plan.leave_out(display_path, "excluded")
+                continue
+            try:
+                found.append(log_source(path, self.base))
+            except SourceFault as fault:
+                self.plan.leave_out(display_path, str(fault), refused=True)
+        return found
+
+    def _expanded(self, patterns: list[str]) -> list[str]:
+        """The files that globs match, without the tree that an earlier call wrote."""
+        target = os.path.realpath(self.base / self.config.into / self.config.submitter)
+        found = expand(patterns, self.base)
+        return [path for path in found if not holds(target, os.path.realpath(path))]
+
+    def _names(self, result: ResultConfig) -> dict[str, Source]:
+        """The logs that the submitter names one by one, by their names in the tree."""
+        path, found = result_path(result, self.plan.rules), {}
+        for name, source in result.names.items():
+            if not is_log(name):
+                self.plan.conflict(f"{path}/{name}", "a log must be named result_<i>.txt")
+            try:
+                found[name] = log_source(self.base / source, self.base)
+            except SourceFault as fault:
+                self.plan.lack(f"{path}/{name}", f"{source}: {fault}")
+        return found
+
+    def _judged(self, sources: Mapping[str, Source]) -> dict[str, Candidate]:
+        """The logs with their facts and findings, by path; each is read once."""
+        if not sources:
+            return {}
+        rules = self.plan.rules
+        options = Options(rules.usage, rules.name, jobs=self.jobs)
+        gathered = gather([Path(path) for path in sources], options, for_scores=True)
+        judged = {}
+        for path, source in sources.items():
+            one = gathered.judged[path]
+            facts = one.verdict.facts if isinstance(one.verdict.facts, Facts) else None
+            broken = {f.id for f in one.verdict.findings if f.severity is Severity.ERROR}
+            judged[path] = Candidate(source, facts, tuple(sorted(broken)), one)
+        return judged
+
+    def _result(self, result: ResultConfig, choice: Choice, named: Mapping[str, Candidate]) -> None:
+        plan, path = self.plan, result_path(result, self.plan.rules)
+        benchmark = benchmark_called(result.benchmark, plan.rules)
+        if not benchmark:
+            plan.remark(path, "; ".join(about_name(result.benchmark, plan.rules)))
+        if choice.note:
+            plan.remark(path, choice.note)
+        if choice.problem:
+            plan.conflict(path, choice.problem)
+        runs = {f"result_{number}.txt": one for number, one in enumerate(choice.taken)}
+        for name in runs.keys() & named.keys():
+            plan.conflict(f"{path}/{name}", "it is both named and numbered by launch")
+        runs = {**named, **runs}
+        for name, one in runs.items():
+            self._log(f"{path}/{name}", one)
+        for number, one in enumerate(choice.pruned):
+            self._log(f"{path}/{PRUNED}/result_{number}.txt", one)
+        # Logs given as pruned are numbered after those that podium prunes
+        self._pruned(result, path, len(choice.pruned))
+        needed = plan.rules.benchmark(benchmark or result.benchmark).runs
+        if len(runs) < needed:
+            plan.miss(path, f"{len(runs)} runs; {needed} are needed")
+        if result.scaling_file:
+            put_file(self.plan, f"{path}/{SCALING_FILE}", result.scaling_file, "scaling")
+        self._power(result, f"{path}/{POWER}", {n: one.source for n, one in runs.items()})
+
+    def _log(self, path: str, one: Candidate) -> None:
+        before = self.paths.setdefault(one.source.path, path)
+        if before != path:
+            self.plan.conflict(
+                path, f"{one.source.display_path} is already {before}; a run counts once"
+            )
+        self.plan.add(path, one.source, _about(one))
+        if one.judged is not None:
+            self.plan.judged.setdefault(path, one.judged)
+
+    def _pruned(self, result: ResultConfig, path: str, start: int) -> None:
+        for number, source in enumerate(self._expanded(result.pruned), start):
+            log = f"{path}/{PRUNED}/result_{number}.txt"
+            try:
+                self.plan.add(log, log_source(source, self.base))
+            except SourceFault as fault:
+                self.plan.lack(log, f"{source}: {fault}")
+
+    def _power(self, result: ResultConfig, path: str, names: Mapping[str, Source]) -> None:
+        """Power logs: a folder for each run, named as its log was, or named by the submitter."""
+        if isinstance(result.power, dict):
+            for name, folder in result.power.items():
+                self._power_folder(f"{path}/{name}", self.base / folder)
+            return
+        root = self.base / result.power
+        for name, source in names.items():
+            stem = os.path.splitext(os.path.basename(source.path))[0]
+            self._power_folder(f"{path}/{name.removesuffix('.txt')}", root / stem)
+
+    def _power_folder(self, path: str, folder: Path) -> None:
+        if folder.is_dir():
+            put_folder(self.plan, path, folder, ())
+        else:
+            self.plan.miss(path, f"no power logs: {shown_path(folder, self.base)} is not a folder")
+
+
+def _about(one: Candidate) -> str:
+    """A note on a run, printed beside its path."""
+    # A run that only misses the target violates no rule
+    if one.errors and not (one.facts and one.facts.missed_only):
+        return f"its log violates {plural(len(one.errors), 'rule')}: {one.errors[0]}"
+    if one.facts is not None and not one.facts.run.converged:
+        return "did not converge; kept, as it counts as slowest"
+    return ""

@@ -1,0 +1,142 @@
+"""`podium init`: the folders and files that a submission starts from."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.atomic import draft_folder, refuse_occupied
+from podium.compliance.files.durable import make_folders, write_new
+from podium.compliance.judging.inputs.benchmark_names import about_name, benchmark_names
+from podium.compliance.judging.inputs.layout import has_scalings
+from podium.compliance.judging.repository.file_names import name_finding, violated_rules
+from podium.compliance.judging.systems.fields import FIELDS
+from podium.compliance.tools.packing.planning.config import example
+from podium.rules.finding import Profile
+from podium.rules.model.round import DIVISIONS, Round
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+
+PARAGRAPH = """# {submitter}: {title}
+
+This folder is a submission to MLPerf {title}.
+
+- `systems/`: one description per system, `<system>.json`
+- `results/<system>/{below}`: one log per run, `result_0.txt` and so on
+- `benchmarks/<benchmark>/implementations/<implementation>/`: the code, with a README that says how
+  to run it, how to get the dataset and where the starting weights come from
+
+`podium doctor .` lists what is still missing, in order.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What a new submission has."""
+
+    submitter: str
+    rules: Round
+    division: str = "closed"
+    systems: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+
+
+def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
+    """Make the submission's folder at once and whole; returns the paths written, in order.
+
+    Raises UsageFault where the folder is not empty, or a name is invalid.
+    """
+    _check_names(skeleton)
+    refuse_occupied(folder)
+    files, folders = _files(skeleton), _folders(skeleton)
+    try:
+        make_folders(folder.absolute().parent, durable=True)
+    except OSError as error:
+        raise UsageFault(f"{folder} cannot be created: {error.strerror}") from None
+    with draft_folder(folder) as draft:
+        _fill(draft, files, folders)
+    return sorted([*files, *(f"{each}/" for each in folders)])
+
+
+def _fill(draft: Path, files: dict[str, str], folders: list[str]) -> None:
+    for each in folders:
+        (draft / each).mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        (draft / path).parent.mkdir(parents=True, exist_ok=True)
+        write_new(draft / path, iter([text.encode("utf-8")]))
+
+
+# --- what it holds ---
+
+
+def _files(skeleton: Skeleton) -> dict[str, str]:
+    rules = skeleton.rules
+    below = "strong/<benchmark>/" if has_scalings(rules) else "<benchmark>/"
+    readme = PARAGRAPH.format(submitter=skeleton.submitter, title=rules.title, below=below)
+    files = {"README.md": readme, "podium.toml": _config(skeleton)}
+    for system in skeleton.systems:
+        files[f"systems/{system}.json"] = _description(skeleton, system)
+    return files
+
+
+def _config(skeleton: Skeleton) -> str:
+    """A podium.toml with every field that `podium pack` knows: the others as comments."""
+    known = {
+        "submitter": skeleton.submitter,
+        "usage": skeleton.rules.usage,
+        "round": skeleton.rules.name,
+        "division": skeleton.division,
+        "into": "../packed",  # not into the folder that it is packed from
+    }
+    # A JSON string is a TOML string, too: both escape alike.
+    return example({name: json.dumps(value) for name, value in known.items()})
+
+
+def _description(skeleton: Skeleton, system: str) -> str:
+    """Every field, empty but for what is known already."""
+    known = {
+        "submitter": skeleton.submitter,
+        "division": skeleton.division,
+        "system_name": system,
+    }
+    fields = {name: known.get(name, "") for name in FIELDS}
+    return json.dumps(fields, indent=4, ensure_ascii=False) + "\n"
+
+
+def _folders(skeleton: Skeleton) -> list[str]:
+    scaling = "strong/" if has_scalings(skeleton.rules) else ""
+    folders = ["benchmarks", "results", "systems"]
+    folders += [f"benchmarks/{each}/implementations" for each in skeleton.benchmarks]
+    for system in skeleton.systems:
+        folders += [f"results/{system}/{scaling}{each}" for each in skeleton.benchmarks]
+        folders += [] if skeleton.benchmarks else [f"results/{system}"]
+    return folders
+
+
+# --- names ---
+
+
+def _check_names(skeleton: Skeleton) -> None:
+    rules = skeleton.rules
+    if skeleton.division not in DIVISIONS:
+        raise UsageFault(f"--division is {skeleton.division}; must be {' or '.join(DIVISIONS)}")
+    if not skeleton.submitter.strip() or not skeleton.submitter.isprintable():
+        raise UsageFault("--submitter must be a name of printable characters")
+    for system in skeleton.systems:
+        _check_system(system)
+    for name in skeleton.benchmarks:
+        if name not in benchmark_names(rules):
+            why, hint = about_name(name, rules)
+            raise UsageFault(f"--benchmark: {why}; {hint}")
+
+
+def _check_system(name: str) -> None:
+    path = f"systems/{name}.json"
+    if not _NAME.fullmatch(name):
+        raise UsageFault(f"--system is {name!r}; must be letters, digits, . _ + and -")
+    for rule in violated_rules(name, path):
+        message = name_finding(rule, Profile.POLICY, name, path).message
+        raise UsageFault(f"--system is {name}: {message}")

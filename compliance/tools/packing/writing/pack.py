@@ -1,0 +1,248 @@
+"""`podium pack`: plan, write beside the target, judge, swap in, give a receipt."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.durable import make_folders, sync_path
+from podium.compliance.reporting.console import inside, write_whole
+from podium.compliance.reporting.models import Report
+from podium.compliance.tools.packing.planning.building import make_plan
+from podium.compliance.tools.packing.planning.existing import (
+    ExistingTree,
+    allow,
+    compare,
+    refuse_own_sources,
+)
+from podium.compliance.tools.packing.planning.plan import Plan
+from podium.compliance.tools.packing.planning.request import PackRequest
+from podium.compliance.tools.packing.receipt import RECEIPT_FILE, SUMMARY_FILE, Receipt
+from podium.compliance.tools.packing.writing.copying import Copied, hashed_in_place
+from podium.compliance.tools.packing.writing.gate import judge, make_receipt
+from podium.compliance.tools.packing.writing.summary import to_markdown
+from podium.compliance.tools.packing.writing.write import (
+    Stage,
+    clear,
+    locked,
+    silent,
+    stage,
+    sync_standing,
+)
+
+State = Literal["planned", "refused", "rejected", "packed", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class PackJob:
+    """What to pack, and how; `notify` is called with each step done.
+
+    `replace` and `keep` name paths in the existing tree; `force` keeps a tree that the gate
+    rejects; without `exchange` the old tree is set aside by a rename first. Where it is durable,
+    tree and receipt are on the disk when they are said to be written.
+    """
+
+    request: PackRequest
+    replace: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    force: bool = False
+    jobs: int = 1
+    receipt: Path | None = None
+    receipt_in_tree: bool = False
+    exchange: bool = True
+    durable: bool = True
+    notify: Callable[[str], None] = silent
+
+    @property
+    def target(self) -> Path:
+        """The folder that the tree is to be."""
+        config = self.request.config
+        return Path(os.path.abspath(self.request.base / config.into)) / config.submitter
+
+    def plan(self) -> Plan:
+        """The plan of the tree."""
+        request = self.request
+        return make_plan(request.config, request.rules, request.base, self.jobs)
+
+
+@dataclass(slots=True)
+class Packed:
+    """The outcome of a job; report and receipt are set once the gate has judged."""
+
+    plan: Plan
+    target: Path
+    existing: ExistingTree
+    state: State = "planned"
+    report: Report | None = None
+    receipt: Receipt | None = None
+    copied: list[Copied] = field(default_factory=list)
+    receipt_file: Path | None = None
+
+
+def plan_only(job: PackJob) -> Packed:
+    """The plan compared with the target as it is; nothing is written."""
+    plan = job.plan()
+    existing = _compared(job, plan, job.target)
+    return Packed(plan, job.target, existing)
+
+
+def pack(job: PackJob) -> Packed:
+    """Make the tree; raises UsageFault where it cannot be written."""
+    check_receipt(job, job.target)
+    plan = job.plan()
+    job.notify("planned")
+    with _workshop(job.target, durable=job.durable) as workshop:
+        packed = write(job, plan, job.target, workshop)
+    if packed.receipt is not None:
+        deliver(job, packed, receipt_folder(job, packed.target))
+    return packed
+
+
+@contextlib.contextmanager
+def _workshop(target: Path, *, durable: bool) -> Iterator[Path]:
+    """The folder of the target, locked; created if need be."""
+    parent = target.parent
+    made = not parent.exists()
+    try:
+        make_folders(parent, durable=durable)
+        with locked(parent):
+            yield parent
+    except OSError as error:
+        raise UsageFault(f"{parent} cannot be written to: {error.strerror}") from None
+    finally:
+        if made:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+
+
+def _compared(job: PackJob, plan: Plan, target: Path) -> ExistingTree:
+    refuse_own_sources(plan, target)
+    existing = compare(plan, target)
+    allow(plan, existing, target, job.replace, job.keep)
+    return existing
+
+
+def write(
+    job: PackJob,
+    plan: Plan,
+    target: Path,
+    workshop: Path,
+    before: Callable[[Stage], None] | None = None,
+) -> Packed:
+    """Write the tree of a plan and swap it in, unless it conflicts or is rejected.
+
+    `before` is called with the judged tree before the swap, and may raise.
+    """
+    clear(target, workshop)
+    packed = Packed(plan, target, _compared(job, plan, target))
+    if plan.stopped(force=job.force):
+        packed.state = "refused"
+        return packed
+    if packed.existing.unchanged:
+        packed.copied = hashes(plan, target, job.jobs)
+        packed.state = "unchanged"
+        if job.durable:
+            # A call before may have ended, or been told not to, before this was done
+            sync_standing(target)
+        # Judged all the same: since it was packed a waiver in it may have expired
+        _judged(job, packed, target)
+        if packed.report and packed.report.rejected_by and not job.force:
+            packed.state = "rejected"
+        return packed
+    with stage(target, workshop, job.notify, durable=job.durable) as made:
+        made.fill(plan.sorted(), job.jobs)
+        packed.copied = made.copied
+        receipt = _judged(job, packed, made.tree)
+        job.notify("judged")
+        if receipt.gate.rejected_by and not job.force:
+            packed.state = "rejected"
+            return packed
+        if job.receipt_in_tree:
+            # After the judgement, which is of the tree without it; before the swap, to come with it
+            write_whole(made.tree / RECEIPT_FILE, receipt.to_json())
+        if before is not None:
+            before(made)
+        made.put(exchange=job.exchange)
+        packed.state = "packed"
+    return packed
+
+
+def _judged(job: PackJob, packed: Packed, tree: Path) -> Receipt:
+    packed.report = judge(tree, packed.plan, job.jobs)
+    chosen_by = job.request.chosen_by
+    packed.receipt = make_receipt(packed.plan, packed.copied, packed.report, tree, chosen_by)
+    return packed.receipt
+
+
+def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
+    """The files of a plan as they are in the target already."""
+    # Threads suffice: reading and hashing release the interpreter's lock
+    with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
+        return list(pool.map(lambda each: hashed_in_place(each, target / each.path), plan.sorted()))
+
+
+def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
+    """A tree that others have added files to, judged anew: theirs are reported as kept."""
+    existing = compare(plan, target)
+    allow(plan, existing, target, (), (".",))
+    packed = Packed(plan, target, existing, "unchanged", copied=hashes(plan, target, job.jobs))
+    receipt = _judged(job, packed, target)
+    if plan.conflicts or (receipt.gate.rejected_by and not job.force):
+        packed.state = "rejected"
+    return packed
+
+
+# --- the receipt ---
+
+
+def check_receipt(job: PackJob, outside: Path) -> None:
+    """Refuse a path for the receipt where it could not be written once the tree is packed."""
+    if job.receipt is None:
+        return
+    path = job.receipt.absolute()
+    if not path.parent.is_dir():
+        raise UsageFault(f"--receipt {job.receipt}: there is no such folder")
+    if inside(path, [outside]):
+        raise UsageFault(
+            f"--receipt {job.receipt} lies in {outside}; choose a path outside, or give "
+            "--receipt-in-tree"
+        )
+
+
+def receipt_folder(job: PackJob, outside: Path) -> Path:
+    """Where the receipt goes: beside podium.toml, or beside the tree if that is in it."""
+    base = job.request.base.resolve()
+    top = outside.resolve()
+    # In the tree it would be submitted, and make a clone dirty
+    return top.parent if base == top or top in base.parents else job.request.base
+
+
+def deliver(job: PackJob, packed: Packed, folder: Path) -> None:
+    """Write the receipt and its page, outside the tree; an unchanged file is not touched."""
+    receipt = packed.receipt
+    if receipt is None or packed.state not in ("packed", "unchanged"):
+        return
+    path = job.receipt or folder / RECEIPT_FILE
+    packed.receipt_file = path
+    page = path.with_name(SUMMARY_FILE) if path.name == RECEIPT_FILE else path.with_suffix(".md")
+    _write(path, receipt.to_json(), durable=job.durable)
+    _write(page, to_markdown(receipt, packed.plan), durable=job.durable)
+    job.notify("receipt written")
+    if job.receipt_in_tree:
+        _write(packed.target / RECEIPT_FILE, receipt.to_json(), durable=job.durable)
+
+
+def _write(path: Path, text: str, *, durable: bool) -> None:
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == text.encode("utf-8"):
+            if durable:
+                sync_path(path)
+                sync_path(path.absolute().parent)
+            return
+    write_whole(path, text, durable=durable)

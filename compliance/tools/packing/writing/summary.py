@@ -1,0 +1,91 @@
+"""The receipt on one page of Markdown, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.compliance.reporting.markdown_text import code, escape
+from podium.compliance.text.words import size_text
+from podium.compliance.tools.packing.planning.plan import Plan
+from podium.compliance.tools.packing.receipt import PackedResult, Receipt, official
+
+MOST_LEFT_OUT = 12
+"""Files left out that the page names."""
+
+
+def to_markdown(receipt: Receipt, plan: Plan | None = None) -> str:
+    """The page; the plan adds how runs were chosen and what was left out."""
+    return "\n".join(_lines(receipt, plan)) + "\n"
+
+
+def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
+    rules, gate = receipt.rules, receipt.gate
+    division = f", {receipt.division}" if receipt.division else ""
+    yield f"# {escape(receipt.submitter)}: {rules.usage} {rules.round}{division}"
+    yield ""
+    size = size_text(sum(file.size for file in receipt.files))
+    yield f"Packed by podium {receipt.tool.version}. {len(receipt.files)} files, {size}."
+    counts = gate.counts
+    yield (
+        f"`podium check` by the policy: **{gate.verdict}**, {counts.error} errors, "
+        f"{counts.warning} warnings, {counts.waived} waived; {official(gate.official_verdict)}."
+    )
+    if receipt.forced:
+        yield ""
+        yield "**Forced: the tree was kept though the check rejects it.**"
+        yield from (f"- {code(rule)}: {count}" for rule, count in gate.errors.items())
+    yield ""
+    yield from _results(receipt.results)
+    yield from _waivers(receipt)
+    if plan is not None:
+        yield from _choices(plan)
+    yield "Every file with its size and SHA-256 is in the receipt; `podium unpack --verify`"
+    yield "compares a tree with it."
+
+
+def _results(results: tuple[PackedResult, ...]) -> Iterator[str]:
+    yield "| result | division | verdict | runs | minutes | score | RCP | margin |"
+    yield "|---|---|---|--:|--:|--:|---|--:|"
+    for one in results:
+        failed = f" ({one.failed_runs} failed)" if one.failed_runs else ""
+        rcp = one.rcp.verdict.replace("_", " ") if one.rcp else ""
+        margin = "" if one.rcp_margin is None else f"{one.rcp_margin:+.1%}"
+        yield (
+            f"| {escape(one.path.removeprefix('results/'))} | {escape(one.division)} "
+            f"| {one.verdict} | {one.runs}{failed} | {number(one.minutes)} | {number(one.score)} "
+            f"| {rcp} | {margin} |"
+        )
+    yield ""
+
+
+def _waivers(receipt: Receipt) -> Iterator[str]:
+    if not receipt.waivers:
+        return
+    yield "| waiver | place | granted by | until | findings |"
+    yield "|---|---|---|---|--:|"
+    for one in receipt.waivers:
+        cells = (one.rule, one.place, one.who, one.until)
+        yield f"| {' | '.join(map(escape, cells))} | {one.findings} |"
+    yield ""
+
+
+def _choices(plan: Plan) -> Iterator[str]:
+    notes = [each for each in plan.remarks if each.path.startswith("results/")]
+    for each in notes:
+        yield f"- {escape(each.path)}: {escape(each.message)}"
+    if notes:
+        yield ""
+    refused = [each for each in plan.left_out if each.refused]
+    if refused:
+        yield f"Logs refused: {len(refused)}"
+        yield ""
+        for one in refused[:MOST_LEFT_OUT]:
+            yield f"- {escape(one.display_path)}: {escape(one.why)}"
+        if len(refused) > MOST_LEFT_OUT:
+            yield f"- and {len(refused) - MOST_LEFT_OUT} more"
+        yield ""
+
+
+def number(value: float | None) -> str:
+    """A time in minutes as tables show it."""
+    return "" if value is None else f"{value:.3f}"

@@ -1,0 +1,256 @@
+"""`podium rcp check`: a result's convergence against the reference points, the arithmetic open."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.judging.discovery import gather
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.results.convergence import compared, references
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.tools.rcp.plots import Curve, chart, check_plot, curve_of, write_plot
+from podium.compliance.tools.scoring.render import numbers
+from podium.compliance.tools.scoring.render.numbers import figure
+from podium.compliance.tools.scoring.render.table import table
+from podium.compliance.tools.scoring.render.text import heading_of
+from podium.compliance.tools.scoring.session import scored_results
+from podium.logging_spec.reader.read import read_log
+from podium.rules.checks.points import OUTCOMES, members_for, position
+from podium.rules.convergence.result import Convergence
+from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    from podium.compliance.tools.scoring.result import ScoredResult
+    from podium.rules.convergence.data import Point
+
+SCHEMA = "podium.rcp-check/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One result's convergence; `interval` is how much training lies between two evaluations."""
+
+    scored: ScoredResult
+    convergence: Convergence
+    interval: float | None
+    curve: Curve | None
+
+    @property
+    def evaluations(self) -> float | None:
+        """The margin in evaluations."""
+        margin = self.convergence.margin
+        return margin / self.interval if margin is not None and self.interval else None
+
+    @property
+    def samples(self) -> float | None:
+        """The margin in samples, where the unit is one of samples."""
+        return self.convergence.margin if self.convergence.unit == "samples" else None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the result does not pass."""
+        return self.convergence.verdict in ("fail", "missing")
+
+
+def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
+    """Judge every result below a folder; by the policy, also where the verifier's differs."""
+    results = scored_results(gather([folder], options, for_scores=True), options, points)
+    theirs: dict[tuple[str, str], ScoredResult] = {}
+    # Judged anew from the logs: the two read them differently, not only the statistics
+    if options.profile is Profile.POLICY:
+        other = replace(options, profile=Profile.VERIFIER)
+        gathered = gather([folder], other, for_scores=True)
+        for one in scored_results(gathered, other, points):
+            theirs[_key(one)] = one
+    return [_checked(one, theirs.get(_key(one)), options) for one in results]
+
+
+def _key(scored: ScoredResult) -> tuple[str, str]:
+    place = scored.result.place
+    return place.display_path, place.benchmark
+
+
+def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options) -> Checked:
+    judged = scored.result.convergence
+    if theirs is not None:
+        judged = compared(judged, theirs.result.convergence)
+    return Checked(scored, judged, _interval(scored), _curve(scored, judged, options))
+
+
+def _interval(scored: ScoredResult) -> float | None:
+    """The usual distance of two evaluations in the first log, in the unit of convergence."""
+    names = members_for(scored.entry.unit)
+    places: list[float] = []
+    log = read_log(scored.result.runs[0].path)
+    # With the records read leniently, without which 0.5 and 0.6 have few
+    for _, record in log.all_records():
+        # HPC's cosmoflow and oc20 log eval_error
+        if record.key not in OUTCOMES:
+            continue
+        at = position(record, names)
+        if at is not None:
+            places.append(at[1])
+    # Some logs print each line twice, and checkpoints may be evaluated offline in any order
+    gaps = [high - low for low, high in pairwise(sorted(places)) if high > low]
+    # Not every schedule is even: that of ssd in 1.0 had epochs 40, 50, 55 and 60
+    return statistics.median(gaps) if gaps else None
+
+
+def _curve(
+    scored: ScoredResult,
+    judged: Convergence,
+    options: Options,
+) -> Curve | None:
+    if judged.batch_size is None or judged.mean is None:
+        return None
+    rules, benchmark = scored.result.rules, scored.result.place.benchmark
+    wanted = scored.result.own_points
+    known = references(options.profile, rules, benchmark, wanted)
+    size = judged.batch_size
+    runs = [(size, p.to_converge) for p in judged.runs if p.converged and p.to_converge is not None]
+    mean = None if judged.submission is None else (size, judged.submission)
+    # With too many unfinished runs the mean has no place on a chart
+    if mean is not None and not math.isfinite(mean[1]):
+        mean = None
+    title = f"{scored.result.place.submitter} {scored.result.place.system} {benchmark}".strip()
+    return Curve(*curve_of(known), runs, mean, judged.unit, title)
+
+
+def draw(found: Sequence[Checked], plot: Path | None) -> None:
+    """Draw the results that were compared into a file; without any, only see whether it can be."""
+    if plot is None:
+        return
+    curves = [one.curve for one in found if one.curve is not None]
+    if curves:
+        write_plot(curves, plot)
+    else:
+        check_plot(plot)
+
+
+# --- as text --------------------------------------------------------------------------------------
+
+_CASES = {
+    "found": "a reference was run at this batch size",
+    "interpolated": "interpolated between two reference points",
+    "below_range": "below every reference point: the smallest stands in",
+    "above_range": "above every reference point",
+    "none": "no reference point",
+}
+
+
+def check_text(found: Sequence[Checked], width: int, *, quiet: bool = False) -> str:
+    """Every result, one after another; `quiet` leaves out the runs and the plot."""
+    blocks = ["\n".join(_block(one, width, quiet=quiet)) for one in found]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(one: Checked, width: int, *, quiet: bool) -> Iterator[str]:
+    judged, scored = one.convergence, one.scored
+    head = f"{heading_of(scored.entry, several=True)}: {clean(scored.result.place.benchmark)}"
+    yield from wrap(f"{judged.verdict.upper().replace('_', ' ')}  {head}", width, "", "      ")
+    for message in judged.messages:
+        yield from wrap(clean(message), width, "  ", "  ")
+    if judged.batch_size is not None:
+        where = _CASES[judged.case] if judged.case != "none" else "not compared"
+        yield from wrap(
+            f"global batch size {numbers.count(judged.batch_size)}: {where}", width, "  ", "    "
+        )
+    if judged.mean is None or judged.minimum is None:
+        return
+    yield ""
+    yield from _points(judged, width)
+    yield ""
+    yield from _figures(one)
+    if quiet:
+        return
+    yield ""
+    rows = [
+        (
+            clean(place.name.rpartition("/")[2]),
+            str(place.rank),
+            numbers.count(place.to_converge) if place.converged else "none",
+            {"scored": "", "fastest": "dropped as fastest", "slowest": "dropped as slowest"}[
+                place.role
+            ],
+        )
+        for place in judged.runs
+    ]
+    yield from _indented(table(("run", "place", judged.unit, "part"), rows, width - 2, (0, 3)))
+    if one.curve is not None:
+        yield ""
+        yield from _indented(chart(one.curve, width - 2))
+
+
+def _indented(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"  {line}".rstrip() for line in lines)
+
+
+def _points(judged: Convergence, width: int) -> Iterator[str]:
+    heads = ("point", "batch size", "values", "mean", "deviation", "minimum")
+    rows = [
+        (
+            clean(" and ".join(point.ids)),
+            numbers.count(point.batch_size),
+            str(point.count),
+            figure(point.mean),
+            figure(point.deviation),
+            figure(point.minimum),
+        )
+        for point in judged.points
+    ]
+    yield from _indented(table(heads, rows, width - 2))
+    if judged.pruned:
+        sizes = ", ".join(numbers.count(one.batch_size) for one in judged.pruned)
+        text = f"left out, as slower than the line between two others: batch size {sizes}"
+        yield from wrap(text, width, "  ", "    ")
+
+
+def _figures(one: Checked) -> Iterator[str]:
+    judged = one.convergence
+    assert judged.mean is not None
+    assert judged.minimum is not None
+    unit = judged.unit
+    yield f"  reference mean   {figure(judged.mean)} {unit}"
+    yield f"  minimum          {figure(judged.minimum)}"
+    if judged.allowance:
+        yield f"  (it allows for   {figure(judged.allowance)} {unit}: one evaluation)"
+    if judged.submission is None or judged.margin is None:
+        return
+    # The official verifier lets 1e9 stand for a run that did not converge: a mean over it is none.
+    never = not math.isfinite(judged.submission)
+    never = never or any(run.role == "scored" and not run.converged for run in judged.runs)
+    yield f"  mean of runs     {'none' if never else figure(judged.submission)}"
+    evaluations = one.evaluations
+    fields = "" if evaluations is None else f", {evaluations:+.2f} evaluations"
+    yield f"  margin           {'+' if judged.margin >= 0 else ''}{figure(judged.margin)}{fields}"
+    if judged.verdict == "pass":
+        yield f"  scaling factor   {judged.scaling_factor:.9g}"
+
+
+# --- as JSON --------------------------------------------------------------------------------------
+
+
+def check_json(found: Sequence[Checked]) -> str:
+    """Everything, as data; non-finite numbers as strings."""
+    document = {"schema": SCHEMA, "results": [_member(one) for one in found]}
+    return json_text(document)
+
+
+def _member(one: Checked) -> dict[str, Any]:
+    entry, judged = one.scored.entry, one.convergence
+    names = ("path", "submitter", "system", "benchmark", "division", "scaling", "round")
+    member = {name: getattr(entry, name) for name in names}
+    fields = msgspec.to_builtins(judged)
+    fields["margin"], fields["maximum_speedup"] = judged.margin, judged.maximum_speedup
+    margins = {"evaluation_interval": one.interval, "margin_in_evaluations": one.evaluations}
+    return {**member, **fields, **margins}

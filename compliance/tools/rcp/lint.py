@@ -1,0 +1,260 @@
+"""`podium rcp lint`: what is wrong with reference points, before a result is compared with them.
+
+A finding's path is the benchmark, its key the point.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from podium.compliance.judging.results.convergence import references
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.rulebook.tables.settings import settings
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.text.words import join_limited, plural
+from podium.compliance.tools.rcp.rules import (
+    BATCH_SIZE,
+    BENCHMARK,
+    COPIED_VALUES,
+    DUPLICATE_BATCH_SIZE,
+    DUPLICATE_ID,
+    HYPERPARAMETER,
+    NO_MINIMUM,
+    NO_PRECISION,
+    NO_SPREAD,
+    OUTLIER,
+    PRECISION,
+    PRUNING_DIFFERS,
+    TOO_FEW_RUNS,
+    UNIT,
+    UNUSED,
+)
+from podium.compliance.tools.scoring.render import numbers
+from podium.rules.convergence.data import rounds_with_points
+from podium.rules.convergence.spread import MAD_TO_DEVIATION
+from podium.rules.finding import Finding, Profile, Severity
+
+if TYPE_CHECKING:
+    from podium.rules.convergence.data import Point
+    from podium.rules.fixed.fixed_rule import FixedRule
+    from podium.rules.model.round import Round
+
+SCHEMA = "podium.rcp-lint/1"
+
+FAR = 6.0
+"""A value farther from the median than this many usual distances is an outlier."""
+
+_FORMAT = re.compile(r"(?:MX|NV)?(?:BFLOAT|FLOAT|UINT|INT|BF|FP|TF)\d+")
+"""Names of number formats in capitals, such as BF16; a name goes on to the end of its digits."""
+
+_SPELLED = {"FLOAT32": "FP32", "BFLOAT16": "BF16", "FLOAT16": "FP16", "FLOAT64": "FP64"}
+
+_RENAMED = {"optimizer": "opt_name", "epsilon": "opt_epsilon"}
+"""Names that points use for keys of the log."""
+
+
+def lint(rules: Round, points: Sequence[Point]) -> list[Finding]:
+    """All that is wrong with points of one round, by benchmark."""
+    found: list[Finding] = []
+    by_benchmark: dict[str, list[Point]] = {}
+    for point in points:
+        by_benchmark.setdefault(point.benchmark, []).append(point)
+    for benchmark, some in by_benchmark.items():
+        if benchmark not in rules.benchmarks and not rounds_with_points(rules.usage, benchmark):
+            name, listed = benchmark or "an empty name", ", ".join(rules.listed)
+            found.append(_found(BENCHMARK, some[0], name=name, title=rules.title, listed=listed))
+            continue
+        found += _of_benchmark(rules, benchmark, some)
+    return found
+
+
+def _found(rule: FixedRule, point: Point, **fields: Any) -> Finding:
+    return rule.found(Profile.POLICY, point.benchmark, key=point.id, **fields)
+
+
+def _of_benchmark(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
+    yield from _duplicates(points)
+    for point in points:
+        yield from _values(rules, point)
+        yield from _unit(rules, point)
+        yield from _settings(rules, point)
+        yield from _precision(rules, point)
+    yield from _pruning(rules, benchmark, points)
+
+
+def _duplicates(points: list[Point]) -> Iterator[Finding]:
+    named = {point.id: point for point in points}
+    for name, count in Counter(point.id for point in points).items():
+        if count > 1:
+            yield _found(DUPLICATE_ID, named[name], count=count, name=name)
+    sizes: dict[float, str] = {}
+    values: dict[tuple[float, ...], str] = {}
+    for point in points:
+        first = sizes.setdefault(point.batch_size, point.id)
+        if first != point.id:
+            size = numbers.count(point.batch_size)
+            yield _found(DUPLICATE_BATCH_SIZE, point, size=size, first=first)
+        same = values.setdefault(tuple(sorted(point.to_converge)), point.id)
+        # Epochs are small whole numbers: points that hardly vary may agree by chance
+        if same != point.id and len(set(point.to_converge)) > 2:
+            yield _found(COPIED_VALUES, point, first=same)
+
+
+def _values(rules: Round, point: Point) -> Iterator[Finding]:
+    yield from _run_count(rules, point)
+    middle = statistics.median(point.to_converge)
+    distance = statistics.median(abs(value - middle) for value in point.to_converge)
+    # With most values equal the distance is 0: half the median keeps their neighbours from being
+    # outliers
+    limit = max(FAR * MAD_TO_DEVIATION * distance, 0.5 * middle)
+    far = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
+    if far:
+        yield _found(OUTLIER, point, values=join_limited(far, 4), median=middle)
+    if point.batch_size != int(point.batch_size):
+        yield _found(BATCH_SIZE, point, size=point.batch_size)
+
+
+def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
+    known, given = rules.benchmark(point.benchmark), len(point.to_converge)
+    needed, drop = 2 * known.runs, known.dropped
+    if given >= needed:
+        return
+    none_left = given <= 2 * drop
+    yield _found(
+        TOO_FEW_RUNS,
+        point,
+        severity=Severity.ERROR if none_left else None,
+        given=plural(given, "run"),
+        needed=needed,
+        missing=plural(needed - given, "run"),
+        detail=f"; none is left once {drop} at each end are dropped" if none_left else "",
+    )
+
+
+def _unit(rules: Round, point: Point) -> Iterator[Finding]:
+    benchmark = point.benchmark
+    unit = rules.benchmark(benchmark).convergence.unit
+    middle = statistics.median(point.to_converge)
+    problem = ""
+    if point.unit == "samples" and unit == "epochs":
+        problem = f"counts samples; {benchmark} logs epochs in {rules.title}"
+    elif unit == "samples" and middle < point.batch_size:
+        problem = f"converges after {middle:g} {unit}, less than one batch"
+    # More than twice the epochs of any reference run: unet3d has up to 4472
+    elif unit == "epochs" and middle > 10_000:
+        problem = f"converges after {middle:g} {unit}: samples or steps, it seems"
+    if problem:
+        yield _found(UNIT, point, problem=problem, unit=unit)
+
+
+def _settings(rules: Round, point: Point) -> Iterator[Finding]:
+    """Hyperparameters that the round's closed division does not allow."""
+    benchmark = point.benchmark
+    if benchmark not in rules.benchmarks or not point.hyperparameters:
+        return
+    size = int(point.batch_size) if point.batch_size == int(point.batch_size) else point.batch_size
+    given: dict[str, Any] = {"global_batch_size": size}
+    for name, value in point.hyperparameters.items():
+        given.setdefault(_RENAMED.get(name, name), value)
+    for one in settings(rules, benchmark, "closed", given):
+        if one.state == "wrong" and not _nearly(rules, benchmark, given, one.key):
+            yield _found(
+                HYPERPARAMETER,
+                point,
+                setting=one.key,
+                value=one.value,
+                title=rules.title,
+                allowed=one.allowed,
+                bound=one.rule,
+            )
+
+
+def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) -> bool:
+    """Whether a value is the one that the rules want, but for the last digits."""
+    others = {name: value for name, value in given.items() if name != key}
+    wanted = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)
+    try:
+        return math.isclose(wanted, given[key], rel_tol=1e-6)
+    # Names and lists have no last digits to be rounded
+    except TypeError:
+        return False
+
+
+def _precision(rules: Round, point: Point) -> Iterator[Finding]:
+    """Whether the runs were made in a number format that reference points of the round may have."""
+    taken = rules.package.point_precisions
+    known = {"title": rules.title, "taken": " or ".join(taken)}
+    given = point.precision or ""
+    if not given.strip():
+        # Of one format only there is nothing to say, and older records have no such member
+        if len(taken) > 1:
+            yield _found(NO_PRECISION, point, **known)
+        return
+    named = {_SPELLED.get(name, name) for name in _FORMAT.findall(given.upper())}
+    other = named - {*taken}
+    # What emulates FP32 may be named beside it
+    if named <= other or (other and "EMULAT" not in given.upper()):
+        yield _found(PRECISION, point, given=given, **known)
+
+
+def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
+    named = {point.id: point for point in points}
+    # Not of points with too few values to have a mean, which _run_count reports
+    methods = {p: references(p, rules, benchmark, points) for p in Profile}
+    used = {p: {one.ids[0] for one in methods[p].used} for p in Profile}
+    for one in methods[Profile.POLICY].every:
+        name = one.ids[0]
+        if all(name not in used[p] for p in Profile):
+            yield _found(UNUSED, named[name])
+        elif name not in used[Profile.POLICY]:
+            problem = "keeps it, though two others undercut it"
+            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
+        elif name not in used[Profile.VERIFIER]:
+            problem = "drops it, though no two others undercut it"
+            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
+    for one in methods[Profile.POLICY].every:
+        if one.deviation == 0:
+            yield _found(NO_SPREAD, named[one.ids[0]])
+        elif not math.isfinite(one.maximum_speedup):
+            yield _found(NO_MINIMUM, named[one.ids[0]])
+
+
+# --- as text and JSON -----------------------------------------------------------------------------
+
+
+def lint_text(findings: Sequence[Finding], points: int, width: int, *, quiet: bool = False) -> str:
+    """The findings by benchmark; `quiet` leaves out notes."""
+    lines: list[str] = []
+    for found in findings:
+        if quiet and found.severity is Severity.NOTE:
+            continue
+        where = f"{found.severity:<9}{found.path} {found.key}"
+        lines += wrap(clean(where), width, "", " " * 9)
+        lines += wrap(clean(f"[{found.id}] {found.message}"), width, " " * 9, " " * 9)
+        lines += wrap(clean(f"help: {found.hint}"), width, " " * 9, " " * 11)
+    counted = Counter(found.severity for found in findings)
+    totals = ", ".join(plural(counted[severity], severity.value) for severity in Severity)
+    lines += [""] * bool(lines)
+    lines.append(f"{plural(points, 'point')}: {totals}")
+    return "\n".join(lines) + "\n"
+
+
+def lint_json(findings: Sequence[Finding], points: int) -> str:
+    """The findings as data."""
+    faults = [
+        {
+            "id": found.id,
+            "severity": found.severity,
+            "benchmark": found.path,
+            "point": found.key,
+            "message": found.message,
+            "hint": found.hint,
+        }
+        for found in findings
+    ]
+    return json_text({"schema": SCHEMA, "points": points, "faults": faults})

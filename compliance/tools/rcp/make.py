@@ -1,0 +1,130 @@
+"""`podium rcp make`: reference runs to a record of reference points, in the official form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.compliance.errors import NothingToJudge
+from podium.compliance.judging.discovery import gather
+from podium.compliance.judging.logs.facts import Facts
+from podium.compliance.judging.options import Options
+from podium.compliance.reporting.json_text import json_text
+from podium.rules.convergence.data import MEMBERS
+
+if TYPE_CHECKING:
+    from podium.rules.model.round import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The records and what must be said of them: runs left out, too few runs."""
+
+    text: str
+    records: int
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who made the runs, when, on what: members that the official form has."""
+
+    creator: str = ""
+    when: str = ""
+    platform: str = ""
+    precision: str = ""
+
+    def members(self) -> dict[str, str]:
+        """The members that are given."""
+        named = {
+            "Creator": self.creator,
+            "When": self.when,
+            "Platform": self.platform,
+            "Precision": self.precision,
+        }
+        return {name: value for name, value in named.items() if value}
+
+
+def make(paths: Sequence[Path], options: Options, origin: Origin) -> Made:
+    """One record per benchmark and batch size, of all logs below the paths that converge."""
+    gathered = gather(list(paths), options, for_scores=True)
+    remarks: list[str] = []
+    groups: dict[tuple[str, float], list[Facts]] = {}
+    rules = gathered.choices[0].rules
+    for target in gathered.targets:
+        one = gathered.judged[target.path]
+        if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
+            continue
+        why = _unfit(one.verdict.facts)
+        if why:
+            remarks.append(f"{one.display_path} is left out: {why}")
+            continue
+        run = one.verdict.facts.run
+        assert run.benchmark is not None
+        assert run.batch_size is not None
+        groups.setdefault((run.benchmark, run.batch_size), []).append(one.verdict.facts)
+    if not groups:
+        raise NothingToJudge(f"no log can be used: {'; '.join(remarks[:3])}")
+    return _made(rules, groups, origin, remarks)
+
+
+def _unfit(facts: Facts) -> str:
+    run = facts.run
+    if not run.converged or run.to_converge is None:
+        return "it did not converge"
+    if run.benchmark is None:
+        return "it names no benchmark"
+    return "" if run.batch_size is not None else "it logs no global_batch_size"
+
+
+def _made(
+    rules: Round,
+    groups: dict[tuple[str, float], list[Facts]],
+    origin: Origin,
+    remarks: list[str],
+) -> Made:
+    records: dict[str, Any] = {}
+    for (benchmark, size), facts in sorted(groups.items()):
+        whole = int(size) if size == int(size) else size
+        name = f"{benchmark}_ref_{whole}"
+        known = rules.benchmark(benchmark)
+        # The official form has a member of its own for samples, which only two benchmarks use
+        member = MEMBERS[known.convergence.points_unit]
+        needed = 2 * known.runs
+        if len(facts) < needed:
+            remarks.append(f"{name} has {len(facts)} runs; a reference needs {needed}")
+        settings, mixed = _settings(facts)
+        if mixed:
+            remarks.append(f"{name}: these differ between its runs and are left out: {mixed}")
+        records[name] = {
+            "Benchmark": benchmark,
+            **origin.members(),
+            "BS": whole,
+            "Hyperparams": settings,
+            member: sorted(_plain(one.run.to_converge) for one in facts),
+        }
+    return Made(json_text(records), len(records), tuple(remarks))
+
+
+def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
+    """The hyperparameters that all runs share, and the names of those that differ."""
+    settings: dict[str, Any] = {}
+    mixed = []
+    given = [one.settings.as_dict() for one in facts]
+    for name in sorted({name for one in given for name in one}):
+        values = [one.get(name) for one in given]
+        # It is the record's BS
+        if name == "global_batch_size":
+            continue
+        if all(value == values[0] for value in values):
+            settings[name] = values[0]
+        else:
+            mixed.append(name)
+    return settings, ", ".join(mixed)
+
+
+def _plain(value: float | None) -> float | int:
+    assert value is not None
+    return int(value) if float(value).is_integer() else value

@@ -1,0 +1,316 @@
+"""`podium rcp plan`: what a batch size must reach, before any run and while runs are finished."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.tools.rcp.show import reference_member
+from podium.compliance.tools.scoring.render import numbers
+from podium.compliance.tools.scoring.render.numbers import figure
+from podium.rules.convergence.statistics import normalisation, trimmed
+
+if TYPE_CHECKING:
+    from podium.rules.convergence.method import Case, Reference, References
+    from podium.rules.model.round import Round
+
+SCHEMA = "podium.rcp-plan/1"
+
+Outlook = Literal["open", "certain", "impossible", "passed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What finished runs leave possible.
+
+    `least` is where each of the runs to come must converge at the earliest, were they alike; None
+    where nothing they do matters. `lowest` and `highest` bound the result's mean, `highest` None
+    where nothing does; `expected` is the mean if the rest converge as the reference does.
+    """
+
+    finished: tuple[float, ...]
+    remaining: int
+    outlook: Outlook
+    lowest: float
+    highest: float | None
+    least: float | None
+    expected: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The minimum at a batch size; `reference` is None where there is nothing to compare with."""
+
+    rules: Round
+    benchmark: str
+    batch_size: float
+    known: References
+    case: Case
+    reference: Reference | None
+    minimum: float | None
+    progress: Progress | None = None
+    deadline: date | None = None
+
+    @property
+    def points_due(self) -> date | None:
+        """The last day for new reference points; None without a deadline or such a rule."""
+        days = self.rules.package.points_due_days
+        return None if days is None or self.deadline is None else self.deadline - timedelta(days)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether no result at this batch size can pass as things stand."""
+        if self.reference is None:
+            return True
+        return self.progress is not None and self.progress.outlook in ("impossible", "failed")
+
+
+def plan(
+    rules: Round,
+    benchmark: str,
+    known: References,
+    batch_size: float,
+    finished: Sequence[float] | None = None,
+    deadline: date | None = None,
+) -> Plan:
+    """Plan a result; `finished` are the runs so far, infinity for one that did not converge.
+
+    `deadline` is the last day of submission, where that is known.
+    """
+    case, reference = known.match(batch_size)
+    if reference is None:
+        return Plan(rules, benchmark, batch_size, known, case, None, None, deadline=deadline)
+    allowance = known.way.allowance(rules.benchmark(benchmark).convergence)
+    # 5.0 lets Llama 3.1 405B converge one evaluation sooner: v5.0 Specific Rules
+    minimum = max(0.0, reference.minimum - allowance)
+    progress = None
+    if finished:
+        progress = progress_of(finished, known.needed, known.dropped, minimum, reference.mean)
+    return Plan(rules, benchmark, batch_size, known, case, reference, minimum, progress, deadline)
+
+
+def finished_values(text: str) -> list[float]:
+    """The numbers of `--finished`; `x` or `inf` is a run that did not converge."""
+    values = []
+    for part in text.split(","):
+        word = part.strip().lower()
+        try:
+            value = math.inf if word in ("x", "inf") else float(word)
+        except ValueError:
+            value = math.nan
+        if math.isnan(value) or value <= 0:
+            raise UsageFault(
+                f"--finished {text}: {part.strip() or 'nothing'} must be a number above 0, or x "
+                "for a run that did not converge"
+            )
+        values.append(value)
+    return values
+
+
+def progress_of(
+    finished: Sequence[float], needed: int, drop: int, minimum: float, mean: float
+) -> Progress:
+    """What some of the runs leave possible for the result of all."""
+    if len(finished) > needed:
+        raise UsageFault(f"--finished names {len(finished)} runs; a result has {needed}")
+    remaining = needed - len(finished)
+    # No count is below 0, and a run that never converges is infinitely late: the mean lies between
+    lowest = _mean([*finished, *[0.0] * remaining], drop)
+    highest = _mean([*finished, *[math.inf] * remaining], drop)
+    failed = sum(math.isinf(value) for value in finished)
+    # With more failures than are dropped no mean is finite, whatever the others do
+    if failed > drop:
+        outlook: Outlook = "failed" if not remaining else "impossible"
+        return Progress(tuple(finished), remaining, outlook, lowest, None, None, None)
+    outlook = _outlook(lowest, highest, minimum, remaining)
+    least = None
+    if outlook == "open":
+        least = _least(finished, remaining, drop, minimum)
+    expected = _mean([*finished, *[mean] * remaining], drop)
+    return Progress(
+        tuple(finished),
+        remaining,
+        outlook,
+        lowest,
+        highest if math.isfinite(highest) else None,
+        least,
+        expected,
+    )
+
+
+def _outlook(lowest: float, highest: float, minimum: float, remaining: int) -> Outlook:
+    if not remaining:
+        return "passed" if lowest >= minimum else "failed"
+    if lowest >= minimum:
+        return "certain"
+    return "open" if highest >= minimum else "impossible"
+
+
+def _mean(values: list[float], drop: int) -> float:
+    kept = trimmed(values, drop)
+    return math.fsum(kept) / len(kept) if all(map(math.isfinite, kept)) else math.inf
+
+
+def _least(finished: Sequence[float], remaining: int, drop: int, minimum: float) -> float:
+    """The value that all runs to come must reach at least, were they alike; by halving."""
+    low, high = 0.0, max([minimum, *(v for v in finished if math.isfinite(v))]) * 2 * len(finished)
+    high += minimum * (remaining + len(finished))
+    # By halving: which values are dropped depends on the value sought, so no formula gives it
+    while high - low > 1e-9 * max(1.0, high):
+        middle = (low + high) / 2
+        if _mean([*finished, *[middle] * remaining], drop) >= minimum:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+# --- as text and JSON -----------------------------------------------------------------------------
+
+_CASES = {
+    "found": "a reference was run at this batch size",
+    "interpolated": "no reference was run at this batch size: it is interpolated between two",
+    "below_range": "below every reference point: the smallest stands in, and a result that is "
+    "faster needs reference runs of its own",
+    "above_range": "above every reference point",
+    "none": "the round has no reference point for this benchmark",
+}
+
+
+def plan_text(made: Plan, width: int) -> str:
+    """The plan in sentences."""
+    unit = made.rules.benchmark(made.benchmark).convergence.unit
+    title = (
+        f"{made.benchmark} in {made.rules.title} at global batch size "
+        f"{numbers.count(made.batch_size)}: {_CASES[made.case]}."
+    )
+    lines = wrap(clean(title), width)
+    reference = made.reference
+    if reference is None:
+        lines += wrap(_nothing(made), width)
+        return "\n".join([*lines, *_due_lines(made, width)]) + "\n"
+    assert made.minimum is not None
+    lines += ["", f"reference mean       {figure(reference.mean)} {unit}"]
+    lines.append(f"its deviation        {figure(reference.deviation)}")
+    lines.append(f"minimum of a result  {figure(made.minimum)}")
+    lines.append(f"highest speedup      {_percent(reference.mean, made.minimum)}")
+    lines.append(f"points used          {', '.join(map(clean, reference.ids))}")
+    lines.append("")
+    lines += wrap(
+        f"A result has {made.known.needed} runs; {made.known.dropped} at each end are dropped. The "
+        f"mean of the others must be at least {figure(made.minimum)} {unit}; below "
+        f"{figure(reference.mean)} the score is multiplied by {figure(reference.mean)} / mean.",
+        width,
+    )
+    if made.progress is not None:
+        lines += ["", *_progress_lines(made, made.progress, unit, width)]
+    lines += _due_lines(made, width)
+    return "\n".join(lines) + "\n"
+
+
+def _due_lines(made: Plan, width: int) -> list[str]:
+    days, due = made.rules.package.points_due_days, made.points_due
+    if days is None:
+        return []
+    by = f"by {due}, " if due else ""
+    deadline = f" of {made.deadline}" if due else ", which `deadline` in podium.toml gives"
+    text = (
+        f"New reference points are due {by}{days} days before the deadline{deadline}. Evidence for "
+        "an appeal comes with the submission."
+    )
+    return ["", *wrap(text, width)]
+
+
+def _percent(mean: float, minimum: float) -> str:
+    return f"{mean / minimum - 1:.2%}" if minimum > 0 else "any"
+
+
+def _nothing(made: Plan) -> str:
+    if made.case == "above_range":
+        largest = numbers.count(made.known.used[-1].batch_size)
+        return (
+            f"The largest reference point is at {largest}. Ask for reference runs at this batch "
+            "size, or choose a smaller one."
+        )
+    return "Ask the training working group for reference runs."
+
+
+def _progress_lines(made: Plan, progress: Progress, unit: str, width: int) -> list[str]:
+    assert made.reference is not None
+    assert made.minimum is not None
+    done = len(progress.finished)
+    lines = wrap(f"{done} of {made.known.needed} runs are finished.", width)
+    if progress.outlook in ("passed", "failed"):
+        mean = "no mean" if math.isinf(progress.lowest) else f"a mean of {figure(progress.lowest)}"
+        lines += wrap(f"They give {mean}: the test is {progress.outlook}.", width)
+    elif progress.outlook == "impossible":
+        lines += wrap("Whatever the others do, the test fails: repeat the set of runs.", width)
+    elif progress.outlook == "certain":
+        lines += wrap("Whatever the others do, the test is passed if they converge.", width)
+    else:
+        assert progress.least is not None
+        lines += wrap(
+            f"The test is passed if each of the other {progress.remaining} converges at "
+            f"{figure(progress.least)} {unit} or later, were they alike.",
+            width,
+        )
+    if progress.outlook in ("open", "certain") and progress.expected is not None:
+        lines += wrap(_expectation(made, progress), width)
+    return lines
+
+
+def _expectation(made: Plan, progress: Progress) -> str:
+    assert made.reference is not None
+    assert made.minimum is not None
+    assert progress.expected is not None
+    text = "If the others converge as the reference does, "
+    if math.isinf(progress.expected):
+        return text + "there is no mean."
+    passed = progress.expected >= made.minimum
+    text += f"the mean is {figure(progress.expected)}: {'passed' if passed else 'failed'}"
+    factor = normalisation(made.reference.mean, progress.expected)
+    return f"{text}, factor {factor:.6g}." if passed else f"{text}."
+
+
+def plan_json(made: Plan) -> str:
+    """The plan as data."""
+    progress = made.progress
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "usage": made.rules.usage,
+        "round": made.rules.name,
+        "profile": made.known.way.name,
+        "benchmark": made.benchmark,
+        "batch_size": made.batch_size,
+        "unit": made.rules.benchmark(made.benchmark).convergence.unit,
+        "case": made.case,
+        "runs": made.known.needed,
+        "dropped": made.known.dropped,
+        "reference": None if made.reference is None else reference_member(made.reference),
+        "minimum": made.minimum,
+        "points_due": None if made.points_due is None else made.points_due.isoformat(),
+        "progress": None if progress is None else _progress_member(progress),
+    }
+    return json_text(document)
+
+
+def _progress_member(progress: Progress) -> dict[str, Any]:
+    def plain(value: float | None) -> float | None:
+        # JSON has no infinity
+        return None if value is None or math.isinf(value) else value
+
+    return {
+        "finished": [plain(value) for value in progress.finished],
+        "remaining": progress.remaining,
+        "outlook": progress.outlook,
+        "lowest": plain(progress.lowest),
+        "highest": plain(progress.highest),
+        "least": plain(progress.least),
+        "expected": plain(progress.expected),
+    }

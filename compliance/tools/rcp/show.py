@@ -1,0 +1,137 @@
+"""`podium rcp show`: the points of a benchmark, which of them count, and their curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from podium.compliance.judging.results.convergence import references
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.tools.rcp.plots import Curve, chart, curve_of
+from podium.compliance.tools.scoring.render import numbers
+from podium.compliance.tools.scoring.render.numbers import figure
+from podium.compliance.tools.scoring.render.table import table
+from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    from podium.rules.convergence.data import Point
+    from podium.rules.convergence.method import Reference, References
+    from podium.rules.model.round import Round
+
+SCHEMA = "podium.rcp-points/1"
+
+
+def show(rules: Round, benchmark: str, points: Sequence[Point], name: str, width: int) -> str:
+    """The points as text or JSON."""
+    # Always both: llama2_70b_lora and dlrm_dcnv2, for instance, are pruned differently by each
+    ways = {
+        profile: references(profile, rules, benchmark, points)
+        for profile in (Profile.POLICY, Profile.VERIFIER)
+    }
+    if name == "json":
+        return _as_json(rules, benchmark, points, ways)
+    return _as_text(rules, benchmark, points, ways, width)
+
+
+def _rows(
+    points: Sequence[Point], ways: dict[Profile, References]
+) -> list[tuple[Point, Reference, Reference, bool, bool]]:
+    """(point, by the policy, by the verifier, used by either) in order of batch size."""
+    mine, theirs = ways[Profile.POLICY], ways[Profile.VERIFIER]
+    by_id = {profile: {r.ids[0]: r for r in way.every} for profile, way in ways.items()}
+    rows = []
+    for point in sorted(points, key=lambda one: one.batch_size):
+        policy = by_id[Profile.POLICY].get(point.id)
+        verifier = by_id[Profile.VERIFIER].get(point.id)
+        # A point of too few values to drop any is no reference; lint reports it
+        if policy is not None and verifier is not None:
+            rows.append((point, policy, verifier, policy in mine.used, verifier in theirs.used))
+    return rows
+
+
+def _as_text(
+    rules: Round,
+    benchmark: str,
+    points: Sequence[Point],
+    ways: dict[Profile, References],
+    width: int,
+) -> str:
+    unit = rules.benchmark(benchmark).convergence.unit
+    title = f"{benchmark} in {rules.title}: {len(points)} reference convergence points, in {unit}"
+    lines = [*wrap(clean(title), width), ""]
+    if not points:
+        return "\n".join([*lines[:1], "A closed result cannot be compared with anything.", ""])
+    heads = ("batch size", "runs", "mean", "deviation", "minimum", "speedup", "used by")
+    rows = [
+        (
+            numbers.count(point.batch_size),
+            str(len(point.to_converge)),
+            figure(policy.mean),
+            figure(policy.deviation),
+            figure(policy.minimum),
+            f"{policy.maximum_speedup - 1:.2%}",
+            _users(mine, theirs),
+        )
+        for point, policy, _, mine, theirs in _rows(points, ways)
+    ]
+    lines += table(heads, rows, width, left=(6,))
+    lines += [
+        "",
+        *wrap(
+            "minimum: the lowest mean of a result that is accepted; speedup: how much sooner a "
+            "result may converge. Both by the written policy; the policy uses the points on the "
+            "lower convex hull, the official verifier those that its pruning leaves.",
+            width,
+        ),
+        "",
+    ]
+    policy = ways[Profile.POLICY]
+    if len(policy.used) > 1:
+        lines += chart(Curve(*curve_of(policy), unit=unit), width)
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+
+
+def _users(mine: bool, theirs: bool) -> str:
+    if mine and theirs:
+        return "both"
+    return "policy" if mine else "verifier" if theirs else "neither"
+
+
+def _as_json(
+    rules: Round, benchmark: str, points: Sequence[Point], ways: dict[Profile, References]
+) -> str:
+    members = []
+    for point, policy, verifier, mine, theirs in _rows(points, ways):
+        members.append(
+            {
+                "id": point.id,
+                "batch_size": point.batch_size,
+                "to_converge": list(point.to_converge),
+                "hyperparameters": dict(point.hyperparameters),
+                "policy": {**reference_member(policy), "used": mine},
+                "verifier": {**reference_member(verifier), "used": theirs},
+            }
+        )
+    document = {
+        "schema": SCHEMA,
+        "usage": rules.usage,
+        "round": rules.name,
+        "benchmark": benchmark,
+        "unit": rules.benchmark(benchmark).convergence.unit,
+        "points": members,
+    }
+    return json_text(document)
+
+
+def reference_member(reference: Reference) -> dict[str, Any]:
+    """A reference as JSON data."""
+    return {
+        "ids": list(reference.ids),
+        "batch_size": reference.batch_size,
+        "mean": reference.mean,
+        "deviation": reference.deviation,
+        "minimum": reference.minimum,
+        "maximum_speedup": reference.maximum_speedup,
+        "values": reference.count,
+    }

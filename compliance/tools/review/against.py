@@ -1,0 +1,277 @@
+"""A round beside the state of it that was reviewed before: fixed, new, and changed unasked."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.text.terminal import clean
+from podium.compliance.tools.history.hyperparameter_borrowing import BATCH_SIZES, differing
+from podium.compliance.tools.review.manifest import Manifest, differences
+from podium.compliance.tools.review.model import (
+    Against,
+    Change,
+    Objection,
+    ResultChange,
+    ResultEntry,
+    Review,
+)
+from podium.compliance.tools.review.records import Record, read_records, with_records
+from podium.logging_spec.limits import read_json
+from podium.rules.catalogue import find_round
+
+REVIEW_FILE, MANIFEST_FILE = "review.json", "files.json"
+LARGEST = 1 << 28
+
+PLAIN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*")
+"""Ids of objections: names of files, of one folder."""
+
+
+class Before(msgspec.Struct, frozen=True):
+    """A review made before: what it found, the files it saw, and the objections' states since."""
+
+    review: Review
+    files: Manifest
+    records: Mapping[str, Record]
+    objections: list[Objection]
+
+
+def read_before(folder: Path) -> Before:
+    """The folder that an earlier call of `podium review` wrote; raises UsageFault."""
+    review = _read(folder / REVIEW_FILE, Review)
+    if review.anonymous:
+        raise UsageFault(f"{folder} is anonymous; --against needs the review with names")
+    odd = next((each.id for each in review.objections if not PLAIN.fullmatch(each.id)), None)
+    if odd is not None:
+        # It will be the name of a file
+        raise UsageFault(
+            f"{folder / REVIEW_FILE} names an objection {clean(odd)!r}; it has no file"
+        )
+    files = _read(folder / MANIFEST_FILE, dict[str, str])
+    records = read_records(folder)
+    return Before(review, files, records, with_records(review.objections, records))
+
+
+def _read(path: Path, kind: Any) -> Any:
+    try:
+        with open_plain(path) as stream:
+            text = stream.read(LARGEST).decode()
+        return msgspec.convert(read_json(text), kind, strict=False)
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, msgspec.ValidationError) as error:
+        raise UsageFault(f"{path} is no review that podium wrote: {clean(str(error))}") from None
+
+
+# --- objections -----------------------------------------------------------------------------------
+
+
+def followed(
+    now: Sequence[Objection], before: Before, submissions: Sequence[str]
+) -> list[Objection]:
+    """The objections of the new state with what became of each; those that are met stay listed.
+
+    `submissions` are the paths of those that the new state has.
+    """
+    known = {each.id: each for each in before.objections}
+    kept = [_compared(each, known[each.id]) if each.id in known else _new(each) for each in now]
+    ids = {each.id for each in now}
+    met = [
+        _met(each, there=each.submission in submissions)
+        for each in before.objections
+        if each.id not in ids
+    ]
+    return [*kept, *met]
+
+
+def _new(objection: Objection) -> Objection:
+    return replace(objection, change=Change(kind="new"))
+
+
+def _compared(now: Objection, then: Objection) -> Objection:
+    old, new = ({each.path for each in one.evidence} for one in (then, now))
+    reopened = then.state == "fixed"
+    change = Change(
+        kind="reopened" if reopened else "standing",
+        fixed=sorted(old - new),
+        added=sorted(new - old),
+    )
+    return replace(
+        now,
+        state="open" if reopened else then.state,
+        by=then.by,
+        date=then.date,
+        comment=then.comment,
+        change=change,
+    )
+
+
+def _met(objection: Objection, *, there: bool) -> Objection:
+    if not objection.rule:
+        # What a reviewer wrote, no program can tell to be met
+        return replace(objection, change=Change(kind="standing"))
+    paths = sorted({each.path for each in objection.evidence})
+    change = Change(kind="fixed" if there else "gone", fixed=paths)
+    if objection.is_open:
+        today = datetime.date.today().isoformat()
+        return replace(objection, state="fixed", by="podium", date=today, change=change)
+    return replace(objection, change=change)
+
+
+# --- what changed ---------------------------------------------------------------------------------
+
+
+def compared(
+    results: Sequence[ResultEntry],
+    files: Manifest,
+    objections: Sequence[Objection],
+    before: Before,
+    rules: tuple[str, str],
+) -> Against:
+    """What changed since the review before; `rules` are the usage and the name of the round."""
+    asked = _Asked(before.objections)
+    apart = differences(before.files, files)
+    changed = [*_results(before.review.results, results, apart, asked, rules)]
+    folders = tuple(f"{each.path}/" for each in (*before.review.results, *results))
+    # Logs are reported with their results
+    others: dict[str, Sequence[str]] = {
+        kind: [path for path in paths if not path.startswith(folders)]
+        for kind, paths in apart.items()
+    }
+    unasked = [each.path for each in changed if not each.asked]
+    unasked += sorted(
+        path for paths in others.values() for path in paths if not asked.about_file(path)
+    )
+    kinds = [each.change.kind for each in objections if each.change is not None]
+    counts: dict[str, int] = {kind: kinds.count(kind) for kind in sorted({*kinds})}
+    return Against(counts=counts, results=changed, files=others, unasked=unasked)
+
+
+class _Asked:
+    """What the objections of the review before were about; those withdrawn asked for nothing."""
+
+    def __init__(self, objections: Sequence[Objection]) -> None:
+        self.paths = {
+            each.path
+            for objection in objections
+            if objection.state != "withdrawn"
+            for each in objection.evidence
+        }
+
+    def about_file(self, path: str) -> bool:
+        """Whether an objection was about a file or a folder that it lies in."""
+        return path in self.paths or any(above in self.paths for above in _above(path))
+
+    def about_result(self, path: str) -> bool:
+        """Whether one was about a result, or a log of it."""
+        return any(each == path or each.startswith(f"{path}/") for each in self.paths)
+
+
+def _above(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+    yield "."
+
+
+def _results(
+    then: Sequence[ResultEntry],
+    now: Sequence[ResultEntry],
+    apart: Mapping[str, list[str]],
+    asked: _Asked,
+    rules: tuple[str, str],
+) -> Iterator[ResultChange]:
+    old, new = ({each.path: each for each in one} for one in (then, now))
+    for path in sorted(old.keys() | new.keys()):
+        about = asked.about_result(path)
+        if path not in new:
+            yield ResultChange(path=path, kind="removed", asked=about)
+        elif path not in old:
+            yield ResultChange(path=path, kind="added", asked=about)
+        else:
+            change = _result(old[path], new[path], apart, about, then, rules)
+            if change is not None:
+                yield change
+
+
+def _result(
+    then: ResultEntry,
+    now: ResultEntry,
+    apart: Mapping[str, list[str]],
+    asked: bool,
+    others: Sequence[ResultEntry],
+    rules: tuple[str, str],
+) -> ResultChange | None:
+    before, after = _values(then), _values(now)
+    changed = {*differing(before, after)}
+    settings = {
+        key: (before.get(key), after.get(key))
+        for key in sorted(before.keys() | after.keys())
+        if key in changed or (key in BATCH_SIZES and before.get(key) != after.get(key))
+    }
+    logs = [
+        f"{path} ({kind})"
+        for kind, paths in apart.items()
+        for path in paths
+        if path.startswith(f"{now.path}/")
+    ]
+    minutes = (then.score, now.score) if then.score != now.score else None
+    if not (settings or logs or minutes):
+        return None
+    lender, allowed = "", ""
+    if settings:
+        lender = _lender(now, after, others)
+        allowed = _allowed(now, lender, rules)
+    elif logs:
+        allowed = "the settings are unchanged: ask why runs were exchanged"
+    return ResultChange(
+        path=now.path,
+        kind="changed",
+        asked=asked,
+        settings=settings,
+        logs=logs,
+        minutes=minutes,
+        lender=lender,
+        allowed=allowed,
+    )
+
+
+def _values(entry: ResultEntry) -> dict[str, Any]:
+    return {key: setting.value for key, setting in entry.settings.items()}
+
+
+def _lender(now: ResultEntry, values: dict[str, Any], others: Sequence[ResultEntry]) -> str:
+    """The result of another submitter, as it was submitted first, that had all these settings."""
+    return next(
+        (
+            other.path
+            for other in others
+            if other.benchmark == now.benchmark
+            and other.division == now.division
+            and not same_organisation(other.submitter, now.submitter)
+            and not differing(_values(other), values)
+        ),
+        "",
+    )
+
+
+def _allowed(now: ResultEntry, lender: str, rules: tuple[str, str]) -> str:
+    try:
+        known = find_round(*rules)
+    # A folder of several rounds is under no one round's rules
+    except LookupError:
+        return ""
+    if not known.package.borrowing or not known.benchmark(now.benchmark).borrowable:
+        return "the rules of this round let no settings of this benchmark be borrowed"
+    if lender:
+        return f"all settings but batch sizes are those that {lender} had: borrowed as a group"
+    return "no result submitted first has all these settings: evidence is needed for the change"

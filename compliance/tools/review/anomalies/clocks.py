@@ -1,0 +1,132 @@
+"""Clocks: those that go back, stand still or tick too evenly, and intervals at another pace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from statistics import median
+
+from podium.compliance.judging.logs.trace import Point
+from podium.compliance.judging.results.result import Run
+from podium.compliance.tools.review.material import Material, trace
+from podium.compliance.tools.review.robust import robust_z
+from podium.compliance.tools.review.rules import CLOCK_BACK, CLOCK_STANDS, PACE, REGULAR_TIMES
+from podium.rules.finding import Finding, Profile
+
+_PROFILE = Profile.POLICY
+
+STANDING = 3
+"""Evaluations of one time: two may be those of two ranks, or of a model evaluated twice."""
+
+LEAST_REGULAR, LEAST_REGULAR_MS, MOST_SPREAD_MS = 6, 1000.0, 2.0
+"""Intervals, each so long, that differ by so little: no machine is as even."""
+
+LEAST_PACES, LEAST_PACE_Z, LEAST_CHANGE = 6, 12.0, 1.5
+"""Intervals that have a usual pace, and how far from it one must be."""
+
+LEAST_SCATTER = 0.02
+"""Share of the usual pace by which paces are taken to scatter at the least."""
+
+
+def clocks(material: Material) -> Iterator[Finding]:
+    """What is wrong with the clock of each log by itself."""
+    for result in material.results:
+        # Checkpoints that are evaluated after the run come in any order, several at once
+        if result.rules.limits.offline(result.place.benchmark):
+            continue
+        for run in result.runs:
+            yield from _back(run)
+            points = _distinct(trace(run).quality.points)
+            yield from _stands(run, points)
+            yield from _regular(run, points)
+            yield from _pace(run, points)
+
+
+def _back(run: Run) -> Iterator[Finding]:
+    back = trace(run).back
+    if back:
+        line, gone = max(back, key=lambda each: each[1])
+        more = f", and at {len(back) - 1} other lines" if len(back) > 1 else ""
+        yield CLOCK_BACK.found(
+            _PROFILE, run.display_path, line=line, seconds=gone / 1000, at=line, more=more
+        )
+
+
+def _distinct(points: Sequence[Point]) -> list[Point]:
+    """The first point of each position: ranks repeat an outcome, and so do several metrics."""
+    seen: set[float | None] = set()
+    kept = []
+    for point in points:
+        if point[2] is None or point[2] not in seen:
+            kept.append(point)
+        seen.add(point[2])
+    return kept
+
+
+def _stands(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
+    placed = [each for each in points if each[2] is not None]
+    for _, group in groupby(placed, key=lambda each: each[1]):
+        row = list(group)
+        if len(row) >= STANDING:
+            yield CLOCK_STANDS.found(
+                _PROFILE,
+                run.display_path,
+                line=row[0][0],
+                count=len(row),
+                first=row[0][0],
+                last=row[-1][0],
+                start=row[0][2],
+                stop=row[-1][2],
+                unit=trace(run).quality.unit,
+            )
+            return
+
+
+def _regular(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
+    gaps = [after[1] - before[1] for before, after in pairwise(points)]
+    if len(gaps) < LEAST_REGULAR or min(gaps) < LEAST_REGULAR_MS:
+        return
+    spread = max(gaps) - min(gaps)
+    # Times in whole seconds have intervals that are equal, or a second apart: no sign of anything
+    coarse = all(point[1] % 1000 == 0 for point in points) and spread > 0
+    if spread <= MOST_SPREAD_MS and not coarse:
+        yield REGULAR_TIMES.found(
+            _PROFILE,
+            run.display_path,
+            line=points[0][0],
+            count=len(gaps),
+            seconds=gaps[0] / 1000,
+            spread=spread,
+        )
+
+
+def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
+    placed = [(each[0], each[1], each[2]) for each in points if each[2] is not None]
+    paces = [
+        (a[0], b[0], (b[2] - a[2]) / (b[1] - a[1]))
+        for a, b in pairwise(placed)
+        if b[1] > a[1] and b[2] > a[2]
+    ]
+    if len(paces) < LEAST_PACES or len(paces) < len(placed) - 1:
+        return
+    values = [pace for *_, pace in paces]
+    usual = median(values)
+    scattered = robust_z(values, LEAST_SCATTER * usual)
+    far = []
+    for (first, last, pace), z in zip(paces, scattered, strict=True):
+        times = pace / usual
+        if abs(z) >= LEAST_PACE_Z and max(times, 1 / times) >= LEAST_CHANGE:
+            far.append((first, last, times, z))
+    if far:
+        first, last, times, z = max(far, key=lambda each: abs(each[3]))
+        more = f"; {len(far) - 1} more such intervals" if len(far) > 1 else ""
+        yield PACE.found(
+            _PROFILE,
+            run.display_path,
+            line=first,
+            first=first,
+            last=last,
+            times=times,
+            z=z,
+            more=more,
+        )

@@ -1,0 +1,102 @@
+"""System descriptions of one submitter that disagree on what should be the same."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podium.compliance.judging.results.result import Result
+from podium.compliance.judging.systems.fields import letters
+from podium.compliance.text.words import join_limited
+from podium.compliance.tools.review.material import Material
+from podium.compliance.tools.review.rules import DESCRIPTION_CHANGES
+from podium.rules.finding import Finding, Profile
+
+NODE = ("accelerator_model_name", "host_processor_model_name", "accelerators_per_node")
+"""Fields that tell nodes of one kind: where they agree, the systems differ in size only."""
+
+SAME = (
+    *("host_processors_per_node", "host_processor_core_count", "host_memory_capacity"),
+    *("accelerator_memory_capacity", "accelerator_memory_type", "operating_system"),
+)
+"""Fields in which nodes of one kind agree."""
+
+SOFTWARE = ("framework",)
+"""Fields in which results of one benchmark agree: each benchmark may have its framework."""
+
+_LONGEST = 60
+
+
+def changing(material: Material) -> Iterator[Finding]:
+    """Systems of one kind whose descriptions differ, each beside the first of its kind."""
+    kinds: dict[tuple[str, ...], dict[str, Result]] = defaultdict(dict)
+    for result in material.results:
+        if result.description is not None:
+            given = result.description.given
+            kind = tuple(letters(str(given.get(name, ""))) for name in NODE)
+            if kind[0]:
+                submitter = result.place.submitter
+                kinds[(submitter, *kind)].setdefault(result.place.system, result)
+    for systems in kinds.values():
+        first, *others = systems.values()
+        for other in others:
+            yield from _compared(other, first, SAME)
+    yield from _frameworks(material)
+
+
+def _frameworks(material: Material) -> Iterator[Finding]:
+    groups: dict[tuple[str, str, str], dict[str, Result]] = defaultdict(dict)
+    for result in material.results:
+        if result.description is not None:
+            place = result.place
+            model = letters(result.description.accelerator_model_name)
+            key = place.submitter, f"{place.benchmark} {result.division}", model
+            groups[key].setdefault(place.system, result)
+    told: set[str] = set()
+    for systems in groups.values():
+        first, *others = systems.values()
+        for other in others:
+            for finding in _compared(other, first, SOFTWARE):
+                if finding.path not in told:
+                    told.add(finding.path)
+                    yield finding
+
+
+def _compared(here: Result, there: Result, names: tuple[str, ...]) -> Iterator[Finding]:
+    """One finding where fields of the two descriptions differ; what one leaves out is no answer."""
+    assert here.description is not None
+    assert there.description is not None
+    mine, theirs = here.description.given, there.description.given
+    differing = [name for name in names if _differs(mine, theirs, name)]
+    if not differing:
+        return
+    name, more = differing[0], differing[1:]
+    yield DESCRIPTION_CHANGES.found(
+        Profile.POLICY,
+        _path(here),
+        key=name,
+        field=name,
+        value=_shown(mine[name]),
+        other_value=_shown(theirs[name]),
+        other=_path(there),
+        accelerator=here.description.accelerator_model_name or "no accelerator",
+        more=f"; {join_limited(more)} differ as well" if more else "",
+    )
+
+
+def _differs(mine: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> bool:
+    one, other = letters(str(mine.get(name) or "")), letters(str(theirs.get(name) or ""))
+    return bool(one and other and one != other)
+
+
+def _path(result: Result) -> str:
+    """The path of a result's system description, as reports show it."""
+    place = result.place
+    above = place.display_path.rpartition(f"results/{place.system}")[0]
+    return f"{above}systems/{place.system}.json"
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")

@@ -1,0 +1,48 @@
+"""Every kind of anomaly, and their findings in a round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from podium.compliance.judging.files import internal_fault
+from podium.compliance.tools.review.anomalies import (
+    clocks,
+    code,
+    descriptions,
+    numbers,
+    peers,
+    runs,
+    seeds,
+    stretches,
+)
+from podium.compliance.tools.review.material import Material
+from podium.rules.finding import Finding
+
+Finder = Callable[[Material], Iterator[Finding]]
+
+FINDERS: tuple[Finder, ...] = (
+    runs.overlapping,
+    stretches.copied_stretches,
+    stretches.same_learning,
+    clocks.clocks,
+    peers.too_fast,
+    peers.outside_band,
+    peers.near_misses,
+    seeds.reused,
+    runs.missing,
+    numbers.missing_numbers,
+    code.code,
+    descriptions.changing,
+)
+"""Each looks through the whole round for what its rules forbid."""
+
+
+def anomalies(material: Material) -> list[Finding]:
+    """What is out of the way in a round; a finder that fails hides nothing of the others."""
+    found: list[Finding] = []
+    for finder in FINDERS:
+        try:
+            found += finder(material)
+        except Exception as error:
+            found.append(internal_fault(".", error))
+    return found

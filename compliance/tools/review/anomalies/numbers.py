@@ -1,0 +1,153 @@
+"""Numbers that runs and their jobs carry, and those among them that no run here has."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median_low
+
+import msgspec
+
+from podium.compliance.judging.inputs.layout import RESULT_NAME
+from podium.compliance.judging.results.result import Result
+from podium.compliance.text.words import join_limited, plural
+from podium.compliance.tools.review.material import Material, trace
+from podium.compliance.tools.review.rules import MISSING_NUMBERS
+from podium.rules.finding import Finding, Profile
+
+LEAST_NUMBERS = 3
+"""Numbers that show how runs were counted."""
+
+MOST_STEP = 4
+"""Numbers from one run to the next: what a busy cluster gives its jobs says nothing."""
+
+MOST_TIMES = 3
+"""Numbers that may be missing for each one that is there: beyond that it was another day."""
+
+MOST_FIRST = 100
+"""Numbers of runs begin at 0 or 1; from here on a number counts something else."""
+
+MOST_FILES = 10_000
+
+_JOB_NAME = re.compile(r"(?:^|[^a-z])(?:slurm|pbs|lsf|job|job_?id)[-_.]?(\d{3,9})(?!\d)", re.I)
+_OUTPUT = re.compile(r"\.[oe](\d{3,9})$")
+"""What schedulers call the output of a job: slurm-123456.out, train.o123456."""
+
+_DIGITS = re.compile(r"\d+")
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """A number, the file that carries it or is named by it, and the line."""
+
+    number: int
+    path: str
+    line: int | None = None
+
+
+def missing_numbers(material: Material) -> Iterator[Finding]:
+    """Results whose numbers of jobs, or of runs within longer names, leave some out."""
+    for result in material.timed():
+        found = _of_names(result) or _of_jobs(result)
+        if found is not None:
+            yield found
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+def _of_jobs(result: Result) -> Finding | None:
+    """The gaps in the jobs that paths name, or else the logs; the first of these that has some."""
+    logged = [
+        Numbered(job[0], run.display_path, job[1])
+        for run in result.runs
+        if (job := trace(run).job) is not None
+    ]
+    for what, known in (("jobs in names", [*_named_jobs(result)]), ("jobs in the logs", logged)):
+        ordered = sorted({each.number: each for each in reversed(known)}.items())
+        gap = _gaps([number for number, _ in ordered])
+        if gap is not None:
+            after = next(each for number, each in ordered if number > gap[0])
+            return _found(what, [number for number, _ in ordered], gap, after)
+    return None
+
+
+def _named_jobs(result: Result) -> Iterator[Numbered]:
+    """The jobs that names of files and folders in the result's folder give."""
+    folder = result.place.folder
+    try:
+        paths = [path for path, _ in zip(folder.rglob("*"), range(MOST_FILES), strict=False)]
+    except OSError:
+        return
+    for path in sorted(paths):
+        match = _JOB_NAME.search(path.name) or _OUTPUT.search(path.name)
+        if match is not None:
+            yield Numbered(int(match[1]), result.place.display(path))
+
+
+def _gaps(numbers: Sequence[int]) -> list[int] | None:
+    """The numbers left out of a row that is otherwise even; None where there are none."""
+    if len(numbers) < LEAST_NUMBERS:
+        return None
+    steps = [after - before for before, after in pairwise(numbers)]
+    usual = median_low(steps)
+    if usual > MOST_STEP or 2 * steps.count(usual) < len(steps):
+        return None
+    left_out: list[int] = []
+    for before, after in pairwise(numbers):
+        # Before the list: a day between two jobs may hold millions of others
+        if (after - before) // usual > MOST_TIMES * len(numbers):
+            return None
+        left_out += range(before + usual, after - usual + 1, usual)
+    return left_out if 0 < len(left_out) <= MOST_TIMES * len(numbers) else None
+
+
+# --- numbers of runs ------------------------------------------------------------------------------
+
+
+def _of_names(result: Result) -> Finding | None:
+    """The gaps in the last numbers of names such as `result_5119-2405_06.txt`.
+
+    Names that are `result_` and a number are for `result.numbering`.
+    """
+    series: dict[tuple[str, ...], list[Numbered]] = defaultdict(list)
+    for run in result.runs:
+        parts = _DIGITS.split(run.name)
+        numbers = _DIGITS.findall(run.name)
+        if numbers and not RESULT_NAME.fullmatch(run.name):
+            key = (*parts, *numbers[:-1])
+            # Files are numbered as people count; what is longer is a job, a seed or a date
+            if len(numbers[-1]) <= 3:
+                series[key].append(Numbered(int(numbers[-1]), run.display_path))
+    rows = [sorted(known, key=lambda each: each.number) for known in series.values()]
+    found = [(row, gap) for row in rows if (gap := _not_there([each.number for each in row]))]
+    if not found:
+        return None
+    row, gap = found[0]
+    after = next(each for each in row if each.number > gap[0])
+    return _found("logs", [each.number for each in row], gap, after, others=len(found) - 1)
+
+
+def _not_there(numbers: Sequence[int]) -> list[int]:
+    """The numbers left out of a row that is counted from 0 or 1."""
+    if len(numbers) < LEAST_NUMBERS or numbers[0] > MOST_FIRST:
+        return []
+    there = {*numbers}
+    left_out = [number for number in range(min(numbers[0], 1), numbers[-1]) if number not in there]
+    return left_out if len(left_out) <= MOST_TIMES * len(numbers) else []
+
+
+def _found(
+    what: str, numbers: Sequence[int], gap: Sequence[int], after: Numbered, others: int = 0
+) -> Finding:
+    return MISSING_NUMBERS.found(
+        Profile.POLICY,
+        after.path,
+        line=after.line,
+        what=what,
+        numbers=join_limited([str(number) for number in numbers], 12),
+        missing=join_limited([str(number) for number in gap], 12),
+        are="is" if len(gap) == 1 else "are",
+        more=f"; so in {plural(others, 'other row')} of names" if others else "",
+    )

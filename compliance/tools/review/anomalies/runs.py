@@ -1,0 +1,122 @@
+"""Runs of one system in time: those that overlap, and gaps that would hold one more."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+
+import msgspec
+
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.tools.review.material import Material
+from podium.compliance.tools.review.rules import MISSING_RUN, OVERLAPPING_RUNS
+from podium.rules.finding import Finding, Profile
+from podium.rules.run import MINUTE_MS
+
+_PROFILE = Profile.POLICY
+
+LEAST_OVERLAP_MS = 1000.0
+"""Milliseconds that two runs must share: clocks of machines differ by less."""
+
+LEAST_RUNS, MOST_USUAL_GAP, LEAST_FIT, MOST_FIT = 4, 0.25, 0.9, 3.5
+"""Runs made back to back, their usual gap as a share of a run, and how many runs fit in the gap
+that is reported: a night between two runs fits many."""
+
+
+class Span(msgspec.Struct, frozen=True):
+    """One run in time, and how many accelerators it takes; None where nothing says so."""
+
+    start: float
+    stop: float
+    accelerators: float | None
+    run: Run
+
+
+def spans_of(result: Result) -> list[Span]:
+    """The runs of a result that have a beginning and an end, in order."""
+    found = []
+    for run in result.runs:
+        facts = run.facts.run
+        start, stop = facts.start_ms, facts.stop_ms
+        if start is not None and stop is not None and start < stop:
+            found.append(Span(start, stop, facts.accelerators, run))
+    return sorted(found, key=lambda each: (each.start, each.run.display_path))
+
+
+def overlapping(material: Material) -> Iterator[Finding]:
+    """Pairs of runs that were too much for their system, one finding for each system."""
+    systems: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    sizes: dict[tuple[str, str], int | None] = {}
+    for result in material.timed():
+        key = (result.place.submitter, result.place.system)
+        systems[key] += spans_of(result)
+        described = result.description
+        sizes[key] = described.accelerators if described is not None else None
+    for key, spans in systems.items():
+        pairs = [*_too_many(sorted(spans, key=lambda each: each.start), sizes[key])]
+        if pairs:
+            yield _overlap(pairs, len(spans), sizes[key])
+
+
+def _too_many(spans: Sequence[Span], size: int | None) -> Iterator[tuple[Span, Span]]:
+    for index, first in enumerate(spans):
+        for second in spans[index + 1 :]:
+            if second.start >= first.stop - LEAST_OVERLAP_MS:
+                break
+            shared = min(first.stop, second.stop) - second.start
+            if shared >= LEAST_OVERLAP_MS and _needed(first, second, size) > (size or 0):
+                yield first, second
+
+
+def _needed(first: Span, second: Span, size: int | None) -> float:
+    """Accelerators of both; a run that does not say how many has all of them."""
+    whole = size or 1
+    return sum(
+        whole if each.accelerators is None else each.accelerators for each in (first, second)
+    )
+
+
+def _overlap(pairs: Sequence[tuple[Span, Span]], total: int, size: int | None) -> Finding:
+    first, second = max(pairs, key=lambda pair: min(each.stop for each in pair) - pair[1].start)
+    runs = {each.run.display_path for pair in pairs for each in pair}
+    needed = _needed(first, second, size)
+    return OVERLAPPING_RUNS.found(
+        _PROFILE,
+        second.run.display_path,
+        first=first.run.display_path,
+        second=second.run.name,
+        minutes=(min(first.stop, second.stop) - second.start) / MINUTE_MS,
+        needed=f"{needed:g}" if size else "all",
+        there=f"{size:,}" if size else "an unknown number",
+        count=len(runs),
+        total=total,
+    )
+
+
+def missing(material: Material) -> Iterator[Finding]:
+    """Results whose runs follow each other at once, but for a gap that just fits further runs."""
+    for result in material.timed():
+        spans = spans_of(result)
+        if len(spans) < LEAST_RUNS:
+            continue
+        length = median(each.stop - each.start for each in spans)
+        gaps = [(b.start - a.stop, a, b) for a, b in pairwise(spans)]
+        usual = median(gap for gap, *_ in gaps)
+        # From the end of one run to the next there is always some setting up
+        if not 0 <= usual <= MOST_USUAL_GAP * length:
+            continue
+        for gap, before, after in gaps:
+            fits = (gap - usual) / (length + usual)
+            if LEAST_FIT <= fits <= MOST_FIT:
+                yield MISSING_RUN.found(
+                    _PROFILE,
+                    after.run.display_path,
+                    before=before.run.name,
+                    after=after.run.name,
+                    gap=gap / MINUTE_MS,
+                    fits=fits,
+                    length=length / MINUTE_MS,
+                    usual=usual / MINUTE_MS,
+                )

@@ -1,0 +1,127 @@
+"""Copies: stretches of a run that another has, and runs that learn alike under different seeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from podium.compliance.judging.logs.trace import Stretch
+from podium.compliance.judging.results.result import Run
+from podium.compliance.tools.review.material import Material, trace
+from podium.compliance.tools.review.rules import COPIED_STRETCH, SAME_LEARNING
+from podium.rules.finding import Finding, Profile
+
+_PROFILE = Profile.POLICY
+_WHAT = {"values": "evaluations or losses", "times": "the times between evaluations"}
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Where a stretch stood first: the log, the round it is of if an earlier one, its lines."""
+
+    run: Run
+    path: str
+    round: str
+    stretch: Stretch
+
+
+class _Shared(msgspec.Struct):
+    """What one run shares with others: the first place, lines, and how many stretches with each."""
+
+    first: _Place
+    own: Stretch
+    counts: Counter[str]
+
+
+def copied_stretches(material: Material) -> Iterator[Finding]:
+    """Runs with a row of numbers or times that stands in a run before them.
+
+    Whole copies are left to `result.copied-run` and `earlier.*`: what those find is not repeated.
+    """
+    known: dict[tuple[str, int], _Place] = {}
+    for earlier in material.earlier:
+        for result in earlier.results:
+            for run in result.runs:
+                _add(known, run, earlier.place(run.display_path), f" ({earlier.title})")
+    copies = _whole_copies(material)
+    for result in material.results:
+        for run in result.runs:
+            shared = _shared(known, run)
+            if shared is not None and run.display_path not in copies:
+                yield _found(run, shared)
+            _add(known, run, run.display_path, "")
+
+
+def _add(known: dict[tuple[str, int], _Place], run: Run, path: str, round_: str) -> None:
+    for stretch in trace(run).stretches:
+        known.setdefault((stretch.kind, stretch.mark), _Place(run, path, round_, stretch))
+
+
+def _whole_copies(material: Material) -> set[str]:
+    rules = ("result.copied-run", "earlier.shifted-log", "earlier.resubmitted")
+    found = {each.path for each in material.outcome.findings if each.id in rules}
+    # A resubmitted result is reported at its folder
+    return found | {
+        run.display_path
+        for result in material.results
+        if result.place.display_path in found
+        for run in result.runs
+    }
+
+
+def _shared(known: dict[tuple[str, int], _Place], run: Run) -> _Shared | None:
+    shared: _Shared | None = None
+    for stretch in trace(run).stretches:
+        place = known.get((stretch.kind, stretch.mark))
+        if place is None:
+            continue
+        if shared is None:
+            shared = _Shared(place, stretch, Counter())
+        shared.counts[place.path] += 1
+    return shared
+
+
+def _found(run: Run, shared: _Shared) -> Finding:
+    first, own = shared.first, shared.own
+    more = sum(shared.counts.values()) - 1
+    others = len(shared.counts) - 1
+    text = f"; {more} more such stretches" if more else ""
+    text += f" ({others} of other logs)" if others else ""
+    return COPIED_STRETCH.found(
+        _PROFILE,
+        run.display_path,
+        line=own.first,
+        what=_WHAT[own.kind],
+        lines=f"{own.first} to {own.last}",
+        theirs=f"{first.stretch.first} to {first.stretch.last}",
+        other=first.path,
+        round=first.round,
+        others=text,
+    )
+
+
+def same_learning(material: Material) -> Iterator[Finding]:
+    """Runs with the losses and evaluations of another to the last digit, under another seed."""
+    first: dict[int, Run] = {}
+    for result in material.results:
+        for run in result.runs:
+            learned = run.facts.fingerprint.learned
+            if learned is None:
+                continue
+            other = first.setdefault(learned, run)
+            mine, theirs = seeds_of(run), seeds_of(other)
+            if other is not run and mine and theirs and mine != theirs:
+                yield SAME_LEARNING.found(
+                    _PROFILE,
+                    run.display_path,
+                    line=run.facts.seeds.seeds[0][1],
+                    other=other.display_path,
+                    seed=mine[0],
+                    theirs=theirs[0],
+                )
+
+
+def seeds_of(run: Run) -> list[int]:
+    """The seeds that a run logs, as whole numbers; what is none is left out."""
+    return [value for value, *_ in run.facts.seeds.seeds if type(value) is int]

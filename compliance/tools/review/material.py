@@ -1,0 +1,92 @@
+"""A round read once: the check's report, every result with its runs, and earlier rounds beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.judging.discovery import find, gather
+from podium.compliance.judging.logs.trace import Trace
+from podium.compliance.judging.options import Options, Progress
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.judging.session import check_paths
+from podium.compliance.reporting.data import Outcome
+from podium.compliance.tools.history.comparators import comparisons
+from podium.compliance.tools.history.prior_submission import Earlier as EarlierTrees
+from podium.compliance.tools.history.prior_submission import add_tree
+from podium.compliance.tools.scoring.session import results_of
+
+NO_TRACE = Trace()
+
+
+class Earlier(msgspec.Struct, frozen=True):
+    """The results of an earlier round, and what to put in front of their paths."""
+
+    path: str
+    title: str
+    results: list[Result]
+
+    def place(self, display_path: str) -> str:
+        """A path in the earlier round as a report shows it."""
+        return f"{self.path.rstrip('/')}/{display_path}"
+
+
+class Home(msgspec.Struct, frozen=True):
+    """One submission: who submits it, its folder, and the path that a report shows."""
+
+    submitter: str
+    root: Path
+    path: str
+
+
+class Material(msgspec.Struct, frozen=True):
+    """All that anomalies are looked for in."""
+
+    outcome: Outcome
+    results: list[Result]
+    homes: list[Home]
+    earlier: list[Earlier]
+
+    def timed(self) -> Iterator[Result]:
+        """The results that are timed: instances of a throughput result share a system."""
+        return (each for each in self.results if not each.weak)
+
+
+def trace(run: Run) -> Trace:
+    """The trace of a run; an empty one where its log has none."""
+    return run.facts.trace or NO_TRACE
+
+
+def read_round(
+    path: Path, earlier: Sequence[Path], options: Options, progress: Progress | None = None
+) -> Material:
+    """Read a round, every log of it once, and the rounds before it.
+
+    Raises ComplianceError where a path holds nothing to judge.
+    """
+    known = EarlierTrees()
+    before = [_read_earlier(each, options, known) for each in earlier]
+    compared = comparisons(known) if earlier else []
+    gathered = find([path], options, for_scores=True, traced=True)
+    packages = list(gathered.packages)
+    outcome = check_paths([path], options, progress, gathered, compared)
+    submitters = {entry.path: entry.submitter for entry in outcome.submissions}
+    homes = [
+        Home(submitters.get(one.display_path or ".", one.root.name), one.root, one.display_path)
+        for one in packages
+        if not one.scope
+    ]
+    return Material(outcome, [*results_of(gathered, options)], homes, before)
+
+
+def _read_earlier(path: Path, options: Options, known: EarlierTrees) -> Earlier:
+    # Each by the round that it names itself
+    alone = replace(options, round=None)
+    gathered = gather([path], alone, for_scores=True, traced=True)
+    add_tree(known, path, gathered, alone)
+    results = [*results_of(gathered, alone)]
+    titles = {each.rules.title for each in results}
+    return Earlier(str(path), titles.pop() if len(titles) == 1 else "an earlier round", results)

@@ -1,0 +1,266 @@
+"""What `review.json` holds (`podium.review/1`): results side by side, and objections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from podium.compliance.reporting.data import OfficialVerdict, RcpEntry, Rules, Tool, Verdict
+
+SCHEMA: Literal["podium.review/1"] = "podium.review/1"
+
+State = Literal["open", "answered", "fixed", "waived", "withdrawn"]
+STATES: tuple[State, ...] = ("open", "answered", "fixed", "waived", "withdrawn")
+
+CONFIDENTIAL = (
+    "Results under review are confidential: keep this folder among those who review the round."
+)
+
+Number = int | float
+
+CurvePoint = tuple[float, float | None, float]
+"""Minutes since the run began, how far training was in the curve's unit, the value."""
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """One quantity over a run, thinned to what a page shows; `logged` is how many there are."""
+
+    unit: Annotated[str, msgspec.Meta(description="the metadata member that counts progress")] = ""
+    logged: int = 0
+    points: Sequence[CurvePoint] = ()
+
+
+class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a result."""
+
+    path: str
+    seed: int | None = None
+    started: Annotated[
+        float | None, msgspec.Meta(description="run_start, in milliseconds since 1970")
+    ] = None
+    minutes: float | None = None
+    converged: bool = False
+    to_converge: float | None = None
+    sigmas_below: Annotated[
+        float | None,
+        msgspec.Meta(
+            description="standard deviations of the reference by which it converged sooner than "
+            "the reference's mean; negative where later"
+        ),
+    ] = None
+    role: Annotated[str, msgspec.Meta(description="scored, or why it is left out")] = "scored"
+    quality: Curve = Curve()
+    loss: Curve = Curve()
+    throughput: Curve = Curve()
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """A hyperparameter of a result, beside those of the benchmark's other results."""
+
+    value: Any
+    alone: Annotated[
+        bool, msgspec.Meta(description="no other submitter of the round has this value")
+    ] = False
+    usual: Annotated[bool, msgspec.Meta(description="all results of the benchmark have it")] = False
+    first: Annotated[
+        str, msgspec.Meta(description="the result of an earlier round that had it first, if any")
+    ] = ""
+
+
+class SystemEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What a system description says that tables show."""
+
+    name: str = ""
+    status: str = ""
+    nodes: int | None = None
+    accelerators: int | None = None
+    accelerator: str = ""
+    framework: str = ""
+
+
+class SpeedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """How fast a result trains, per accelerator, beside others on the same accelerator."""
+
+    value: Annotated[
+        float, msgspec.Meta(description="units of progress per second and accelerator")
+    ]
+    unit: str
+    z: Annotated[
+        float | None, msgspec.Meta(description="robust z of its logarithm; null of few peers")
+    ] = None
+    times: Annotated[float | None, msgspec.Meta(description="times the median of all")] = None
+    peers: int = 0
+
+
+class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One result of the round."""
+
+    path: str
+    submitter: str
+    system: SystemEntry
+    benchmark: str
+    division: str
+    scaling: Literal["strong", "weak"] = "strong"
+    verdict: Verdict | None = None
+    official_verdict: OfficialVerdict = None
+    batch_size: float | None = None
+    to_converge: Annotated[
+        float | None, msgspec.Meta(description="mean of the runs that the test takes")
+    ] = None
+    unit: str = "samples"
+    rcp: RcpEntry
+    deviation: Annotated[
+        float | None, msgspec.Meta(description="standard deviation of the reference")
+    ] = None
+    margin: Annotated[
+        float | None, msgspec.Meta(description="share by which it is above the minimum")
+    ] = None
+    target: Annotated[
+        float | None, msgspec.Meta(description="the quality that an evaluation must reach")
+    ] = None
+    minutes: float | None = None
+    score: float | None = None
+    spread: Annotated[
+        float | None, msgspec.Meta(description="standard deviation of the times over their mean")
+    ] = None
+    speed: SpeedEntry | None = None
+    joules: float | None = None
+    runs: Sequence[RunEntry] = ()
+    settings: dict[str, Setting] = {}
+    borrows: Annotated[
+        Sequence[str],
+        msgspec.Meta(
+            description="results of other submitters with the same settings, batch sizes aside"
+        ),
+    ] = ()
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where something shows."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an objection between two states of a round."""
+
+    kind: Literal["new", "standing", "fixed", "gone", "reopened"]
+    fixed: Annotated[
+        Sequence[str], msgspec.Meta(description="paths of evidence that is no longer found")
+    ] = ()
+    added: Annotated[Sequence[str], msgspec.Meta(description="paths of new evidence")] = ()
+
+
+class Objection(msgspec.Struct, frozen=True, kw_only=True):
+    """What to ask one submitter about, and how far that has come.
+
+    All findings of one rule (and key) in a submission are one objection.
+    """
+
+    id: str
+    submitter: str
+    submission: str
+    rule: str
+    severity: Literal["error", "warning", "note"]
+    anomaly: Annotated[
+        bool, msgspec.Meta(description="shows beside others only, or hints at how runs were made")
+    ]
+    message: str
+    ask: str = ""
+    cites: str = ""
+    official: Annotated[bool, msgspec.Meta(description="the official verifier rejects for it")]
+    evidence: Sequence[Evidence] = ()
+    state: State = "open"
+    by: str = ""
+    date: str = ""
+    comment: str = ""
+    change: Change | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer, or for a decision on one."""
+        return self.state in ("open", "answered")
+
+
+class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One submission and what is asked about it."""
+
+    submitter: str
+    path: str
+    verdict: Verdict
+    official_verdict: OfficialVerdict = None
+    results: int = 0
+    objections: Annotated[int, msgspec.Meta(description="how many are open")] = 0
+    problem: Annotated[str, msgspec.Meta(description="why it could not be judged, if so")] = ""
+
+
+class NearMiss(msgspec.Struct, frozen=True, kw_only=True):
+    """A result that passes the test of convergence, by how far."""
+
+    path: str
+    submitter: str
+    benchmark: str
+    margin: float
+    submission: float
+    minimum: float
+    unit: str
+
+
+class ResultChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed in a result between two states, and whether an objection was about it."""
+
+    path: str
+    kind: Literal["added", "removed", "changed"]
+    asked: bool
+    settings: dict[str, tuple[Any, Any]] = {}
+    logs: Sequence[str] = ()
+    minutes: tuple[float | None, float | None] | None = None
+    lender: Annotated[
+        str, msgspec.Meta(description="the result that all changed settings are borrowed from")
+    ] = ""
+    allowed: Annotated[str, msgspec.Meta(description="why the rules allow it, or do not")] = ""
+
+
+class Against(msgspec.Struct, frozen=True, kw_only=True):
+    """The round beside the state of it that was reviewed before."""
+
+    counts: dict[str, int] = {}
+    results: Sequence[ResultChange] = ()
+    files: Annotated[
+        dict[str, Sequence[str]],
+        msgspec.Meta(description="files of systems, code and documents: added, removed, changed"),
+    ] = {}
+    unasked: Annotated[
+        Sequence[str], msgspec.Meta(description="of both, those that no objection was about")
+    ] = ()
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
+    """Everything that one call of `podium review` found."""
+
+    schema_: Literal["podium.review/1"] = SCHEMA
+    tool: Tool = Tool()
+    rules: Rules
+    confidential: str = CONFIDENTIAL
+    anonymous: bool = False
+    earlier: Sequence[str] = ()
+    submissions: Sequence[SubmissionEntry] = ()
+    results: Sequence[ResultEntry] = ()
+    near_misses: Annotated[
+        Sequence[NearMiss], msgspec.Meta(description="closest to the reference's minimum first")
+    ] = ()
+    objections: Sequence[Objection] = ()
+    notes: Annotated[
+        Sequence[Objection], msgspec.Meta(description="what to look at; nothing is asked for")
+    ] = ()
+    against: Against | None = None
+
+
+def review_schema() -> dict[str, Any]:
+    """JSON Schema of `review.json`."""
+    schema = msgspec.json.schema(Review)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema

@@ -1,0 +1,154 @@
+"""The state of each objection, in a file of its own: people edit it, and git merges it.
+
+`objections/ID.toml` has `state`, `by`, `date` and `comment`; what was found stands in
+`review.json`. A file that podium did not write is an objection of a reviewer's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.text.terminal import clean
+from podium.compliance.tools.review.model import STATES, Objection, State
+from podium.logging_spec.limits import read_toml
+
+FOLDER = "objections"
+SCHEMA: Literal["podium.objection/1"] = "podium.objection/1"
+LARGEST = 1 << 18
+"""Bytes of such a file."""
+
+MOST_NAMED = 5
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far one objection has come; `message` and `submitter` say what one's own is about."""
+
+    schema: Literal["podium.objection/1"] = SCHEMA
+    id: str
+    submitter: str = ""
+    rule: str = ""
+    message: str = ""
+    state: State = "open"
+    by: str = ""
+    date: str = ""
+    comment: str = ""
+
+
+def objection_schema() -> dict[str, Any]:
+    """The JSON Schema of an objection's file."""
+    return msgspec.json.schema(Record)
+
+
+def record_of(objection: Objection) -> Record:
+    """What is kept of an objection in its file."""
+    return Record(
+        id=objection.id,
+        submitter=objection.submitter,
+        rule=objection.rule,
+        message="" if objection.rule else objection.message,
+        state=objection.state,
+        by=objection.by,
+        date=objection.date,
+        comment=objection.comment,
+    )
+
+
+def record_text(record: Record) -> str:
+    """The file of a record: a field a line, so that git merges edits of different fields."""
+    lines = [
+        f"# {clean(record.rule or 'an objection of your own')}: edit state, by, date and comment.",
+        f"# state is one of {', '.join(STATES)}",
+    ]
+    for name in ("schema", "id", "submitter", "rule", "message"):
+        value = getattr(record, name)
+        if value:
+            lines.append(f"{name} = {_quoted(value)}")
+    lines.append("")
+    for name in ("state", "by", "date", "comment"):
+        # A blank line between fields: git merges changes of lines that do not touch
+        lines += [f"{name} = {_quoted(getattr(record, name))}", ""]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    # What a basic string of TOML escapes, JSON escapes alike, but for DEL; comments of several
+    # lines keep their line ends
+    plain = "\n".join(map(clean, text.split("\n")))
+    return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_records(review: Path) -> dict[str, Record]:
+    """The records of a review's folder, by id.
+
+    Raises UsageFault where a file cannot be read, or says something that no record says: an edit
+    must not be lost for a slip.
+    """
+    folder = review / FOLDER
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".toml"))
+    except OSError as error:
+        raise UsageFault(f"{folder} cannot be read: {error.strerror}") from None
+    found: dict[str, Record] = {}
+    faults = []
+    for name in names:
+        try:
+            record = _read(folder / name)
+            if name != f"{record.id}.toml":
+                raise ValueError(f"its id is {record.id}; must be the file's name")
+            found[record.id] = record
+        except (OSError, ValueError, msgspec.ValidationError) as error:
+            faults.append(f"{folder / name}: {clean(str(error))}")
+    if faults:
+        more = len(faults) - MOST_NAMED
+        rest = [f"and {more} more files"] if more > 0 else []
+        raise UsageFault("\npodium: ".join([*faults[:MOST_NAMED], *rest]))
+    return found
+
+
+def _read(path: Path) -> Record:
+    with open_plain(path) as stream:
+        data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST} bytes")
+    return msgspec.convert(read_toml(data.decode()), Record)
+
+
+def with_records(objections: Iterable[Objection], records: dict[str, Record]) -> list[Objection]:
+    """The objections with the states that their files give; one's own are added."""
+    known = [*objections]
+    ids = {each.id for each in known}
+    own = [
+        Objection(
+            id=record.id,
+            submitter=record.submitter,
+            submission="",
+            rule="",
+            severity="warning",
+            anomaly=False,
+            message=record.message or record.comment,
+            official=False,
+        )
+        for record in records.values()
+        if record.id not in ids and not record.rule
+    ]
+    return [_with(each, records.get(each.id)) for each in (*known, *own)]
+
+
+def _with(objection: Objection, record: Record | None) -> Objection:
+    if record is None:
+        return objection
+    return msgspec.structs.replace(
+        objection,
+        state=record.state,
+        by=record.by,
+        date=record.date,
+        comment=record.comment,
+    )

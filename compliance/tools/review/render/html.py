@@ -1,0 +1,194 @@
+"""The pages of a review: they ask no server for anything, and are read without scripts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from podium.compliance.reporting.pages.names import slugs
+from podium.compliance.reporting.pages.templates import asset, environment
+from podium.compliance.tools.review.model import Objection, ResultEntry, Review
+from podium.compliance.tools.review.objections import about, letter
+from podium.compliance.tools.review.render.charts import Picture
+
+MOST_EVIDENCE = 50
+"""Places of one objection that a page lists."""
+
+MOST_FIRST = 20
+"""Objections that the overview names."""
+
+PARTS = {
+    "style.css": ("shared/shared.css", "review.css"),
+    "review.js": ("shared/tables.js", "review.js"),
+}
+"""What the style and the script of the pages are put together from."""
+
+
+class RuleText(NamedTuple):
+    """What the page of rules says of one; `rate` is on how many published results it fires."""
+
+    id: str
+    says: str
+    why: str
+    help: str
+    rate: str
+
+
+class Page(NamedTuple):
+    """A page of something that has a name: a benchmark or a submission."""
+
+    name: str
+    file: str
+
+
+RuleTexts = Mapping[str, RuleText]
+
+
+def render(
+    review: Review,
+    title: str,
+    pictures: Mapping[str, Sequence[Picture]],
+    undrawn: str,
+    rules: RuleTexts,
+) -> Iterator[tuple[str, str]]:
+    """(file, text) of every page; `pictures` are those of each benchmark, `undrawn` why of none."""
+    pages = _Pages(review, title, rules)
+    yield from assets()
+    yield "index.html", pages.index()
+    yield "rules.html", pages.rules()
+    for page in pages.benchmarks:
+        yield page.file, pages.benchmark(page, pictures.get(page.name, ()), undrawn)
+    for entry in review.submissions:
+        yield pages.files[entry.path], pages.submitter(entry)
+
+
+def assets() -> Iterator[tuple[str, str]]:
+    """(file, text) of what all pages load."""
+    for name, parts in PARTS.items():
+        yield name, "".join(asset(__package__, part) for part in parts)
+
+
+def benchmark_slugs(review: Review) -> dict[str, str]:
+    """The name of each benchmark's files."""
+    return slugs(sorted({each.benchmark for each in review.results}), "benchmark")
+
+
+class _Pages:
+    def __init__(self, review: Review, title: str, rules: RuleTexts) -> None:
+        self.review, self.texts = review, rules
+        named = benchmark_slugs(review)
+        self.benchmarks = [Page(name, f"{slug}.html") for name, slug in named.items()]
+        places = slugs([entry.path for entry in review.submissions], "submitter")
+        self.files = {path: f"{slug}.html" for path, slug in places.items()}
+        self.environment = environment(__package__, {"about": about})
+        self.known = {
+            "review": review,
+            "title": title,
+            "benchmarks": self.benchmarks,
+            "most": MOST_EVIDENCE,
+        }
+
+    def _render(self, template: str, here: str, **fields: Any) -> str:
+        made = self.environment.get_template(template)
+        return made.render(here=here, **self.known, **fields).rstrip() + "\n"
+
+    def index(self) -> str:
+        review = self.review
+        opened = [each for each in review.objections if each.is_open]
+        by_home = {entry.path: _counts(review, entry.path) for entry in review.submissions}
+        submissions = [
+            {"entry": entry, "file": self.files[entry.path], **by_home[entry.path]}
+            for entry in review.submissions
+        ]
+        first = sorted(opened, key=_first)[:MOST_FIRST]
+        return self._render(
+            "index.html.j2",
+            "index.html",
+            submissions=submissions,
+            open=opened,
+            first=first,
+            files={**{each.submission: "index.html" for each in opened}, **self.files},
+        )
+
+    def benchmark(self, page: Page, pictures: Sequence[Picture], undrawn: str) -> str:
+        results = [each for each in self.review.results if each.benchmark == page.name]
+        by_submitter = {
+            entry.submitter: self.files[entry.path] for entry in self.review.submissions
+        }
+        return self._render(
+            "benchmark.html.j2",
+            page.file,
+            name=page.name,
+            results=results,
+            submitters={**{each.submitter: "index.html" for each in results}, **by_submitter},
+            differing=_differing(results),
+            pictures=pictures,
+            undrawn=undrawn,
+            asked={each.path: _asked(self.review.objections, each.path) for each in results},
+        )
+
+    def submitter(self, entry: Any) -> str:
+        review, title = self.review, self.known["title"]
+        own = [each for each in review.objections if _is_of(each, entry)]
+        return self._render(
+            "submitter.html.j2",
+            self.files[entry.path],
+            entry=entry,
+            objections=own,
+            letters={each.id: letter(each, str(title), self._says) for each in own},
+            notes=[each for each in review.notes if each.submission == entry.path],
+            results=[each for each in review.results if each.submitter == entry.submitter],
+            pages={page.name: page.file for page in self.benchmarks},
+        )
+
+    def rules(self) -> str:
+        counts = Counter(each.rule for each in (*self.review.objections, *self.review.notes))
+        shown = [
+            {**self.texts[rule]._asdict(), "count": count}
+            for rule, count in sorted(counts.items())
+            if rule in self.texts
+        ]
+        return self._render("rules.html.j2", "rules.html", rules=shown)
+
+    def _says(self, rule: str) -> str:
+        return self.texts[rule].says if rule in self.texts else ""
+
+
+def _is_of(objection: Objection, entry: Any) -> bool:
+    if objection.submission:
+        return bool(objection.submission == entry.path)
+    return bool(objection.submitter == entry.submitter)
+
+
+def _first(objection: Objection) -> tuple[bool, bool, int, str]:
+    grave = objection.severity != "error"
+    return (not objection.anomaly and grave, grave, -len(objection.evidence), objection.id)
+
+
+def _counts(review: Review, path: str) -> dict[str, int]:
+    opened = [each for each in review.objections if each.submission == path and each.is_open]
+    return {
+        "errors": sum(each.severity == "error" for each in opened),
+        "anomalies": sum(each.anomaly for each in opened),
+        "notes": sum(each.submission == path for each in review.notes),
+    }
+
+
+def _asked(objections: Sequence[Objection], path: str) -> int:
+    """How many open objections have evidence in a result."""
+    return sum(
+        each.is_open
+        and any(place.path == path or place.path.startswith(f"{path}/") for place in each.evidence)
+        for each in objections
+    )
+
+
+def _differing(results: Sequence[ResultEntry]) -> list[str]:
+    """The settings that not all results log alike."""
+    keys = {key: None for each in results for key in each.settings}
+    return [
+        key
+        for key in keys
+        if any(key not in each.settings or not each.settings[key].usual for each in results)
+    ]

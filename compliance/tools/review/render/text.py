@@ -1,0 +1,102 @@
+"""A review in short, for a terminal or as Markdown: submissions, and where to look first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from podium.compliance.reporting.markdown_text import code, escape
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.text.words import plural
+from podium.compliance.tools.review.model import Objection, Review
+from podium.compliance.tools.review.objections import about, weight
+from podium.compliance.tools.review.render.html import MOST_FIRST
+from podium.compliance.tools.review.render.write import title_of
+
+MOST_UNASKED = 10
+
+
+def text(review: Review, width: int) -> str:
+    """The review for a terminal of so many columns."""
+    lines = [clean(f"Review of {title_of(review)}: {_summary(review)}")]
+    lines += wrap(review.confidential, width)
+    names = [clean(entry.submitter) for entry in review.submissions]
+    wide = min(max(map(len, names), default=0), 32)
+    lines += ["", f"{'submitter':{wide}}  policy    official  results  open"]
+    for name, entry in zip(names, review.submissions, strict=True):
+        official = entry.official_verdict or "-"
+        row = f"{name[:wide]:{wide}}  {entry.verdict:8}  {official:8}  {entry.results:7}"
+        lines.append(f"{row}  {entry.objections:4}")
+    opened = _opened(review)
+    for title, part in (("Anomalies", True), ("Other objections", False)):
+        chosen = [each for each in opened if each.anomaly is part]
+        if chosen:
+            lines += ["", f"{title}:"]
+            lines += [line for each in chosen[:MOST_FIRST] for line in _objection(each, width)]
+        if len(chosen) > MOST_FIRST:
+            lines.append(f"  and {len(chosen) - MOST_FIRST} more")
+    lines += _against(review, width)
+    return "\n".join(lines) + "\n"
+
+
+def _summary(review: Review) -> str:
+    counts = (
+        (len(review.submissions), "submission"),
+        (len(review.results), "result"),
+        (len(_opened(review)), "open objection"),
+        (len(review.notes), "note"),
+    )
+    return ", ".join(plural(*each) for each in counts)
+
+
+def _opened(review: Review) -> list[Objection]:
+    opened = [each for each in review.objections if each.is_open]
+    # Of a round: the gravest of all submitters first
+    return sorted(opened, key=lambda each: (*weight(each)[1:], each.submitter))
+
+
+def _objection(each: Objection, width: int) -> Iterator[str]:
+    places = f", {len(each.evidence)} places" if len(each.evidence) > 1 else ""
+    change = f", {each.change.kind}" if each.change is not None else ""
+    head = f"{each.severity} {each.submitter}: {about(each)}{places}{change}"
+    yield from wrap(clean(head), width, "  - ", "    ")
+    place = each.evidence[0] if each.evidence else None
+    if place is not None:
+        at = place.path if place.line is None else f"{place.path}:{place.line}"
+        yield from wrap(clean(at), width, "    ", "    ")
+    yield from wrap(clean(each.message), width, "    ", "    ")
+
+
+def _against(review: Review, width: int) -> list[str]:
+    if review.against is None:
+        return []
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(review.against.counts.items()))
+    lines = ["", f"Since the last review: {counts or 'no objections'}"]
+    unasked: Sequence[str] = review.against.unasked
+    if unasked:
+        lines.append(f"Changed though no objection was about it ({len(unasked)}):")
+        for path in unasked[:MOST_UNASKED]:
+            lines += wrap(clean(path), width, "  - ", "    ")
+    return lines
+
+
+def markdown(review: Review) -> str:
+    """The review as Markdown, such as for an issue or a summary of a job."""
+    lines = [f"# Review of {escape(title_of(review))}", "", f"{escape(_summary(review))}.", ""]
+    lines += [review.confidential, "", "| submitter | policy | official | results | open |"]
+    lines.append("|---|---|---|--:|--:|")
+    for entry in review.submissions:
+        cells = (escape(entry.submitter), entry.verdict, entry.official_verdict or "-")
+        lines.append(f"| {' | '.join(cells)} | {entry.results} | {entry.objections} |")
+    opened = _opened(review)
+    if opened:
+        lines += ["", "| objection | places | found |", "|---|--:|---|"]
+    for each in opened:
+        head = f"{each.severity} {escape(each.submitter)} {code(about(each))}"
+        lines.append(f"| {head} | {len(each.evidence)} | {escape(each.message)} |")
+    if review.against is not None:
+        lines += ["", "## Since the last review", ""]
+        counts = Counter(review.against.counts)
+        lines += [f"- {count} {kind}" for kind, count in sorted(counts.items())]
+        lines += [f"- changed unasked: {code(path)}" for path in review.against.unasked]
+    return "\n".join(lines) + "\n"

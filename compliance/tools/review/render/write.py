@@ -1,0 +1,100 @@
+"""The folder of a review: pages, `review.json`, and the files in which objections are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from podium.compliance.files.atomic import draft_folder, refuse_occupied
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.reporting.pages.names import slugs
+from podium.compliance.tools.review.against import MANIFEST_FILE, REVIEW_FILE
+from podium.compliance.tools.review.manifest import Manifest
+from podium.compliance.tools.review.model import Review
+from podium.compliance.tools.review.objections import letters
+from podium.compliance.tools.review.records import FOLDER, record_of, record_text
+from podium.compliance.tools.review.render.charts import Picture, drawable, pictures
+from podium.compliance.tools.review.render.html import RuleTexts, benchmark_slugs, render
+from podium.compliance.tools.review.render.interactive import SCRIPT, data_script, script
+
+README = """# Review of {title}
+
+{notice}
+
+Open index.html in a browser. It asks no server for anything.
+
+- `review.json`: all of it as data (`podium rules schema review`).
+- `files.json`: the hash of every file.
+- `objections/ID.toml`: the state of each objection. Edit `state`, `by`, `date` and `comment`, and
+  commit the folder: git merges the edits of several people.
+- `objections/SUBMITTER.md`: what to send to each submitter.
+
+On the next state of the round: `podium review ROUND --against THIS-FOLDER --output NEW-FOLDER`.
+"""
+
+
+def title_of(review: Review) -> str:
+    """What a review is of, such as `training 5.1`."""
+    return f"{review.rules.usage} {review.rules.round}"
+
+
+def write_review(
+    folder: Path, review: Review, files: Manifest, rules: RuleTexts, *, curves: bool = True
+) -> str:
+    """Write a review into a new folder, whole or not at all; returns why it has no curves, if so.
+
+    Raises UsageFault where the folder is there and holds something, or cannot be made.
+    """
+    refuse_occupied(folder)
+    undrawn = drawable() if curves else "Curves were not asked for."
+    with draft_folder(folder) as draft, ThreadPoolExecutor(1) as aside:
+        drawn: dict[str, Sequence[Picture]] = {}
+        if not undrawn:
+            drawn = _draw(draft / "charts", review)
+        # Bundling takes as long as the pages, and holds up nothing of Python
+        bundled = aside.submit(script) if any(drawn.values()) else None
+        title = title_of(review)
+        for name, text in render(review, title, drawn, undrawn, rules):
+            _write(draft / name, text)
+        _write(draft / REVIEW_FILE, json_text(review, None))
+        _write(draft / MANIFEST_FILE, json_text(files, None))
+        _write(draft / "README.md", README.format(title=title, notice=review.confidential))
+        (draft / FOLDER).mkdir()
+        for name, text in _objections(review, title, rules):
+            _write(draft / FOLDER / name, text)
+        if bundled is not None:
+            _write(draft / "charts" / SCRIPT, bundled.result())
+    return undrawn if curves else ""
+
+
+def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:
+    folder.mkdir()
+    found: dict[str, Sequence[Picture]] = {}
+    for benchmark, slug in benchmark_slugs(review).items():
+        results = [each for each in review.results if each.benchmark == benchmark]
+        made = []
+        for picture in pictures(benchmark, slug, results):
+            _write(folder / f"{picture.name}.svg", picture.svg)
+            _write(folder / f"{picture.name}.js", data_script(picture))
+            made.append(picture._replace(svg="", data={}))
+        found[benchmark] = made
+    return found
+
+
+def _objections(review: Review, title: str, rules: RuleTexts) -> Iterator[tuple[str, str]]:
+    def says(rule: str) -> str:
+        return rules[rule].says if rule in rules else ""
+
+    for objection in review.objections:
+        yield f"{objection.id}.toml", record_text(record_of(objection))
+    named = {each.submitter for each in review.submissions}
+    names = sorted(named | {each.submitter for each in review.objections})
+    for name, slug in slugs(names, "").items():
+        text = letters(name, review.objections, title, review.confidential, says)
+        yield f"{slug.removeprefix('-')}.md", text
+
+
+def _write(path: Path, text: str) -> None:
+    # Half a surrogate pair, of a name that is no UTF-8, is written as a question mark
+    path.write_text(text, encoding="utf-8", errors="replace", newline="\n")

@@ -1,0 +1,105 @@
+"""A round reviewed: read once, looked through, and compared with the review before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.options import Options, Progress
+from podium.compliance.reporting.data import Outcome
+from podium.compliance.tools.review.against import Before, compared, followed
+from podium.compliance.tools.review.anomalies.every import anomalies
+from podium.compliance.tools.review.anomalies.peers import ranked
+from podium.compliance.tools.review.anonymous import anonymised
+from podium.compliance.tools.review.manifest import Manifest, manifest_of
+from podium.compliance.tools.review.material import Material, read_round
+from podium.compliance.tools.review.model import NearMiss, Objection, Review, SubmissionEntry
+from podium.compliance.tools.review.objections import OWN_FAULTS, objections_of, weight
+from podium.compliance.tools.review.results import result_entries
+
+MOST_NEAR = 50
+"""Results that the list of near misses has."""
+
+
+def review_round(
+    path: Path,
+    options: Options,
+    *,
+    earlier: Sequence[Path] = (),
+    before: Before | None = None,
+    anonymous: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Review, Manifest, Outcome]:
+    """Review a round; with it the hash of every file, and the check's report with all findings.
+
+    `before` is the review of an earlier state of the same round. Raises ComplianceError where a
+    path holds nothing to judge.
+    """
+    material = read_round(path, earlier, options, progress)
+    found = anomalies(material)
+    asked = objections_of(material.outcome, found)
+    objections = [each for each in asked if each.severity != "note"]
+    files: Manifest = manifest_of(material.homes)
+    results = result_entries(material)
+    outcome = material.outcome
+    against = None
+    if before is not None:
+        objections = followed(objections, before, [each.path for each in outcome.submissions])
+        objections.sort(key=weight)
+        rules = (outcome.rules.usage, outcome.rules.round)
+        against = compared(results, files, objections, before, rules)
+    review = Review(
+        rules=outcome.rules,
+        earlier=[each.path for each in material.earlier],
+        submissions=_submissions(material, objections),
+        results=results,
+        near_misses=_near(material),
+        objections=objections,
+        notes=[each for each in asked if each.severity == "note"],
+        against=against,
+    )
+    whole = replace(outcome, findings=[*outcome.findings, *found])
+    if anonymous:
+        review, files = anonymised(review, files, material)
+    return review, files, whole
+
+
+def _submissions(material: Material, objections: Sequence[Objection]) -> list[SubmissionEntry]:
+    outcome = material.outcome
+    results = Counter(result.place.submitter for result in material.results)
+    asked = Counter(each.submission for each in objections if each.is_open)
+    faults = {each.path: each.message for each in outcome.findings if each.id in OWN_FAULTS}
+    return [
+        SubmissionEntry(
+            submitter=entry.submitter,
+            path=entry.path,
+            verdict=entry.verdict,
+            official_verdict=entry.official_verdict,
+            results=results[entry.submitter],
+            objections=asked[entry.path],
+            problem=faults.get(entry.path, ""),
+        )
+        for entry in outcome.submissions
+    ]
+
+
+def _near(material: Material) -> list[NearMiss]:
+    found = []
+    for margin, result in ranked(material)[:MOST_NEAR]:
+        reference = result.convergence
+        if reference.submission is not None and reference.minimum is not None:
+            found.append(
+                NearMiss(
+                    path=result.place.display_path,
+                    submitter=result.place.submitter,
+                    benchmark=result.place.benchmark,
+                    margin=margin,
+                    submission=reference.submission,
+                    minimum=reference.minimum,
+                    unit=reference.unit,
+                )
+            )
+    return found

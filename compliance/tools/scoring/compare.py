@@ -1,0 +1,91 @@
+"""What changed between two sets of scores, where the rounds may be compared at all.
+
+Source: MLCommons' table of compatible results; only within one span of rounds does a benchmark stay
+the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from podium.rules.catalogue import UnknownRound, find_round
+from podium.rules.model.benchmark import Benchmark, unknown_benchmark
+from podium.rules.model.round import version_of
+
+if TYPE_CHECKING:
+    from podium.compliance.tools.scoring.report import ScoreEntry, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One result then and now; `why` says why no change is given, where none is."""
+
+    now: ScoreEntry | None
+    then: ScoreEntry | None
+    why: str = ""
+
+    @property
+    def relative(self) -> float | None:
+        """By what share the score changed; throughput's is of models per minute."""
+        if self.why or self.now is None or self.then is None:
+            return None
+        new, old = headline(self.now), headline(self.then)
+        return None if new is None or not old else new / old - 1
+
+
+def headline(entry: ScoreEntry) -> float | None:
+    """The number that a result is compared by."""
+    return entry.models_per_minute if entry.scaling == "weak" else entry.score
+
+
+def comparable(first: str, second: str, benchmark: str, other: str) -> str:
+    """Why results of two rounds (`training 5.0`) may not be compared; empty where they may."""
+    (usage, old), (other_usage, new) = first.split(" ", 1), second.split(" ", 1)
+    if usage != other_usage:
+        return f"{usage} and {other_usage} results are not comparable"
+    one, two = _benchmark(first, benchmark), _benchmark(second, other)
+    # A name may change while the benchmark stays (ssd, retinanet), and stay while it changes
+    if one.lineage != two.lineage:
+        return f"{benchmark} of {old} and {other} of {new} are different benchmarks"
+    # Within one round every result may be compared, whatever the span of rounds says
+    if old == new:
+        return ""
+    both = sorted((version_of(old), version_of(new)))
+    # Either round may state the span, and both rounds must lie in it
+    for low, high in filter(None, (one.comparable, two.comparable)):
+        if version_of(low) <= both[0] and both[1] <= version_of(high):
+            return ""
+    return f"results of {benchmark} in {old} and {new} are not compatible"
+
+
+def _benchmark(title: str, name: str) -> Benchmark:
+    """A benchmark's facts in a round; the usual ones where this version knows no such round."""
+    usage, round_name = title.split(" ", 1)
+    try:
+        return find_round(usage, round_name).benchmark(name)
+    except UnknownRound:
+        return unknown_benchmark(name)
+
+
+def changes(now: Scores, then: Scores) -> list[Change]:
+    """Every result of both, matched by submitter, system, benchmark, division and metric."""
+    old = {_identity(entry): entry for entry in then.results}
+    found = []
+    for entry in now.results:
+        before = old.pop(_identity(entry), None)
+        why = ""
+        if before is None:
+            why = "only in the first"
+        else:
+            why = comparable(before.round, entry.round, before.benchmark, entry.benchmark)
+        found.append(Change(entry, before, why))
+    found += [Change(None, entry, "only in the second") for entry in old.values()]
+    return found
+
+
+def _identity(entry: ScoreEntry) -> tuple[str, ...]:
+    name = _benchmark(entry.round, entry.benchmark).lineage
+    # Loose logs name neither submitter nor system: only their path tells them apart
+    place = "" if entry.submitter and entry.system else entry.path
+    return (entry.submitter, entry.system, place, name, entry.division, entry.scaling)

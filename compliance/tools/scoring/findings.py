@@ -1,0 +1,195 @@
+"""What is wrong with a result's score, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.results.judge import judge_reference_points, judge_scaling
+from podium.compliance.judging.waivers.bypass_flags import RCP, Params
+from podium.compliance.text.words import join_limited, plural
+from podium.compliance.tools.scoring.result import ScoredResult
+from podium.compliance.tools.scoring.rules import (
+    ABSURD_CONVERGENCE,
+    BROKEN_RUN_COUNTED,
+    INVALID,
+    MIXED_BATCH_SIZES,
+    NEGATIVE_TIME,
+    NO_ENERGY,
+    NO_TIME,
+    UNEVEN_SPEED,
+)
+from podium.rules.convergence.facts import RunFacts
+from podium.rules.convergence.spread import uneven
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed.fixed_rule import FixedRule
+
+FAR = 100.0
+"""A run that converges this many times sooner or later than the others is not believed."""
+
+
+def findings_of(scored: ScoredResult) -> list[Finding]:
+    """Everything that keeps a result from a valid score, or that a reader of it should know."""
+    return [
+        *_no_score(scored),
+        *_batch_sizes(scored),
+        *_absurd(scored),
+        *_times(scored),
+        *_convergence(scored),
+        *judge_scaling(scored.result),
+        *_broken(scored),
+        *_spread(scored),
+        *_energy(scored),
+    ]
+
+
+def _found(scored: ScoredResult, rule: FixedRule, path: str = "", **fields: Any) -> Finding:
+    """A finding about the result, or about the file of it that the path names."""
+    return rule.found(scored.result.profile, path or scored.result.place.display_path, **fields)
+
+
+def _no_score(scored: ScoredResult) -> Iterator[Finding]:
+    throughput = scored.result.throughput
+    # Instances of throughput have no olympic mean: what keeps them from one is no fault
+    problems = scored.result.score.problems if throughput is None else throughput.problems
+    for problem in problems:
+        yield _found(scored, INVALID, problem=problem, fix=_fix(problem, scored))
+    # A problem reported already explains why no mean is there: the time is at fault only without
+    if (throughput is not None and throughput.time_to_train_all is None) or (
+        throughput is None and scored.result.score.minutes is None and not problems
+    ):
+        yield _found(scored, NO_TIME, key="run_stop")
+
+
+def _fix(problem: str, scored: ScoredResult) -> str:
+    # A problem is a sentence of results/score.py: only its words tell the kinds apart
+    if "needs" in problem:
+        missing = scored.entry.needed - len(scored.result.chosen)
+        return f"add {plural(missing, 'more run')} of {scored.result.place.benchmark}"
+    if "failed" in problem or "leave none" in problem:
+        return "repeat the set of runs"
+    if "pruned" in problem:
+        return "move those logs to pruned_results"
+    return "give every instance the same scale, and state the system's in its description"
+
+
+def _batch_sizes(scored: ScoredResult) -> Iterator[Finding]:
+    counted = Counter(run.batch_size for run in scored.result.counted)
+    if len(counted) < 2:
+        return
+    sizes = ", ".join(
+        f"{'none' if size is None else f'{size:g}'} in {count}"
+        # Logs may name a size each: four show the mix
+        for size, count in counted.most_common(4)
+    )
+    yield _found(scored, MIXED_BATCH_SIZES, key="global_batch_size", sizes=sizes)
+
+
+def _absurd(scored: ScoredResult) -> Iterator[Finding]:
+    """Runs whose point of convergence cannot be: a slip in the unit, or a broken counter."""
+    converged = [(i, run) for i, run in enumerate(scored.result.counted) if run.converged]
+    given = [run.to_converge for _, run in converged if run.to_converge is not None]
+    plain = [value for value in given if math.isfinite(value) and value > 0]
+    # Infinite and negative counts must not shift the median that the others are held against
+    usual = _usual(scored, plain)
+    for index, run in converged:
+        why = _absurdity(run, usual)
+        if why:
+            yield _found(
+                scored,
+                ABSURD_CONVERGENCE,
+                scored.result.runs[index].display_path,
+                key="eval_accuracy",
+                at=run.to_converge,
+                unit=run.unit,
+                why=why,
+            )
+
+
+def _usual(scored: ScoredResult, values: list[float]) -> float | None:
+    mean = scored.result.convergence.mean
+    if mean is not None:
+        return mean
+    # Of two runs that differ neither can be called the odd one
+    return statistics.median(values) if len(values) > 2 else None
+
+
+def _absurdity(run: RunFacts, usual: float | None) -> str:
+    at = run.to_converge
+    if at is None:
+        return ""
+    if not math.isfinite(at) or at < 0:
+        return "that is not a count"
+    if usual and (at > FAR * usual or (at > 0 and at < usual / FAR)):
+        return f"{usual:g} is usual"
+    return ""
+
+
+def _times(scored: ScoredResult) -> Iterator[Finding]:
+    for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
+        # The official verifier does not compare the two times: such a log passes it
+        if run.minutes is not None and run.minutes <= 0:
+            yield _found(
+                scored,
+                NEGATIVE_TIME,
+                member.display_path,
+                key="run_stop",
+                before=-run.minutes,
+                minutes=run.minutes,
+            )
+
+
+def _convergence(scored: ScoredResult) -> Iterator[Finding]:
+    """Failed tests of convergence, as the check reports them."""
+    if scored.result.score.minutes is None and not scored.result.weak:
+        return  # that the result has no score is reported already
+    for found in judge_reference_points(scored.result):
+        # Let through, not dropped: the submitter asks for it, but the working group decides
+        yield replace(found, waived=_bypassed(scored))
+
+
+def _bypassed(scored: ScoredResult) -> bool:
+    """Whether the submission asks that its convergence be let through."""
+    description = scored.result.place.description
+    if description is None:
+        return False
+    root = description.parent.parent
+    inside = scored.result.place.folder.absolute().relative_to(root).as_posix()
+    return RCP in Params(root, scored.result.profile, str).flags(inside)
+
+
+def _broken(scored: ScoredResult) -> Iterator[Finding]:
+    # There such a run is the slowest already: see Result.counted
+    if scored.result.profile is Profile.VERIFIER:
+        return
+    runs = scored.result.runs
+    # A run that did not converge may be the one dropped, whatever else its log breaks
+    broken = [run.name for run in runs if run.failed and run.facts.run.converged]
+    if broken:
+        yield _found(
+            scored,
+            BROKEN_RUN_COUNTED,
+            broken=len(broken),
+            runs=len(runs),
+            names=join_limited(broken, 6),
+        )
+
+
+def _spread(scored: ScoredResult) -> Iterator[Finding]:
+    result = scored.result
+    far = [] if result.throughput is not None else uneven(result.chosen)
+    # Times differ as convergence does: only a speed of its own sets a run apart
+    if far:
+        told = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in far]
+        yield _found(scored, UNEVEN_SPEED, far=join_limited(told, 6))
+
+
+def _energy(scored: ScoredResult) -> Iterator[Finding]:
+    measured = scored.result.power or any(one is not None for one in scored.result.energies)
+    if measured and scored.entry.energy_joules is None:
+        yield _found(scored, NO_ENERGY, f"{scored.result.place.display_path}/power")

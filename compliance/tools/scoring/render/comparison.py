@@ -1,0 +1,83 @@
+"""A comparison of two sets of scores, as a table and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.tools.scoring.compare import Change, headline
+from podium.compliance.tools.scoring.render import numbers
+from podium.compliance.tools.scoring.render.table import Heading, Row, table
+from podium.compliance.tools.scoring.render.text import heading_of
+
+if TYPE_CHECKING:
+    from podium.compliance.tools.scoring.report import ScoreEntry
+
+SCHEMA = "podium.comparison/1"
+
+
+def comparison_text(found: list[Change], width: int) -> str:
+    """A table of what can be compared, then what cannot and why."""
+    compared = [one for one in found if not one.why]
+    lines: list[str] = []
+    if compared:
+        heads = ("benchmark", "round", "other round", "other score", "score", "change")
+        lines += table(heads, _rows(compared), width)
+    else:
+        lines.append("Nothing can be compared.")
+    left = [one for one in found if one.why]
+    if left:
+        lines += ["", "Not compared:"]
+        for one in left:
+            entry = _entry(one)
+            text = f"{heading_of(entry, several=False)}, {clean(entry.benchmark)}: {one.why}"
+            lines += wrap(clean(text), width, "  ", "    ")
+    return "\n".join(lines) + "\n"
+
+
+def _entry(change: Change) -> ScoreEntry:
+    entry = change.now or change.then
+    assert entry is not None
+    return entry
+
+
+def _rows(found: list[Change]) -> Iterator[Row]:
+    # Results come in order of path: those of one system are neighbours
+    for heading, group in groupby(found, key=lambda one: heading_of(_entry(one), several=False)):
+        yield Heading(heading)
+        for one in group:
+            assert one.now is not None
+            assert one.then is not None
+            unit = " (models/min)" if one.now.scaling == "weak" else ""
+            change = one.relative
+            yield (
+                f"  {clean(one.now.benchmark)}{unit}",
+                one.now.round.split(" ", 1)[1],
+                one.then.round.split(" ", 1)[1],
+                numbers.minutes(headline(one.then)),
+                numbers.minutes(headline(one.now)),
+                numbers.NONE if change is None else f"{change:+.2%}",
+            )
+
+
+def comparison_json(found: list[Change]) -> str:
+    """The comparison as data."""
+    document = {"schema": SCHEMA, "changes": [_member(one) for one in found]}
+    return json_text(document)
+
+
+def _member(change: Change) -> dict[str, Any]:
+    entry = _entry(change)
+    names = ("submitter", "system", "benchmark", "division", "scaling")
+    return {
+        **{name: getattr(entry, name) for name in names},
+        "round": change.now.round if change.now else None,
+        "other_round": change.then.round if change.then else None,
+        "score": headline(change.now) if change.now else None,
+        "other_score": headline(change.then) if change.then else None,
+        "change": change.relative,
+        "why_not": change.why or None,
+    }

@@ -1,0 +1,68 @@
+"""Plain tables of at most so many columns, with lines between their rows where wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from podium.compliance.text.terminal import columns, wrap
+
+GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A line across the table, above the rows it is about."""
+
+    text: str
+
+
+Row = Sequence[str] | Heading
+
+
+def table(
+    heads: Sequence[str], rows: Iterable[Row], width: int, left: Sequence[int] = (0,)
+) -> list[str]:
+    """The lines of a table; the columns in `left` hold words, the others numbers.
+
+    Where the table is too wide the widest column of words gives way: its cells are wrapped.
+    """
+    listed = list(rows)
+    widths = _widths(heads, [row for row in listed if not isinstance(row, Heading)], width, left)
+    lines = _row(heads, widths, left)
+    lines.append(GAP.join("-" * one for one in widths))
+    for row in listed:
+        if isinstance(row, Heading):
+            lines += wrap(row.text, width, "", "  ")
+        else:
+            lines += _row(row, widths, left)
+    return [line.rstrip() for line in lines]
+
+
+def _widths(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: Sequence[int]
+) -> list[int]:
+    widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - width
+    while over > 0:
+        widest = max(left, key=lambda i: widths[i])
+        if widths[widest] <= 8:
+            break
+        widths[widest] -= 1
+        over -= 1
+    return widths
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[int]) -> list[str]:
+    # Numbers are never broken: half of one reads as another
+    wrapped = [wrap(cell, widths[i]) if i in left else [cell] for i, cell in enumerate(cells)]
+    height = max(map(len, wrapped))
+    lines = []
+    for at in range(height):
+        parts = []
+        for index, lines_of in enumerate(wrapped):
+            text = lines_of[at] if at < len(lines_of) else ""
+            room = " " * max(0, widths[index] - columns(text))
+            parts.append(text + room if index in left else room + text)
+        lines.append(GAP.join(parts))
+    return lines

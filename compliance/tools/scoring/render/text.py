@@ -1,0 +1,149 @@
+"""Scores for people at a terminal: a table by system, throughput apart, then what is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import compress, groupby
+from typing import TYPE_CHECKING
+
+from podium.compliance.text.terminal import clean, wrap, wrap_path
+from podium.compliance.text.words import plural
+from podium.compliance.tools.scoring.render import numbers
+from podium.compliance.tools.scoring.render.table import Heading, Row, table
+
+if TYPE_CHECKING:
+    from podium.compliance.reporting.models import FindingEntry
+    from podium.compliance.tools.scoring.report import ScoreEntry, Scores
+
+# The longest severity and two spaces
+_BODY = " " * 9
+_STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[33m", "note": "\x1b[36m"}
+_PLAIN = "\x1b[0m"
+
+
+def to_text(scores: Scores, width: int = 80, color: bool = False, quiet: bool = False) -> str:
+    """Tables of at most `width` columns; `quiet` leaves out notes and warnings."""
+    lines = [*tables(scores, width)]
+    kept = [one for one in scores.findings if not quiet or one.severity == "error"]
+    if kept and lines:
+        lines.append("")
+    lines += findings(kept, width, color)
+    lines += [""] * bool(lines)
+    lines += wrap(factors_used(scores), width) if factors_used(scores) else []
+    lines += wrap(summary(scores), width)
+    return "\n".join(lines) + "\n"
+
+
+def tables(scores: Scores, width: int) -> Iterator[str]:
+    """The results' tables: time to train, then throughput."""
+    strong = [entry for entry in scores.results if entry.scaling == "strong"]
+    weak = [entry for entry in scores.results if entry.scaling == "weak"]
+    several = scores.rules.round == "several"
+    if strong:
+        yield from _strong(strong, width, several=several)
+    if weak:
+        yield from [""] * bool(strong)
+        yield from _weak(weak, width, several=several)
+
+
+def _strong(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
+    energy = any(entry.energy_joules is not None for entry in entries)
+    computed = any(differs(entry) for entry in entries)
+    heads = ["benchmark", "runs", "minutes", "factor", "computed", "score", "spread", "energy"]
+    shown = [head not in ("computed", "energy") for head in heads]
+    shown[heads.index("computed")], shown[-1] = computed, energy
+    rows: list[Row] = []
+    for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
+        rows.append(Heading(heading))
+        for entry in group:
+            cells = (f"  {clean(entry.benchmark)}", *strong_numbers(entry))
+            rows.append([*compress(cells, shown)])
+    return table([*compress(heads, shown)], rows, width)
+
+
+def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
+    heads = ("benchmark", "models", "scale S", "scale T", "minutes, all", "models/minute")
+    rows: list[Row] = []
+    for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
+        rows.append(Heading(heading))
+        rows.extend((f"  {clean(entry.benchmark)}", *weak_numbers(entry)) for entry in group)
+    return table(heads, rows, width)
+
+
+def strong_numbers(entry: ScoreEntry) -> tuple[str, ...]:
+    """The numbers of a time-to-train row, energy last."""
+    return (
+        f"{entry.converged}/{entry.runs}",
+        numbers.minutes(entry.minutes),
+        numbers.factor(entry.factor),
+        numbers.factor(entry.computed_factor),
+        numbers.minutes(entry.score),
+        numbers.share(entry.spread.relative if entry.spread else None),
+        numbers.energy(entry.energy_joules),
+    )
+
+
+def weak_numbers(entry: ScoreEntry) -> tuple[str, ...]:
+    """The numbers of a throughput row."""
+    return (
+        numbers.count(entry.models),
+        numbers.count(entry.instance_scale),
+        numbers.count(entry.total_scale),
+        numbers.minutes(entry.time_to_train_all),
+        numbers.minutes(entry.models_per_minute),
+    )
+
+
+def differs(entry: ScoreEntry) -> bool:
+    """Whether a result is scaled by another factor than the reference points imply."""
+    # As many decimals as the tables show
+    return numbers.factor(entry.factor) != numbers.factor(entry.computed_factor)
+
+
+def factors_used(scores: Scores) -> str:
+    """Which factors the scores are multiplied by; empty where that makes no difference."""
+    if not any(differs(entry) for entry in scores.results):
+        return ""
+    given = {entry.factors for entry in scores.results}
+    if given == {"published"}:
+        used = "scaling.json alone, as in the published tables"
+    elif given == {"computed"}:
+        used = "scaling.json, else what the reference points imply"
+    else:
+        used = "scaling.json; in rounds not published else what the reference points imply"
+    return f"Scores use the factor of {used}. What the points imply is under computed."
+
+
+def heading_of(entry: ScoreEntry, *, several: bool) -> str:
+    """Who submitted a result, on which system, in which division."""
+    who = " / ".join(part for part in (entry.submitter, entry.system) if part) or entry.path
+    more = [entry.division, entry.round if several else ""]
+    listed = ", ".join(part for part in more if part)
+    return clean(f"{who} ({listed})" if listed else who)
+
+
+def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> Iterator[str]:
+    """What is wrong: severity, path and rule; the sentence; how to fix it."""
+    for one in found:
+        severity = one.severity.value
+        lines = wrap_path(clean(one.path) or ".", width, f"{severity:<9}", _BODY)
+        lines += wrap(f"[{clean(one.id)}] {clean(one.message)}", width, _BODY, _BODY)
+        if one.hint:
+            lines += wrap(f"help: {clean(one.hint)}", width, _BODY, _BODY + "  ")
+        if color:
+            # Coloured last: to the wrapping above, escape codes would be columns of text
+            lines[0] = lines[0].replace(severity, f"{_STYLES[severity]}{severity}{_PLAIN}", 1)
+        yield from lines
+
+
+def summary(scores: Scores) -> str:
+    """One sentence: how many results, by which rules, how many findings."""
+    counted = Counter(one.severity.value for one in scores.findings)
+    rules = scores.rules
+    which = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
+    scored = sum(1 for e in scores.results if e.score is not None or e.models_per_minute)
+    return clean(
+        f"{scored} of {len(scores.results)} results scored by {which} (profile {rules.profile}): "
+        + ", ".join(plural(counted[name], name) for name in ("error", "warning", "note"))
+    )

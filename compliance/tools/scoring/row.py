@@ -1,0 +1,129 @@
+"""What a row of scores holds, from the result behind it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from podium.compliance.judging.results.result import Result
+from podium.compliance.judging.results.score import final_quality
+from podium.compliance.judging.results.summary import rcp_entry
+from podium.compliance.reporting.struct_model import as_model
+from podium.compliance.tools.scoring.report import RunEntry, ScoreEntry, SpreadEntry
+from podium.rules.convergence.result import converged_at
+from podium.rules.convergence.spread import Spread
+from podium.rules.convergence.statistics import olympic_mean
+from podium.rules.finding import Profile
+
+
+def row_of(result: Result) -> ScoreEntry:
+    """The row of one result; times in minutes, energies in joules."""
+    place, rules, runs = result.place, result.rules, result.counted
+    sizes = {run.batch_size for run in runs}
+    return ScoreEntry(
+        submitter=place.submitter,
+        system=place.system,
+        benchmark=place.benchmark,
+        division=result.division,
+        scaling=place.scaling,
+        path=place.display_path,
+        round=rules.title,
+        runs=len(runs),
+        converged=sum(run.converged for run in runs),
+        needed=rules.benchmark(place.benchmark).runs,
+        dropped=rules.benchmark(place.benchmark).dropped,
+        batch_size=next(iter(sizes)) if len(sizes) == 1 else None,
+        unit=next((run.unit for run in runs), "epochs"),
+        to_converge=_mean_convergence(result),
+        energy_joules=_energy(result),
+        run_list=_run_list(result),
+        rcp=as_model(rcp_entry(result.convergence)),
+        # Only the open division reports the quality reached: training rules, Quality measure
+        quality=final_quality(runs) if result.division == "open" else None,
+        **(_throughput(result) if result.weak else _time(result)),
+    )
+
+
+def _time(result: Result) -> dict[str, Any]:
+    score = result.score
+    # By the policy the mean is a score only where no runs are missing.
+    valid = result.profile is Profile.VERIFIER or not score.problems
+    return {
+        "minutes": score.minutes,
+        "factor": score.factor.value,
+        "factor_source": score.factor.source,
+        "factors": score.factor.convention,
+        "published_factor": score.factor.published,
+        "computed_factor": score.factor.computed,
+        "score": score.score if valid else None,
+        "scaled_energy_joules": score.scaled(result.energy),
+        "spread": _spread(result.spread),
+    }
+
+
+def _throughput(result: Result) -> dict[str, Any]:
+    throughput = result.throughput
+    assert throughput is not None
+    return {
+        "models": throughput.models,
+        "instance_scale": throughput.instance_scale,
+        "total_scale": throughput.total_scale,
+        "time_to_train_all": throughput.time_to_train_all,
+        "models_per_minute": throughput.models_per_minute,
+    }
+
+
+def _energy(result: Result) -> float | None:
+    """Of runs the mean of those scored; of instances, all of which count, the sum."""
+    if not result.weak:
+        return result.energy
+    # A sum over some of the instances would look like a saving: all are known, or none counts
+    known = [joules for joules in result.energies if joules is not None]
+    return math.fsum(known) if known and len(known) == len(result.energies) else None
+
+
+def _mean_convergence(result: Result) -> float | None:
+    if result.convergence.submission is not None:
+        return result.convergence.submission
+    # Not compared with any reference, as in the open division: the mean is still worth a column
+    # As in the score a run that did not converge takes the place of the slowest
+    mean = olympic_mean([converged_at(run) for run in result.chosen], result.score.dropped)
+    return mean if math.isfinite(mean) else None
+
+
+def _spread(spread: Spread | None) -> SpreadEntry | None:
+    if spread is None:
+        return None
+    return SpreadEntry(
+        mean=spread.mean,
+        deviation=spread.deviation,
+        relative=spread.relative,
+        usual=spread.usual,
+        outliers=list(spread.outliers),
+    )
+
+
+def _run_list(result: Result) -> list[RunEntry]:
+    return [
+        RunEntry(
+            path=run.display_path,
+            minutes=facts.minutes,
+            converged=facts.converged,
+            # Throughput drops no instance: the roles of an olympic mean do not apply
+            scored=facts.counts if result.weak else part.role == "scored",
+            role="instance" if result.weak else part.role,
+            why="" if result.weak else part.why,
+            start_ms=facts.start_ms,
+            stop_ms=facts.stop_ms,
+            init_minutes=facts.init_minutes,
+            staging_minutes=facts.staging_minutes,
+            to_converge=facts.to_converge,
+            batch_size=facts.batch_size,
+            quality=facts.quality,
+            energy_joules=energy,
+            seed=list(facts.seeds),
+        )
+        for run, facts, part, energy in zip(
+            result.runs, result.counted, result.score.runs, result.energies, strict=True
+        )
+    ]

@@ -1,0 +1,164 @@
+"""`score`: time to train, throughput and energy of every result below a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from podium.compliance.judging.discovery import DiscoveredInputs, gather
+from podium.compliance.judging.files import Judged
+from podium.compliance.judging.inputs.layout import natural
+from podium.compliance.judging.inputs.round_selection import RoundRequest, rules_of
+from podium.compliance.judging.logs.facts import Facts
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.results.factor import Convention
+from podium.compliance.judging.results.location import filled, is_pruned, place_of, result_around
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.judging.systems.check import describe, read_description
+from podium.compliance.tools.scoring.findings import findings_of
+from podium.compliance.tools.scoring.report import Scores
+from podium.compliance.tools.scoring.result import ScoredResult, by_path, scored
+from podium.rules.convergence.data import Point
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.model.round import Round
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.systems.check import SystemDescription
+
+
+def score(
+    path: Path | str,
+    *,
+    round: str | None = None,  # noqa: A002 - the contract's name
+    usage: str | None = None,
+    profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
+    jobs: int = 1,
+    factors: Convention | None = None,
+) -> Scores:
+    """Score every result below a path: a log, a result's folder, a submission or a round.
+
+    `factors` says where factors come from: `published`, scaling.json alone; `computed`, the
+    reference points where there is no scaling.json; None, as is usual in the round.
+
+    Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
+    where no score is defined `minutes` is None, and a finding says why.
+    """
+    return score_paths([Path(path)], Options(usage, round, Profile(profile), jobs, factors=factors))
+
+
+def score_paths(
+    paths: list[Path], options: Options, progress: Callable[[int, int], None] | None = None
+) -> Scores:
+    """Score several paths at once; `progress` is told (files done, files in all)."""
+    return scores_of(gather(paths, options, progress, for_scores=True), options)
+
+
+def scores_of(gathered: DiscoveredInputs, options: Options) -> Scores:
+    """The scores of logs that are judged already, with the facts of each."""
+    return report_of(gathered, options, scored_results(gathered, options))
+
+
+def report_of(
+    gathered: DiscoveredInputs, options: Options, scored: Sequence[ScoredResult]
+) -> Scores:
+    """The report that rows make."""
+    found = [one for each in scored for one in findings_of(each)]
+    found += _broken_files(gathered)
+    found.sort(key=Finding.sort_key)
+    kept = [one for one in found if options.wants(one.id)]
+    return Scores(
+        rules=rules_of(gathered.choices, options.profile),
+        results=[each.entry for each in scored],
+        findings=kept,
+    )
+
+
+def scored_results(
+    gathered: DiscoveredInputs, options: Options, points: Sequence[Point] | None = None
+) -> list[ScoredResult]:
+    """Every result among the logs with its row, in order of path."""
+    return by_path(scored(result) for result in results_of(gathered, options, points))
+
+
+def results_of(
+    gathered: DiscoveredInputs, options: Options, points: Sequence[Point] | None = None
+) -> Iterator[Result]:
+    """Every result among the logs; `points` stand in for the rounds' reference points."""
+    wish = RoundRequest(options.usage, options.round)
+    # A system has a folder for each benchmark, and one description for all of them
+    described = cache(_description)
+    for folder, display_path, judged in _folders(gathered):
+        # A path may hold several rounds: each folder is scored by its own
+        rules = wish.choose(folder).rules
+        runs = [_run(one) for one in judged]
+        for group in _groups(runs, Path(folder).absolute().name, rules):
+            place = filled(place_of(Path(folder), display_path), (r.facts for r in group), rules)
+            description = described(place.description)
+            yield Result(place, rules, options.profile, group, description, points, options.factors)
+
+
+def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged]]]:
+    """Folders that hold logs: the folder, the path a report shows, its logs in counting order."""
+    folders: dict[str, dict[str, Judged]] = {}
+    display_path: dict[str, str] = {}
+    for target in gathered.targets:
+        one = gathered.judged[target.path]
+        if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
+            continue
+        # HPC rules: a pruned instance is submitted and checked, but is no part of the result
+        if is_pruned(os.path.dirname(target.display_path)):
+            continue
+        folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
+        display_path.setdefault(target.folder, os.path.dirname(target.display_path) or ".")
+    for folder, logs in folders.items():
+        if _stray(folder, folders, gathered):
+            continue
+        # As people count: result_10 comes after result_9, not after result_1
+        yield folder, display_path[folder], [logs[name] for name in natural(list(logs))]
+
+
+def _stray(folder: str, folders: Collection[str], gathered: DiscoveredInputs) -> bool:
+    """Whether logs lie in a folder below that of a result: they are no result of a submission."""
+    result = result_around(Path(folder))
+    if result is None:
+        return False
+    # Where the folder itself was asked for, its logs are loose ones
+    submitted = any(result.is_relative_to(one.root.absolute()) for one in gathered.packages)
+    return submitted or any(Path(one).absolute() == result for one in folders)
+
+
+def _run(one: Judged) -> Run:
+    assert isinstance(one.verdict.facts, Facts)
+    failed = any(finding.severity is Severity.ERROR for finding in one.verdict.findings)
+    return Run(Path(one.path), one.display_path, failed, one.verdict.facts)
+
+
+def _groups(runs: list[Run], folder: str, rules: Round) -> list[list[Run]]:
+    """The logs of one folder by result: one, unless they are loose logs of several benchmarks."""
+    # The folder decides: a log in it that misnames its benchmark is still one of its runs
+    if folder in rules.benchmarks:
+        return [runs]
+    groups: dict[str | None, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.facts.run.benchmark, []).append(run)
+    # A log that names no benchmark could be of any: nothing is split by a guess
+    if len(groups) > 1 and None in groups:
+        return [runs]
+    return list(groups.values())
+
+
+def _description(path: Path | None) -> SystemDescription | None:
+    if path is None or not path.is_file():
+        return None
+    document = read_description(path)
+    return describe(document.fields) if document.is_object else None
+
+
+def _broken_files(gathered: DiscoveredInputs) -> Iterator[Finding]:
+    """Logs on which podium itself failed: they have no facts."""
+    for one in gathered.judged.values():
+        if one.kind == "log" and not isinstance(one.verdict.facts, Facts):
+            yield from one.verdict.findings

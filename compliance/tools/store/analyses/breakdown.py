@@ -1,0 +1,97 @@
+"""Where the time of a training goes, and of which part a faster system saves most.
+
+The parts that the joint analysis of MLPerf HPC has: staging of data, evaluation, and training,
+which is the epochs to converge times the time of each. Initialisation is not timed, and stands
+beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from podium.compliance.tools.store.analyses.material import ResultRow, RunRow, mean, round_order
+from podium.compliance.tools.store.analyses.table import Analysis, Shown
+
+PARTS = ("staging", "evaluation", "training")
+
+_BY = ("suite", "round", "model", "division")
+COLUMNS = (
+    *(*_BY, "submitter", "system", "chips", "minutes", "initialisation", "first_epoch", *PARTS),
+    *("epochs", "epoch_seconds", "speedup", *(f"saved_{part}" for part in PARTS)),
+    *("models", "models_per_minute", "result"),
+)
+SHOWN = (
+    *(Shown("submitter"), Shown("chips"), Shown("minutes", "min", 5)),
+    *(Shown("initialisation", "init", 3), Shown("staging", "stage", 3)),
+    *(Shown("evaluation", "eval", 3), Shown("training", "train")),
+    *(Shown("epochs", digits=3), Shown("epoch_seconds", "s/epoch", 4)),
+    *(Shown("speedup", "x", 3),),
+)
+
+NOTES = (
+    (
+        "Minutes, means of the scored runs: min = staging + evaluation + training; init is before "
+        "them. epochs: to converge; s/epoch: training over epochs."
+    ),
+    (
+        "x: how many times faster than the slowest of the same round, model and division. CSV and "
+        "JSON have of which part how much of the saving is (saved_…), and models per minute."
+    ),
+)
+
+
+def breakdown(results: Sequence[ResultRow], *, suite: str | None = "hpc") -> Analysis:
+    """The parts of each result's time, and of which of them its saving is."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for one in results:
+        if suite is not None and one.suite != suite:
+            continue
+        row = _row(one)
+        if row is not None:
+            key = tuple(getattr(one, name) for name in _BY)
+            groups.setdefault(key, []).append(row)
+    rows = []
+    for key in sorted(groups, key=lambda each: (each[0], round_order(each[1]), each[2:])):
+        found = sorted(groups[key], key=lambda row: -(row["minutes"] or 0.0))
+        rows += [row | _saved(found[0], row) for row in found]
+    title = "Breakdown: where the time goes"
+    return Analysis("breakdown", title, COLUMNS, rows, _BY, SHOWN, NOTES)
+
+
+def _row(one: ResultRow) -> dict[str, Any] | None:
+    runs = one.scored or one.counted
+    minutes = mean([run.minutes for run in runs])
+    if minutes is None:
+        return None
+    parts = {
+        "staging": mean([run.staging_minutes or 0.0 for run in runs]),
+        "evaluation": mean([run.evaluation_minutes or 0.0 for run in runs]),
+        "training": mean([run.training_minutes for run in runs]),
+    }
+    epochs = mean([_epochs(one, run) for run in runs])
+    trained = parts["training"]
+    told = (*_BY, "submitter", "system", "chips", "models", "models_per_minute", "result")
+    return {
+        **{name: getattr(one, name) for name in told},
+        "minutes": minutes,
+        "initialisation": mean([run.init_minutes for run in runs]),
+        "first_epoch": mean([run.first_epoch_minutes for run in runs]),
+        **parts,
+        "epochs": epochs,
+        "epoch_seconds": trained * 60 / epochs if trained is not None and epochs else None,
+    }
+
+
+def _epochs(one: ResultRow, run: RunRow) -> float | None:
+    return run.to_converge if one.unit == "epochs" else float(run.epochs) if run.epochs else None
+
+
+def _saved(slowest: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    """How many times faster, and the share of the saving that each part has; they make up 1."""
+    saving = slowest["minutes"] - row["minutes"]
+    speedup = slowest["minutes"] / row["minutes"] if row["minutes"] else None
+    if row is slowest or not saving:
+        return {"speedup": speedup}
+    shares = {f"saved_{part}": (slowest[part] - row[part]) / saving for part in PARTS}
+    return {"speedup": speedup, **shares}

@@ -1,0 +1,88 @@
+"""Two results, or two systems, point by point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.tools.store.analyses.comparing import differences, named, obstacles
+from podium.compliance.tools.store.analyses.material import ResultRow, mean, round_order
+from podium.compliance.tools.store.analyses.table import Analysis
+
+POINTS = (
+    *("suite", "round", "submitter", "system", "benchmark", "division", "category", "verdict"),
+    *("nodes", "chips", "chip", "framework", "batch_size", "score", "minutes", "factor"),
+    *("to_converge", "unit", "joules", "models_per_minute"),
+)
+_PARTS = {
+    "initialisation": "init_minutes",
+    "staging": "staging_minutes",
+    "to first epoch": "first_epoch_minutes",
+    "evaluation": "evaluation_minutes",
+    "training": "training_minutes",
+}
+"""Parts of a run's minutes, by their names here."""
+
+COLUMNS = ("point", "a", "b", "b_over_a")
+
+
+def compare(results: Sequence[ResultRow], a: str, b: str) -> Analysis:
+    """What two words name, side by side: two results, or the results of two systems.
+
+    Raises UsageFault where a word names nothing, or several results that share no benchmark.
+    """
+    first, second = named(results, a), named(results, b)
+    for word, found in ((a, first), (b, second)):
+        if not found:
+            raise UsageFault(f"nothing in the store is named {word}")
+    if len(first) == len(second) == 1:
+        return _two_results(first[0], second[0])
+    return _two_systems(first, second, a, b)
+
+
+def _two_results(first: ResultRow, second: ResultRow) -> Analysis:
+    rows = [_row(name, getattr(first, name), getattr(second, name)) for name in POINTS]
+    rows += [_row(name, _mean(first, part), _mean(second, part)) for name, part in _PARTS.items()]
+    title = f"Compared: a is {first.result}, b is {second.result}"
+    return Analysis("compare", title, COLUMNS, rows, notes=_notes(first, second))
+
+
+def _mean(one: ResultRow, part: str) -> float | None:
+    return mean([getattr(run, part) for run in one.scored or one.counted])
+
+
+def _row(point: str, first: Any, second: Any) -> dict[str, Any]:
+    numbers = all(isinstance(each, int | float) for each in (first, second))
+    ratio = second / first if numbers and first else None
+    return {"point": point, "a": first, "b": second, "b_over_a": ratio}
+
+
+def _notes(first: ResultRow, second: ResultRow) -> list[str]:
+    against = obstacles(first, second)
+    if against:
+        return [f"Not comparable: {each}." for each in against]
+    return [f"To be said beside it: {each}." for each in differences(first, second)]
+
+
+def _two_systems(
+    first: Sequence[ResultRow], second: Sequence[ResultRow], a: str, b: str
+) -> Analysis:
+    rows, notes = [], []
+    mine, theirs = _by_benchmark(first), _by_benchmark(second)
+    for name in sorted(mine.keys() & theirs.keys()):
+        one, other = mine[name], theirs[name]
+        if against := obstacles(one, other):
+            notes.append(f"{name}: not comparable: {'; '.join(against)}.")
+            continue
+        rows.append(_row(f"{name} (minutes)", one.score, other.score))
+    if not rows and not notes:
+        raise UsageFault(f"{a} and {b} name results that share no benchmark")
+    title = f"Compared: a is {a}, b is {b}"
+    return Analysis("compare", title, COLUMNS, rows, notes=notes)
+
+
+def _by_benchmark(found: Sequence[ResultRow]) -> dict[str, ResultRow]:
+    """The last round's timed result of each benchmark."""
+    ordered = sorted(found, key=lambda one: round_order(one.round))
+    return {one.model: one for one in ordered if one.score is not None}

@@ -1,0 +1,158 @@
+"""Time and cost to accuracy, as DAWNBench defined them, from a table of prices that the user gives.
+
+Cost is hours times price; hours are those of the score, instances as many as hold the chips.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.tools.store.analyses.material import ResultRow
+from podium.compliance.tools.store.analyses.table import Analysis, Shown
+
+LARGEST = 1 << 24
+"""Bytes of a table of prices."""
+
+REQUIRED = (
+    *("InstanceType", "AcceleratorName", "AcceleratorCount", "Region", "Price", "date", "source"),
+)
+
+_BY = ("suite", "round", "model", "division")
+COLUMNS = (
+    *(*_BY, "submitter", "system", "chips", "chip", "hours", "instance", "instances", "region"),
+    *("price", "kind", "cost", "date", "source", "verdict", "result"),
+)
+SHOWN = (
+    *(Shown("submitter"), Shown("chips"), Shown("instance"), Shown("instances", "n")),
+    *(Shown("hours"), Shown("price", "$/h"), Shown("cost", "$"), Shown("date")),
+)
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a table of prices: US dollars an hour for an instance with so many chips."""
+
+    instance: str
+    accelerator: str
+    count: int
+    region: str
+    price: float
+    spot: float | None
+    date: str
+    source: str
+
+
+def read_prices(path: Path) -> list[Price]:
+    """The prices of a CSV; raises UsageFault where a column, a date or a source is missing."""
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(LARGEST).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    try:
+        reader = csv.DictReader(io.StringIO(text), strict=True)
+        missing = [name for name in REQUIRED if name not in (reader.fieldnames or ())]
+        if missing:
+            raise UsageFault(f"{path} lacks the columns {', '.join(missing)}")
+        return [_price(path, reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise UsageFault(f"{path} is no CSV: {error}") from None
+
+
+def _price(path: Path, line: int, row: Mapping[str, str | None]) -> Price:
+    told = {name: (value or "").strip() for name, value in row.items() if isinstance(name, str)}
+    where = f"{path}, line {line}"
+    if not told["source"]:
+        raise UsageFault(f"{where}: source is empty; say where the price is from")
+    try:
+        date.fromisoformat(told["date"])
+    except ValueError:
+        raise UsageFault(f"{where}: date is {told['date']!r}; must be as 2026-11-23") from None
+    spot = told.get("SpotPrice", "")
+    return Price(
+        instance=told["InstanceType"],
+        accelerator=told["AcceleratorName"],
+        count=int(_amount(where, "AcceleratorCount", told["AcceleratorCount"], whole=True)),
+        region=told["Region"],
+        price=_amount(where, "Price", told["Price"]),
+        spot=_amount(where, "SpotPrice", spot) if spot else None,
+        date=told["date"],
+        source=told["source"],
+    )
+
+
+def _amount(where: str, name: str, text: str, *, whole: bool = False) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number <= 0 or (whole and not number.is_integer()):
+        kind = "whole number" if whole else "number of US dollars an hour"
+        raise UsageFault(f"{where}: {name} is {text!r}; must be a {kind} above 0")
+    return number
+
+
+def cost_of(hours: float, price: float, instances: int = 1) -> float:
+    """US dollars: hours times the price of an hour of all instances."""
+    return hours * price * instances
+
+
+def cost(results: Sequence[ResultRow], prices: Sequence[Price], *, spot: bool = False) -> Analysis:
+    """The cost of each timed result whose chip has a price, the cheapest first."""
+    rows = [
+        row
+        for one in results
+        if one.score is not None and one.scaling == "strong"
+        for price in prices
+        if (row := _row(one, price, spot=spot)) is not None
+    ]
+    rows.sort(key=lambda row: (*(row[name] for name in _BY), row["cost"], row["result"]))
+    used = sorted({f"{row['source']} ({row['date']})" for row in rows})
+    notes = (
+        (
+            "hours: the score; cost = hours x price x instances, as many as hold the chips. A "
+            "result was not made on the instance priced unless it says so."
+        ),
+        "Prices: " + ("; ".join(used) or "none fits") + ".",
+    )
+    title = "Cost: US dollars to train, by the prices given"
+    return Analysis("cost", title, COLUMNS, rows, _BY, SHOWN, notes)
+
+
+def same_chip(given: str, chip: str) -> bool:
+    """Whether a price is of a chip: each word and number of its name stands in the other's."""
+    words, found = (_words(text) for text in (given, chip))
+    return bool(words) and words <= found
+
+
+def _words(text: str) -> set[str]:
+    spaced = "".join(each if each.isalnum() else " " for each in text.casefold())
+    return set(spaced.split())
+
+
+def _row(one: ResultRow, price: Price, *, spot: bool) -> dict[str, Any] | None:
+    hourly = price.spot if spot else price.price
+    if not one.chips or hourly is None or not same_chip(price.accelerator, one.chip or ""):
+        return None
+    hours, instances = (one.score or 0.0) / 60, math.ceil(one.chips / price.count)
+    told = (*_BY, "submitter", "system", "chips", "chip", "verdict", "result")
+    return {
+        **{name: getattr(one, name) for name in told},
+        "hours": hours,
+        "instance": price.instance,
+        "instances": instances,
+        "region": price.region,
+        "price": hourly,
+        "kind": "spot" if spot else "on demand",
+        "cost": cost_of(hours, hourly, instances),
+        "date": price.date,
+        "source": price.source,
+    }

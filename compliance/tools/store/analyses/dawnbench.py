@@ -1,0 +1,174 @@
+"""DAWNBench's entries: a JSON file about a training and a TSV file of its epochs; read and written.
+
+Its time to accuracy is the time of the first row that reaches the task's target; its board rounds
+seconds up, and costs to cents.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.tools.store.analyses.cost import cost_of
+from podium.compliance.tools.store.analyses.table import Analysis
+from podium.logging_spec.limits import read_json
+
+LARGEST = 1 << 24
+
+
+class Task(NamedTuple):
+    """A task: the columns of its TSV, the one that has the target, and the target as a share."""
+
+    name: str
+    columns: tuple[str, ...]
+    target: float
+
+    @property
+    def quality(self) -> str:
+        """The column that must reach the target."""
+        return self.columns[-1]
+
+
+TASKS = (
+    Task("ImageNet", ("epoch", "hours", "top1Accuracy", "top5Accuracy"), 0.93),
+    Task("CIFAR10", ("epoch", "hours", "top1Accuracy"), 0.94),
+    Task("SQuAD", ("epoch", "hours", "f1Score"), 0.73),
+)
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the JSON file says; `cost_per_hour` in US dollars, the timestamp yyyy-mm-dd."""
+
+    version: str = "v1.0"
+    author: str
+    author_email: str = msgspec.field(name="authorEmail")
+    framework: str
+    code_url: str = msgspec.field(name="codeURL", default="")
+    model: str
+    hardware: str
+    cost_per_hour: float | None = msgspec.field(name="costPerHour", default=None)
+    timestamp: str
+    log_filename: str = msgspec.field(name="logFilename", default="")
+    misc: dict[str, Any] = {}
+
+
+class EpochRow(NamedTuple):
+    """One line of the TSV: hours since the start, and what the task measures, as shares."""
+
+    epoch: float
+    hours: float
+    qualities: tuple[float, ...]
+
+
+class Training(NamedTuple):
+    """A training's rows, and the task that their columns are of."""
+
+    task: Task
+    rows: Sequence[EpochRow]
+
+    @property
+    def hours(self) -> float | None:
+        """The hours of the first row that reaches the target; None where none does."""
+        reached = (row.hours for row in self.rows if row.qualities[-1] >= self.task.target)
+        return next(reached, None)
+
+
+def read_entry(path: Path) -> Entry:
+    """The entry of a JSON file; raises UsageFault for what is none."""
+    try:
+        return msgspec.convert(read_json(_text(path)), Entry, strict=False)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise UsageFault(f"{path} is no DAWNBench entry: {error}") from None
+
+
+def write_entry(entry: Entry) -> str:
+    """The JSON file of an entry."""
+    return json_text(entry)
+
+
+def read_training(path: Path) -> Training:
+    """The rows of a TSV file; accuracies of 0 to 100 become shares. Raises UsageFault."""
+    rows = [row for row in csv.reader(io.StringIO(_text(path)), delimiter="\t") if row]
+    head = tuple(cell.strip() for cell in rows[0]) if rows else ()
+    task = next((each for each in TASKS if each.columns == head), None)
+    if task is None:
+        wanted = "; ".join(" ".join(each.columns) for each in TASKS)
+        raise UsageFault(f"{path} has the columns {' '.join(head) or 'none'}; must be {wanted}")
+    found = []
+    for number, row in enumerate(rows[1:], 2):
+        try:
+            epoch, hours, *told = (float(cell) for cell in row)
+        except ValueError:
+            raise UsageFault(f"{path}, line {number}: a value is no number") from None
+        if len(row) != len(head) or not all(map(math.isfinite, (epoch, hours, *told))):
+            raise UsageFault(f"{path}, line {number}: {len(row)} values; must be {len(head)}")
+        found.append(EpochRow(epoch, hours, tuple(told)))
+    percent = any(value > 1 for row in found for value in row.qualities)
+    scale = 100.0 if percent else 1.0
+    rows_of = [row._replace(qualities=tuple(v / scale for v in row.qualities)) for row in found]
+    return Training(task, rows_of)
+
+
+def write_training(training: Training) -> str:
+    """The TSV file of a training; accuracies in per cent, F1 as a share."""
+    scale = 1.0 if training.task.quality == "f1Score" else 100.0
+    lines = ["\t".join(training.task.columns)]
+    for row in training.rows:
+        values = (row.epoch, row.hours, *(value * scale for value in row.qualities))
+        lines.append("\t".join(f"{value:.10g}" for value in values))
+    return "\n".join(lines) + "\n"
+
+
+def board_time(seconds: float) -> str:
+    """A time as the board prints it: seconds rounded up, `2:38` or `13:10:31`."""
+    # What is a whole second but for the last bits of a product is that second
+    whole = math.ceil(round(seconds, 6))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def board_cost(dollars: float) -> str:
+    """A cost as the board prints it: to the cent, halves up."""
+    return f"${Decimal(repr(dollars)).quantize(Decimal('0.01'), ROUND_HALF_UP)}"
+
+
+def board(entries: Sequence[tuple[Entry, Training]]) -> Analysis:
+    """Time and cost to accuracy of entries, as the board had them, the fastest first."""
+    rows = [_row(entry, training) for entry, training in entries]
+    rows.sort(key=lambda row: (row["task"], row["hours"] is None, row["hours"] or 0.0))
+    columns = ("task", "author", "model", "hardware", "hours", "time", "cost", "timestamp")
+    notes = ("time: of the first epoch at the target, seconds rounded up; cost: hours x price.",)
+    return Analysis("cost", "DAWNBench: time and cost to accuracy", columns, rows, notes=notes)
+
+
+def _row(entry: Entry, training: Training) -> dict[str, Any]:
+    hours, price = training.hours, entry.cost_per_hour
+    known = hours is not None and price is not None
+    return {
+        "task": training.task.name,
+        "author": entry.author,
+        "model": entry.model,
+        "hardware": entry.hardware,
+        "hours": hours,
+        "time": None if hours is None else board_time(hours * 3600),
+        "cost": board_cost(cost_of(hours or 0.0, price or 0.0)) if known else None,
+        "timestamp": entry.timestamp,
+    }
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(LARGEST).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None

@@ -1,0 +1,75 @@
+"""The best results over the rounds, where MLCommons' table of compatible results allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from podium.compliance.tools.store.analyses.material import ResultRow, round_order
+from podium.compliance.tools.store.analyses.table import Analysis, Shown
+
+ANY = "any"
+
+_BY = ("suite", "model", "span", "category", "chip")
+COLUMNS = (
+    *_BY,
+    "round",
+    "submitter",
+    "system",
+    "chips",
+    "score",
+    "over_last",
+    "over_first",
+    "verdict",
+    "result",
+)
+SHOWN = (
+    *(Shown("round"), Shown("submitter"), Shown("chips"), Shown("score", "minutes", 5)),
+    *(Shown("over_last", "x last"), Shown("over_first", "x first")),
+)
+NOTES = (
+    "Closed results alone; categories are kept apart. score: minutes, with the published factor.",
+    (
+        "x last, x first: how many times faster than the best of the round before in the table, "
+        "and of the first one. Rounds stand together only where MLCommons' table of compatible "
+        "results lets them be compared; chips differ."
+    ),
+)
+
+
+def rounds(results: Sequence[ResultRow], *, overall: bool = False) -> Analysis:
+    """The fastest closed result of each round, by benchmark, availability and chip.
+
+    `overall`: of all chips and categories together.
+    """
+    best: dict[tuple[str, ...], dict[str, ResultRow]] = {}
+    for one in results:
+        if one.scaling == "weak" or one.division != "closed" or one.score is None:
+            continue
+        span = f"{one.comparable_from} to {one.comparable_to}"
+        kind = (ANY, ANY) if overall else (one.category or "", one.chip or "")
+        of_rounds = best.setdefault((one.suite, one.model, span, *kind), {})
+        known = of_rounds.get(one.round)
+        if known is None or (one.score, one.result) < (known.score or 0.0, known.result):
+            of_rounds[one.round] = one
+    rows = [row for key in sorted(best) for row in _rows(key, best[key])]
+    title = "Rounds: the fastest closed results, where they may be compared"
+    return Analysis("rounds", title, COLUMNS, rows, _BY, SHOWN, NOTES)
+
+
+def _rows(key: tuple[str, ...], of_rounds: dict[str, ResultRow]) -> list[dict[str, Any]]:
+    found = [of_rounds[name] for name in sorted(of_rounds, key=round_order)]
+    rows = []
+    for at, one in enumerate(found):
+        last, first, score = found[at - 1], found[0], one.score or 0.0
+        told = {name: getattr(one, name) for name in COLUMNS if name in one.__struct_fields__}
+        over = [(each.score or 0.0) / score if at and score else None for each in (last, first)]
+        rows.append(
+            {
+                **told,
+                **dict(zip(_BY, key, strict=True)),
+                "over_last": over[0],
+                "over_first": over[1],
+            }
+        )
+    return rows

@@ -1,0 +1,190 @@
+"""How far more accelerators shorten a training, and why not further.
+
+Efficiency of n accelerators against the fewest of the same kind: base minutes times base
+accelerators over minutes times accelerators. It is the product of three:
+
+- convergence: training that the base needs over what these need (epochs, samples);
+- throughput: training per minute and accelerator, evaluation and staging left out, over the base's;
+- overhead: the share of the time that is training, over the base's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from podium.compliance.tools.store.analyses.bootstrap import log_ratios, numpy, olympic_means
+from podium.compliance.tools.store.analyses.material import ResultRow, RunRow, round_order
+from podium.compliance.tools.store.analyses.table import Analysis, Shown
+
+FACTORS = ("efficiency", "convergence", "throughput", "overhead")
+
+# How each is made of the logarithms of minutes, training minutes, and training needed
+_COMBINE = ((1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, -1.0), (0.0, 1.0, -1.0, 0.0))
+
+LEAST_RUNS = 3
+"""Runs that an interval takes."""
+
+_BY = ("suite", "round", "model", "submitter", "chip", "division")
+_OWN = ("system", "chips", "base", "minutes", "batch", "kind")
+_ENDS = tuple(f"{name}_{end}" for name in FACTORS for end in ("low", "high"))
+COLUMNS = (*_BY, *_OWN, *FACTORS, "per_doubling", *_ENDS)
+SHOWN = (
+    *(Shown("chips"), Shown("minutes", digits=5), Shown("batch"), Shown("kind")),
+    *(Shown("efficiency", "effic."), Shown("convergence", "converg.")),
+    *(Shown("throughput", "thr.put"), Shown("overhead"), Shown("per_doubling", "doubling")),
+)
+
+NOTES = (
+    (
+        "efficiency = base minutes x base chips / (minutes x chips) = convergence x throughput x "
+        "overhead."
+    ),
+    (
+        "base: the fewest chips of the same submitter, chip, benchmark and round; minutes are "
+        "olympic means, unscaled."
+    ),
+    "kind: strong where the batch is the base's, else growing (batch: times the base's).",
+    "doubling: the efficiency of each doubling of the chips, if all are alike.",
+    "overhead is 1 where logs mark no evaluation and no staging: they are throughput then.",
+    "CSV and JSON have 90 % intervals, by resampling the runs of both.",
+)
+
+MODEL_NOTES = (
+    (
+        "families: results of one submitter and chip with different numbers of chips; grown: the "
+        "most chips over the fewest."
+    ),
+    (
+        "doubling: the efficiency of each doubling, from the fewest chips to the most; the median "
+        "of the families, and the ends."
+    ),
+)
+
+
+class _Split(NamedTuple):
+    values: tuple[float | None, ...]
+    ends: tuple[float | None, ...]
+
+
+def scaling(results: Sequence[ResultRow]) -> Analysis:
+    """Efficiency and its factors for every family of results with different numbers of chips."""
+    rows = [row for family in families(results) for row in _rows(family)]
+    title = "Scaling: efficiency against the fewest chips, and its factors"
+    return Analysis("scaling", title, COLUMNS, rows, _BY, SHOWN, NOTES)
+
+
+def by_model(results: Sequence[ResultRow]) -> Analysis:
+    """How well each benchmark scales in each round: its families' largest systems side by side."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for family in families(results):
+        last = [*_rows(family)][-1]
+        groups.setdefault((last["suite"], last["round"], last["model"]), []).append(last)
+    rows = [_of_model(key, found) for key, found in groups.items()]
+    columns = ("suite", "round", "model", "families", "grown", "doubling", "lowest", "highest")
+    shown = tuple(Shown(name, digits=3) for name in columns[2:])
+    title = "Scaling by model: the efficiency of each doubling of the chips"
+    return Analysis("scaling_by_model", title, columns, rows, columns[:2], shown, MODEL_NOTES)
+
+
+def _of_model(key: tuple[str, ...], found: list[dict[str, Any]]) -> dict[str, Any]:
+    doublings = sorted(row["per_doubling"] for row in found)
+    return {
+        **dict(zip(("suite", "round", "model"), key, strict=True)),
+        "families": len(found),
+        "grown": max(row["chips"] / row["base"] for row in found),
+        "doubling": median(doublings),
+        "lowest": doublings[0],
+        "highest": doublings[-1],
+    }
+
+
+def families(results: Sequence[ResultRow]) -> list[list[ResultRow]]:
+    """Timed results of one submitter, chip, benchmark and round, by chips; the fastest of each."""
+    found: dict[tuple[Any, ...], dict[int, ResultRow]] = {}
+    for one in results:
+        # Open results of one name may be of different models
+        if one.scaling == "weak" or one.division == "open" or one.score is None:
+            continue
+        if not one.chips or not one.minutes:
+            continue
+        sizes = found.setdefault(tuple(getattr(one, name) for name in _BY), {})
+        known = sizes.get(one.chips)
+        if known is None or (known.minutes or math.inf) > one.minutes:
+            sizes[one.chips] = one
+    ordered = sorted(found.items(), key=lambda item: _order(item[0]))
+    return [[sizes[chips] for chips in sorted(sizes)] for _, sizes in ordered if len(sizes) > 1]
+
+
+def _order(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    suite, name, *rest = key
+    return (suite, round_order(name), *(str(each) for each in rest))
+
+
+def _rows(family: list[ResultRow]) -> Iterator[dict[str, Any]]:
+    base = family[0]
+    for one in family:
+        split = _split(base, one)
+        batch = one.batch_size / base.batch_size if one.batch_size and base.batch_size else None
+        grown = math.log2((one.chips or 1) / (base.chips or 1))
+        efficiency = split.values[0]
+        yield {
+            **{name: getattr(one, name) for name in (*_BY, "system", "chips", "minutes")},
+            "base": base.chips,
+            "batch": batch,
+            "kind": "base" if one is base else _kind(batch),
+            **dict(zip(FACTORS, split.values, strict=True)),
+            "per_doubling": efficiency ** (1 / grown) if grown and efficiency else None,
+            **dict(zip(_ENDS, split.ends, strict=True)),
+        }
+
+
+def _kind(batch: float | None) -> str:
+    if batch is None:
+        return "unknown"
+    return "strong" if math.isclose(batch, 1.0) else "growing"
+
+
+def _split(base: ResultRow, one: ResultRow) -> _Split:
+    """The factors and the ends of their intervals; None where logs do not tell."""
+    chips = (base.chips or 1) / (one.chips or 1)
+    efficiency = (base.minutes or math.nan) / (one.minutes or math.nan) * chips
+    nothing = (None,) * (2 * len(FACTORS))
+    told = [_measures(each.scored) for each in (base, one)]
+    if any(each is None for each in told):
+        return _Split((efficiency, None, None, None), nothing)
+    np = numpy()
+    scale = np.array([math.log(chips), 0.0, math.log(chips), 0.0])
+    combine = np.array(_COMBINE)
+    means = [np.log(olympic_means(np.array(each), 0)) for each in told]
+    values = np.exp((means[0] - means[1]) @ combine + scale)
+    ends = _ends(base, one, combine, np.log(values))
+    return _Split(tuple(map(float, values)), ends or nothing)
+
+
+def _ends(base: ResultRow, one: ResultRow, combine: Any, at: Any) -> tuple[float, ...] | None:
+    whole = [_measures(each.counted) for each in (base, one)]
+    least = [max(LEAST_RUNS, 2 * each.dropped + 1) for each in (base, one)]
+    if base is one or any(
+        each is None or len(each) < most for each, most in zip(whole, least, strict=True)
+    ):
+        return None
+    np = numpy()
+    drops = (base.dropped, one.dropped)
+    point, low, high = log_ratios(np.array(whole[0]), np.array(whole[1]), drops, combine)
+    # About the published value: where a run failed, those resampled are not those scored
+    pairs = np.exp(np.stack([low - point + at, high - point + at], axis=-1))
+    return tuple(float(value) for pair in pairs for value in pair)
+
+
+def _measures(runs: Sequence[RunRow]) -> list[tuple[float, float, float]] | None:
+    """Minutes, training minutes and training needed of each run; None where one is not known."""
+    found = []
+    for run in runs:
+        trained, needed = run.training_minutes, run.to_converge
+        if not run.minutes or not trained or trained <= 0 or not needed or needed <= 0:
+            return None
+        found.append((run.minutes, trained, needed))
+    return found or None

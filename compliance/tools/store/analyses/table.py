@@ -1,0 +1,78 @@
+"""What an analysis gives: a table with its method, as text, CSV or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from textwrap import fill
+from typing import Any, NamedTuple
+
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.tools.store.queries.formats import Format
+from podium.compliance.tools.store.queries.render import cell, render, text_table
+
+SCHEMA = "podium.analysis/1"
+
+UNOFFICIAL = "Derived by podium: not an official MLPerf® result, and not verified by MLCommons."
+"""What every derived number must say."""
+
+Row = Mapping[str, Any]
+
+
+class Shown(NamedTuple):
+    """A column of the text: its name, its heading, and to how many digits it shows numbers."""
+
+    name: str
+    heading: str = ""
+    digits: int = 4
+
+    def cell(self, row: Row) -> Any:
+        """What the text shows: whole numbers stay numbers, others are cut to their digits."""
+        value = row.get(self.name)
+        return float(f"{value:.{self.digits}g}") if isinstance(value, float) else value
+
+
+class Analysis(NamedTuple):
+    """The rows of one analysis.
+
+    `by` are the columns that rows are grouped by, in order; `shown` those that the text has beside
+    them, which has not room for all. `notes` say how the numbers came about, and what was left out.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    by: Sequence[str] = ()
+    shown: Sequence[Shown] = ()
+    notes: Sequence[str] = ()
+
+    def render(self, form: Format, wide: int) -> str:
+        """The table in a format; CSV has the rows alone."""
+        if form is Format.JSON:
+            told = {"schema": SCHEMA, "analysis": self.name, "title": self.title}
+            rows = [{name: row.get(name) for name in self.columns} for row in self.rows]
+            return json_text({**told, "notes": [*self.notes, UNOFFICIAL], "rows": rows})
+        if form is Format.CSV:
+            rows_of = [[row.get(name) for name in self.columns] for row in self.rows]
+            return render(self.columns, rows_of, form)
+        return self._text(wide)
+
+    def _text(self, wide: int) -> str:
+        pieces = [fill(self.title, wide) + "\n"]
+        shown = self.shown or [Shown(name) for name in self.columns if name not in self.by]
+        heads = [each.heading or each.name for each in shown]
+
+        def group(row: Row) -> tuple[str, ...]:
+            return tuple(cell(row.get(name)) for name in self.by)
+
+        for names, rows in groupby(self.rows, group):
+            head = " · ".join(name for name in names if name not in ("", "-"))
+            table = text_table(heads, [[each.cell(row) for each in shown] for row in rows], wide)
+            head = fill(head, wide, subsequent_indent="  ")
+            pieces.append(f"{head}\n{table}" if head else table)
+        if not self.rows:
+            pieces.append("nothing in the store can be compared so\n")
+        notes = (fill(note, wide, subsequent_indent="  ") for note in [*self.notes, UNOFFICIAL])
+        pieces.append("\n".join(notes) + "\n")
+        return "\n".join(pieces)

@@ -1,0 +1,206 @@
+"""What a store takes of each log, in the process that reads it: its records as columns, its phases.
+
+The rows travel as an Arrow batch, whose columns cost no object for each value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from podium.compliance.files.optional_imports import needed
+from podium.compliance.judging.files import Task
+from podium.logging_spec.reader.read import Log
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks.points import evaluations, position
+from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
+
+EXTRA = "results"
+"""The extra that brings what a store needs."""
+
+TYPES = {
+    str: "text",
+    float: "number",
+    int: "number",
+    bool: "truth",
+    list: "list",
+    dict: "object",
+    type(None): "null",
+}
+
+EVALUATION = ("line", "number", "time_ms", "minutes", "metric", "value", "position", "unit")
+"""The columns of a log's evaluations."""
+
+_encode_lines = msgspec.json.Encoder().encode_lines
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """Of one log: records and evaluations as batches of columns, and what the table of runs says.
+
+    `line` is that of `run_start`, 1 without one; times are minutes.
+    """
+
+    batch: Any
+    evaluations: Any
+    line: int = 1
+    first_epoch: float | None = None
+    evaluating: float | None = None
+    epochs: int = 0
+
+
+def take(task: Task, log: Log) -> Taken | None:
+    """What a store keeps of a log, leniently read records included."""
+    if task.kind != "log":
+        return None
+    arrow = needed("pyarrow", "a store", EXTRA)
+    lines, records = _placed(log)
+    run = Run(records, lambda index: lines[index])
+    starts = run.where.get("run_start", ())
+    begun = records[starts[0]].time_ms if starts else None
+    epochs = run.where.get("epoch_start", ())
+    return Taken(
+        _batch(lines, records, arrow),
+        _evaluations(run, begun, arrow),
+        lines[starts[0]] if starts else 1,
+        _since(begun, records[epochs[0]].time_ms) if epochs else None,
+        _evaluating(run, begun),
+        len({repr(position(records[at], ("epoch_num",)) or at) for at in epochs}),
+    )
+
+
+def _placed(log: Log) -> tuple[list[int], list[Record]]:
+    """The file line of every record, and the records."""
+    if log.places is None and not log.lenient:
+        # As in nearly all logs; millions of pairs need not be made
+        return [*log.lines], log.records
+    placed = log.all_records()
+    return [line for line, _ in placed], [record for _, record in placed]
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+def _batch(lines: list[int], records: list[Record], arrow: Any) -> Any:
+    values = [record.value for record in records]
+    text = arrow.string()
+    columns = [
+        arrow.array(lines, arrow.int64()),
+        _texts([record.key for record in records], arrow),
+        arrow.array([record.time_ms for record in records], arrow.float64()),
+        _texts([_word(record.event_type) for record in records], arrow),
+        _texts(_shown(values), arrow),
+        arrow.array([TYPES.get(type(value), "object") for value in values], text),
+        arrow.array([*map(as_number, values)], arrow.float64()),
+        _texts(_as_json([record.metadata for record in records]), arrow),
+    ]
+    names = ["line", "key", "time_ms", "event", "value", "type", "number", "metadata"]
+    return arrow.record_batch(columns, names)
+
+
+def _texts(values: Sequence[str | bytes | None], arrow: Any) -> Any:
+    try:
+        return arrow.array(values, arrow.string())
+    # Half a surrogate pair, which JSON may spell, has no UTF-8
+    except UnicodeEncodeError:
+        return arrow.array([_encoded(value) for value in values], arrow.string())
+
+
+def _encoded(value: str | bytes | None) -> bytes | None:
+    return value.encode("utf-8", "replace") if isinstance(value, str) else value
+
+
+def _word(value: Any) -> str | None:
+    return value if type(value) is str else None
+
+
+def _shown(values: list[Any]) -> list[str | bytes | None]:
+    written = _as_json(values)
+    return [
+        value if type(value) is str else None if value is None else text
+        for value, text in zip(values, written, strict=True)
+    ]
+
+
+def _as_json(values: list[Any]) -> Sequence[str | bytes]:
+    """Each value as JSON on one line, non-finite numbers by Python's names for them."""
+    try:
+        written = _encode_lines(values)
+    except (UnicodeEncodeError, OverflowError):
+        return [*map(json_line, values)]
+    lines = written.split(b"\n")[:-1]
+    if b"null" not in written:
+        return lines
+    # NaN has become null; most nulls were such before
+    return [
+        json_line(value) if value is not None and b"null" in line else line
+        for value, line in zip(values, lines, strict=True)
+    ]
+
+
+def json_line(value: Any) -> str:
+    """Any value as JSON on one line; NaN and Infinity as Python writes them."""
+    return json.dumps(value, separators=(",", ":"), default=str)
+
+
+# --- phases ---------------------------------------------------------------------------------------
+
+
+def _since(begun: float | None, time: float) -> float | None:
+    return None if begun is None else (time - begun) / MINUTE_MS
+
+
+def _evaluations(run: Run, begun: float | None, arrow: Any) -> Any:
+    rows = [_evaluation(run, index, begun) for index in evaluations(run)]
+    columns = [*zip(*rows, strict=True)] or [()] * 7
+    lines, times, minutes, metrics, values, places, units = columns
+    number, text = arrow.float64(), arrow.string()
+    made = [
+        arrow.array(lines, arrow.int64()),
+        arrow.array(range(1, len(rows) + 1), arrow.int64()),
+        *(arrow.array(each, number) for each in (times, minutes)),
+        _texts(metrics, arrow),
+        *(arrow.array(each, number) for each in (values, places)),
+        arrow.array(units, text),
+    ]
+    return arrow.record_batch(made, [*EVALUATION])
+
+
+def _evaluation(run: Run, index: int, begun: float | None) -> tuple[Any, ...]:
+    record = run.records[index]
+    metric, value, at = metadata_of(record).get("metric"), record.value, position(record)
+    # 0.5 logs {"epoch": 0, "value": 0.53}
+    if isinstance(value, dict):
+        epoch = as_number(value.get("epoch"))
+        at = at or (None if epoch is None else ("epoch", epoch))
+        value = value.get("value")
+    unit, far = at or (None, None)
+    name = metric if isinstance(metric, str) else record.key
+    time = record.time_ms
+    return run.line(index), time, _since(begun, time), name, as_number(value), far, unit
+
+
+def _evaluating(run: Run, begun: float | None) -> float | None:
+    """Minutes between eval_start and eval_stop while the run is timed; None where none is logged.
+
+    Several processes may log one evaluation: the first start opens it, the first stop closes it.
+    """
+    stops = run.where.get("run_stop", ())
+    first = -math.inf if begun is None else begun
+    last = run.records[stops[0]].time_ms if stops else math.inf
+    marks = sorted(
+        (run.records[at].time_ms, at, key)
+        for key in ("eval_start", "eval_stop")
+        for at in run.where.get(key, ())
+    )
+    opened: float | None = None
+    spent, closed = 0.0, 0
+    for time, _, key in marks:
+        if key == "eval_start":
+            opened = time if opened is None and first <= time <= last else opened
+        elif opened is not None:
+            spent, opened, closed = spent + min(time, last) - opened, None, closed + 1
+    return spent / MINUTE_MS if closed and math.isfinite(spent) else None

@@ -1,0 +1,340 @@
+"""The rows of a round's small tables: from its report, its results and their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podium.compliance.judging.results.result import Result, Run
+from podium.compliance.judging.systems.reader import line_of, read_description
+from podium.compliance.judging.systems.values import describe
+from podium.compliance.reporting.data import FileEntry, Outcome
+from podium.compliance.reporting.data import ResultEntry as JudgedEntry
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.tools.scoring.report import ScoreEntry
+from podium.compliance.tools.scoring.row import row_of
+from podium.compliance.tools.store.building.records import Taken, json_line
+from podium.rules.catalogue import rounds_of
+from podium.rules.convergence.data import point_lines, points_of
+from podium.rules.convergence.statistics import mean_of
+from podium.rules.model.round import Round
+
+Row = dict[str, Any]
+
+
+class TakenLog(msgspec.Struct, frozen=True):
+    """What is kept of a log until the end of its round: all but its records, which are written."""
+
+    rules: Round
+    records: int
+    taken: Taken
+
+
+class Material(msgspec.Struct, frozen=True):
+    """One round read: its report, its results, what was taken of each log, by its shown path.
+
+    `root` is the round's folder and `name` what its files' paths begin with.
+    """
+
+    root: Path
+    name: str
+    outcome: Outcome
+    results: list[Result]
+    logs: Mapping[str, TakenLog]
+    rules: Round
+
+    def place(self, shown: str) -> str:
+        """A path of the report as the store gives it."""
+        return self.name if shown in ("", ".") else f"{self.name}/{shown}"
+
+    def where(self, shown: str, line: int | None, rules: Round | None = None) -> Row:
+        """What each row begins with."""
+        own = rules or self.rules
+        file = self.place(shown)
+        return {"suite": own.usage, "round": own.name, "file": file, "line": line}
+
+
+def small_tables(material: Material) -> Iterator[tuple[str, list[Row]]]:
+    """Every table but those of records and evaluations: its name, its rows by their places."""
+    files = {each.path: each for each in material.outcome.files}
+    runs: list[Row] = []
+    results: list[Row] = []
+    power: list[Row] = []
+    judged = {each.path: each for each in material.outcome.results}
+    for result in sorted(material.results, key=lambda one: one.place.display_path):
+        entry = row_of(result)
+        whose = _whose(material, result)
+        results.append(_result(material, result, entry, judged.get(result.place.display_path)))
+        runs += _runs(material, result, entry, whose, files)
+        power += _power(material, result, whose["result"])
+    yield "runs", runs
+    yield "results", results
+    yield "power", power
+    yield "systems", [*_systems(material, files)]
+    yield "rcps", [*_points(material)]
+    yield "findings", [*_findings(material)]
+
+
+def _whose(material: Material, result: Result) -> Row:
+    place = result.place
+    return {
+        "result": material.place(place.display_path),
+        "submitter": place.submitter,
+        "system": place.system,
+        "benchmark": place.benchmark,
+        "division": result.division,
+    }
+
+
+# --- results and runs -----------------------------------------------------------------------------
+
+
+def _result(
+    material: Material, result: Result, entry: ScoreEntry, judged: JudgedEntry | None
+) -> Row:
+    first = result.runs[0]
+    line = material.logs[first.display_path].taken.line
+    rcp, spread = entry.rcp, entry.spread
+    return {
+        **material.where(first.display_path, line, result.rules),
+        **_whose(material, result),
+        **_machine(result),
+        **_span(result),
+        "scaling": entry.scaling,
+        "verdict": judged and judged.verdict,
+        "official_verdict": judged and judged.official_verdict,
+        "minutes": entry.minutes,
+        "factor": entry.factor,
+        "score": entry.score,
+        "runs": entry.runs,
+        "converged": entry.converged,
+        "needed": entry.needed,
+        "dropped": entry.dropped,
+        "batch_size": entry.batch_size,
+        "to_converge": entry.to_converge,
+        "unit": entry.unit,
+        "deviation": spread and spread.deviation,
+        "rcp_verdict": rcp and rcp.verdict,
+        "rcp_case": rcp and rcp.case,
+        "rcp_mean": rcp and rcp.mean,
+        "rcp_minimum": rcp and rcp.minimum,
+        "joules": entry.energy_joules,
+        "models": entry.models,
+        "minutes_of_all": entry.time_to_train_all,
+        "models_per_minute": entry.models_per_minute,
+        "quality": entry.quality,
+    }
+
+
+def _span(result: Result) -> Row:
+    rules = result.rules
+    known = rules.benchmark(result.place.benchmark)
+    first, last = known.comparable or (rules.name, rules.name)
+    names = [*rounds_of(rules.usage)]
+    # A benchmark may outlive the span in which its results compare
+    if first in names and last in names:
+        inside = names.index(first) <= names.index(rules.name) <= names.index(last)
+        first, last = (first, last) if inside else (rules.name, rules.name)
+    return {"model": known.lineage, "comparable_from": first, "comparable_to": last}
+
+
+def _machine(result: Result) -> Row:
+    """What the system is; its size from the logs where no description says it."""
+    described = result.description
+    logged = result.runs[0].facts
+    nodes, chips, chip, category, framework = logged.nodes, None, "", logged.status, ""
+    if described is not None:
+        nodes = described.nodes if described.nodes is not None else nodes
+        category = described.category or described.status
+        framework = described.framework
+        # Systems of HPC may have processors only
+        counted = described.accelerators or described.processors
+        own = described.accelerators
+        chips = counted
+        chip = described.accelerator_model_name if own else described.host_processor_model_name
+    if not chips:
+        stated = logged.run.accelerators
+        chips = int(stated) if stated else None
+    return {
+        "nodes": nodes,
+        "chips": chips,
+        "chip": chip,
+        "category": category or None,
+        "framework": framework,
+    }
+
+
+def _runs(
+    material: Material,
+    result: Result,
+    entry: ScoreEntry,
+    whose: Row,
+    files: Mapping[str, FileEntry],
+) -> Iterator[Row]:
+    for run, told in zip(result.runs, entry.run_list, strict=True):
+        log, file = material.logs[run.display_path], files.get(run.display_path)
+        yield {
+            **material.where(run.display_path, log.taken.line, result.rules),
+            **whose,
+            "scaling": entry.scaling,
+            "verdict": file and file.verdict,
+            "official_verdict": file and file.official_verdict,
+            **_timed(run, log.taken),
+            "converged": told.converged,
+            "role": told.role,
+            "quality": told.quality,
+            "seed": _text(told.seed),
+            "evaluations": log.taken.evaluations.num_rows,
+            "epochs": log.taken.epochs,
+            "joules": told.energy_joules,
+            "records": log.records,
+        }
+
+
+def _timed(run: Run, taken: Taken) -> Row:
+    facts = run.facts.run
+    return {
+        "started_ms": facts.start_ms,
+        "stopped_ms": facts.stop_ms,
+        "minutes": facts.minutes,
+        "to_converge": facts.to_converge,
+        "unit": facts.unit,
+        "batch_size": facts.batch_size,
+        "init_minutes": facts.init_minutes,
+        "staging_minutes": facts.staging_minutes,
+        "first_epoch_minutes": taken.first_epoch,
+        "evaluation_minutes": taken.evaluating,
+    }
+
+
+def _power(material: Material, result: Result, name: str) -> Iterator[Row]:
+    runs = {run.path.stem: run for run in result.runs}
+    for one in () if result.power is None else result.power.metered:
+        yield {
+            **material.where(one.path, one.line, result.rules),
+            "result": name,
+            "run": material.place(runs[one.run].display_path),
+            "part": "switch" if one.switch else "node",
+            "readings": one.readings,
+            "first_ms": one.first_ms,
+            "last_ms": one.last_ms,
+            "joules": one.joules,
+        }
+
+
+def evaluation_batches(material: Material, arrow: Any) -> Iterator[Any]:
+    """The evaluations of each log, as Arrow batches with all columns of the table."""
+    owners = {
+        run.display_path: material.place(result.place.display_path)
+        for result in material.results
+        for run in result.runs
+    }
+    for shown, log in sorted(material.logs.items(), key=_by_path):
+        told = log.taken.evaluations
+        ends = (log.rules.usage, log.rules.name, utf8(material.place(shown)))
+        owner = arrow.scalar(utf8(owners.get(shown)), arrow.string())
+        where = [arrow.repeat(arrow.scalar(each), told.num_rows) for each in ends]
+        made = [*where, told.column("line"), arrow.repeat(owner, told.num_rows)]
+        yield [*made, *told.columns[1:]]
+
+
+def utf8(value: Any) -> str | None:
+    """A text that has UTF-8: names of files need not."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode()
+
+
+def _by_path(item: tuple[str, Any]) -> str:
+    return item[0]
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+def _systems(material: Material, files: Mapping[str, FileEntry]) -> Iterator[Row]:
+    for shown, file in files.items():
+        if file.kind != "system":
+            continue
+        document = read_description(material.root / shown)
+        system = describe(document.fields)
+        yield {
+            **material.where(shown, line_of(document, "system_name") or 1),
+            "submitter": system.submitter,
+            "system": Path(shown).stem,
+            "name": system.system_name,
+            "division": system.division,
+            "category": system.category,
+            "nodes": system.nodes,
+            "processors": system.processors,
+            "processor": system.host_processor_model_name,
+            "accelerators": system.accelerators,
+            "accelerator": system.accelerator_model_name,
+            "framework": system.framework,
+            "operating_system": system.operating_system,
+            "verdict": file.verdict,
+            "fields": _text(document.fields),
+        }
+
+
+def _points(material: Material) -> Iterator[Row]:
+    rules = material.rules
+    for benchmark in sorted(rules.benchmarks):
+        path = f"podium/rules/convergence/data/{rules.usage}/{benchmark}.json"
+        which = (rules.usage, rules.name, benchmark)
+        for point, line in zip(points_of(*which), point_lines(*which), strict=True):
+            yield {
+                "suite": rules.usage,
+                "round": rules.name,
+                "file": path,
+                "line": line,
+                "benchmark": benchmark,
+                "point": point.id,
+                "batch_size": point.batch_size,
+                "runs": len(point.to_converge),
+                "mean": mean_of(point.to_converge) if point.to_converge else None,
+                "to_converge": _text(list(point.to_converge)),
+                "unit": point.unit,
+                "hyperparameters": _text(dict(point.hyperparameters)),
+            }
+
+
+def _findings(material: Material) -> Iterator[Row]:
+    owner = _owners(material.outcome)
+    for found in material.outcome.findings:
+        yield {
+            **material.where(found.path, found.line),
+            "submitter": owner(found.path),
+            "rule": found.id,
+            "severity": found.severity.value,
+            "key": found.key,
+            "message": found.message,
+            "expected": found.expected,
+            "actual": None if found.actual is None else _text(found.actual),
+            "cites": found.cites,
+            "stated_by": found.stated_by.value,
+            "waived": found.waived,
+            "caused_by": found.caused_by or None,
+            "official": found.official,
+        }
+
+
+def _owners(outcome: Outcome) -> Callable[[str], str | None]:
+    """Who submits what lies at a path."""
+    named = {each.path: each.submitter for each in outcome.submissions}
+
+    def owner(path: str) -> str | None:
+        parts = path.split("/")
+        heads: Iterable[str] = ("/".join(parts[:at]) for at in range(len(parts), 0, -1))
+        return next((named[head] for head in heads if head in named), named.get("."))
+
+    return owner
+
+
+def _text(value: Any) -> str:
+    try:
+        return json_line(value)
+    # A value of a finding may be of any kind
+    except (TypeError, ValueError):
+        return json_text(value, None).strip()

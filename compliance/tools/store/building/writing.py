@@ -1,0 +1,161 @@
+"""Rows written as Parquet: records as they come, in bounded memory; small tables at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from podium.compliance.files.atomic import new_file
+from podium.compliance.files.optional_imports import needed
+from podium.compliance.judging.files import Judged
+from podium.compliance.tools.store.building.records import EXTRA
+from podium.compliance.tools.store.building.rows import Material, evaluation_batches, utf8
+from podium.compliance.tools.store.schema import EVALUATIONS, RECORDS, VERSION, Table
+
+ROWS = 1 << 17
+"""Rows that are written at a time: what a reader skips or takes as one."""
+
+LEVEL = 3
+"""Of zstd: higher levels take longer than they save."""
+
+
+def arrow_schema(table: Table) -> Any:
+    """The columns of a table as Arrow has them; the version stands in the metadata."""
+    arrow = needed("pyarrow", "a store", EXTRA)
+    kinds = {
+        "text": arrow.string(),
+        "word": arrow.string(),
+        "whole": arrow.int64(),
+        "number": arrow.float64(),
+        "truth": arrow.bool_(),
+    }
+    fields = [arrow.field(column.name, kinds[column.kind]) for column in table.columns]
+    return arrow.schema(fields, metadata={"podium.results": str(VERSION)})
+
+
+class _Writer:
+    """One Parquet file, whose row groups are added one by one."""
+
+    def __init__(self, folder: Path, table: Table) -> None:
+        self.schema = arrow_schema(table)
+        parquet = import_module("pyarrow.parquet")
+        words = [each.name for each in table.columns if each.kind in ("word", "text")]
+        wholes = [each.name for each in table.columns if each.kind == "whole"]
+        numbers = [each.name for each in table.columns if each.kind == "number"]
+        # Faults of the disk are reported in the same words for each file that podium writes
+        self.stream = new_file(folder / f"{table.name}.parquet")
+        self.file = parquet.ParquetWriter(
+            self.stream,
+            self.schema,
+            compression="zstd",
+            compression_level=LEVEL,
+            use_dictionary=words,
+            column_encoding=dict.fromkeys(wholes, "DELTA_BINARY_PACKED")
+            | dict.fromkeys(numbers, "BYTE_STREAM_SPLIT"),
+        )
+        self.rows = 0
+
+    def add(self, table: Any) -> None:
+        self.file.write_table(table.cast(self.schema), row_group_size=ROWS)
+        self.rows += table.num_rows
+
+    def close(self) -> None:
+        with self.stream:
+            self.file.close()
+
+
+class Records:
+    """The file of a round's records, filled log by log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.writer = _Writer(folder, RECORDS)
+        self.arrow = needed("pyarrow", "a store", EXTRA)
+        self.waiting: list[Any] = []
+        self.count = 0
+
+    def add(self, one: Judged, file: str) -> None:
+        """Add the records of a log, whose path in the store is given."""
+        suite, _, name = one.round.partition(" ")
+        batch, arrow = one.taken.batch, self.arrow
+        rows = batch.num_rows
+        columns = [*(_same_text(each, rows, arrow) for each in (suite, name, utf8(file)))]
+        columns += batch.columns
+        self.waiting.append(arrow.table(columns, names=[*RECORDS.names]))
+        self.count += rows
+        if self.count >= ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self.waiting:
+            self.writer.add(self.arrow.concat_tables(self.waiting))
+        self.waiting, self.count = [], 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self._flush()
+        self.writer.close()
+
+
+def _same_text(text: str | None, rows: int, arrow: Any) -> Any:
+    """A column of one text, which is kept once."""
+    numbers = arrow.repeat(arrow.scalar(0, arrow.int8()), rows)
+    return arrow.DictionaryArray.from_arrays(numbers, arrow.array([text], arrow.string()))
+
+
+def write_evaluations(folder: Path, material: Material) -> int:
+    """Write the evaluations of all logs; returns how many there are."""
+    arrow = needed("pyarrow", "a store", EXTRA)
+    writer = _Writer(folder, EVALUATIONS)
+    try:
+        made = [
+            arrow.record_batch(columns, schema=writer.schema)
+            for columns in evaluation_batches(material, arrow)
+        ]
+        writer.add(arrow.Table.from_batches(made, writer.schema).combine_chunks())
+    finally:
+        writer.close()
+    return writer.rows
+
+
+def write_rows(folder: Path, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a small table at once; a row must have each of its columns."""
+    writer = _Writer(folder, table)
+    try:
+        arrow = needed("pyarrow", "a store", EXTRA)
+        cast: Mapping[str, Any] = {"whole": _whole, "number": _number, "text": utf8, "word": utf8}
+        columns = [
+            arrow.array(
+                [cast.get(column.kind, _same)(row[column.name]) for row in rows],
+                writer.schema.field(column.name).type,
+            )
+            for column in table.columns
+        ]
+        writer.add(arrow.Table.from_arrays(columns, schema=writer.schema))
+    finally:
+        writer.close()
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+MOST = (1 << 63) - 1
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None or abs(value) > MOST else int(value)

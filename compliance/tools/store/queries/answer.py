@@ -1,0 +1,32 @@
+"""A query asked and answered in the format wanted."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.reporting.console import send, width, write_bytes
+from podium.compliance.tools.store.queries.connection import ask, connect
+from podium.compliance.tools.store.queries.formats import Format
+from podium.compliance.tools.store.queries.render import parquet_bytes, render
+
+
+def answer(store: Path, sql: str, form: Format, output: Path | None) -> None:
+    """Ask a store and print the rows, or write them to a file.
+
+    Raises UsageFault for a store or a query that cannot be followed.
+    """
+    if form is Format.PARQUET and output is None:
+        raise UsageFault("--format parquet needs --output FILE")
+    found = ask(connect(store), sql)
+    if form is Format.PARQUET and output is not None:
+        read = getattr(found, "to_arrow_table", None) or found.fetch_arrow_table
+        with warnings.catch_warnings():
+            # That another way would spare a copy is nothing to tell a user
+            warnings.simplefilter("ignore")
+            rows = read()
+        write_bytes(output, parquet_bytes(rows))
+        return
+    columns = [each[0] for each in found.description]
+    send(render(columns, found.fetchall(), form, width()), output)

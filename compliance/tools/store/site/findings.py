@@ -1,0 +1,82 @@
+"""Findings as pages list them: those of one rule and message together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from podium.compliance.tools.store.site.row import Row
+
+MOST_PLACES, MOST_GROUPS = {"error": 3, "warning": 3}, 15
+"""Places of one group, one where nothing is said, and groups that a result's page lists.
+
+`podium check` has them all.
+"""
+
+_RANK = {"error": 0, "warning": 1, "note": 2}
+
+
+class Group(NamedTuple):
+    """Findings of one rule that say the same; `places` are the first of so many `times`."""
+
+    severity: str
+    rule: str
+    message: str
+    cites: str
+    waived: bool
+    times: int
+    places: Sequence[tuple[str, int | None]]
+
+
+class Findings(NamedTuple):
+    """The groups that are listed, the heaviest first, and how many more there are."""
+
+    groups: Sequence[Group]
+    more: int
+
+
+def grouped(rows: Iterable[Row]) -> Findings:
+    """Findings by severity, rule and message."""
+    found: dict[tuple[str, str, str, bool], list[Row]] = {}
+    for row in rows:
+        key = (row["severity"] or "", row["rule"] or "", row["message"] or "", bool(row["waived"]))
+        found.setdefault(key, []).append(row)
+    groups = [
+        _group(key, of)
+        for key, of in sorted(found.items(), key=lambda item: (_RANK.get(item[0][0], 3), item[0]))
+    ]
+    return Findings(groups[:MOST_GROUPS], max(0, len(groups) - MOST_GROUPS))
+
+
+def _group(key: tuple[str, str, str, bool], rows: Sequence[Row]) -> Group:
+    severity, rule, message, waived = key
+    places = [(row["file"] or "", row["line"]) for row in rows[: MOST_PLACES.get(severity, 1)]]
+    return Group(severity, rule, message, rows[0]["cites"] or "", waived, len(rows), places)
+
+
+Tally = Counter[tuple[str, str, str, str]]
+"""How many findings: by submitter, suite and round, severity, rule."""
+
+
+def tally(rows: Iterable[Row]) -> Tally:
+    """How often each rule found something in each submission."""
+    return Counter(
+        (
+            row["submitter"] or "",
+            f"{row['suite']} {row['round']}",
+            row["severity"] or "",
+            row["rule"] or "",
+        )
+        for row in rows
+    )
+
+
+def counted(counts: Tally) -> dict[str, list[tuple[str, str, str, int]]]:
+    """By submitter: (suite and round, severity, rule, how many), the heaviest first."""
+    found: dict[str, list[tuple[str, str, str, int]]] = {}
+    for (submitter, *key), count in counts.items():
+        found.setdefault(submitter, []).append((key[0], key[1], key[2], count))
+    for of in found.values():
+        of.sort(key=lambda each: (_RANK.get(each[1], 3), -each[3], each))
+    return found

@@ -1,0 +1,115 @@
+"""What the pages are made from: all results at once, and the rest round by round."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from podium.compliance.tools.store.analyses.material import ResultRow, read_results, round_order
+from podium.compliance.tools.store.index import RoundEntry, read_index
+from podium.compliance.tools.store.schema import EVALUATIONS, FINDINGS, RCPS, RESULTS, RUNS, SYSTEMS
+from podium.compliance.tools.store.site.findings import Tally, tally
+from podium.compliance.tools.store.site.row import Row
+
+
+class Material(NamedTuple):
+    """What pages of several rounds need; rows are in the order of suites, rounds and paths.
+
+    `systems` are the descriptions by (submitter's folder, system), in the order of rounds.
+    """
+
+    rounds: Sequence[RoundEntry]
+    results: Sequence[Row]
+    analysed: Sequence[ResultRow]
+    systems: dict[tuple[str, str], list[Row]]
+
+
+class OfRound(NamedTuple):
+    """What the pages of one round's results need, by the paths of results.
+
+    `findings` are those of what lies in a result's folder, and `counts` tells of all; `points` are
+    the reference's by benchmark.
+    """
+
+    runs: dict[str, list[Row]]
+    evaluations: dict[str, list[Row]]
+    findings: dict[str, list[Row]]
+    counts: Tally
+    points: dict[str, list[Row]]
+
+
+def read_material(store: Path, connection: Any) -> Material:
+    """The rounds, results and systems of a store."""
+    results = _rows(connection, RESULTS.name, RESULTS.names, "result")
+    results.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["result"]))
+    homes = {_description(row): (row["submitter"], row["system"]) for row in results}
+    systems: dict[tuple[str, str], list[Row]] = {key: [] for key in sorted({*homes.values()})}
+    described = _rows(connection, SYSTEMS.name, SYSTEMS.names, "file")
+    described.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["file"]))
+    for row in described:
+        key = homes.get(row["file"]) or (_home(row), row["system"] or "")
+        systems.setdefault(key, []).append(row)
+    index = sorted(read_index(store).rounds, key=lambda one: (one.suite, round_order(one.round)))
+    return Material(index, results, read_results(connection), systems)
+
+
+def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -> OfRound:
+    """The rest of what one round's pages show; `results` are the paths of its results."""
+
+    def of_round(table: Any, order: str) -> list[Row]:
+        return _rows(connection, table.name, table.names, order, (suite, name))
+
+    known = {*results}
+    inside: dict[str, list[Row]] = defaultdict(list)
+    findings = of_round(FINDINGS, "file, line, rule, key, message, actual")
+    for row in findings:
+        home = _result_of(row["file"], known)
+        if home is not None:
+            inside[home].append(row)
+    return OfRound(
+        _by(of_round(RUNS, "length(file), file"), "result"),  # result_2 before result_10
+        _by(of_round(EVALUATIONS, "file, number, metric"), "result"),
+        inside,
+        tally(findings),
+        _by(of_round(RCPS, "file, line, point"), "benchmark"),
+    )
+
+
+def _rows(
+    connection: Any, table: str, columns: Sequence[str], order: str, of: Sequence[str] = ()
+) -> list[Row]:
+    # Names of tables and columns are the schema's own
+    text = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608 # nosec B608
+    text += " WHERE suite = ? AND round = ?" if of else ""
+    found = connection.execute(f"{text} ORDER BY {order}", [*of]).fetchall()
+    return [dict(zip(columns, values, strict=True)) for values in found]
+
+
+def _by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row[column] is not None:
+            found[row[column]].append(row)
+    return found
+
+
+def _result_of(file: str | None, known: set[str]) -> str | None:
+    """The result whose folder a path is, or lies in."""
+    place = file or ""
+    while place and place not in known:
+        place = place.rpartition("/")[0]
+    return place or None
+
+
+def _description(result: Row) -> str:
+    """Where the description of a result's system lies."""
+    home = str(result["result"]).rpartition("/results/")[0]
+    return f"{home}/systems/{result['system']}.json"
+
+
+def _home(described: Row) -> str:
+    """The folder of the submitter that a description lies in."""
+    parts = PurePosixPath(described["file"]).parts
+    return parts[-3] if len(parts) > 2 and parts[-2] == "systems" else described["submitter"] or ""

@@ -1,0 +1,182 @@
+"""The pages of a site: they ask no server for anything, and are read without scripts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from podium.compliance.reporting.pages.templates import asset, environment
+from podium.compliance.tools.store.analyses.material import round_order
+from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis
+from podium.compliance.tools.store.site.analysed import Kind, Picture, columns_of
+from podium.compliance.tools.store.site.curves import (
+    alike,
+    colour,
+    convergence,
+    curves,
+    margin,
+    name_of,
+    seeds_of,
+)
+from podium.compliance.tools.store.site.findings import Tally, counted, grouped
+from podium.compliance.tools.store.site.footnotes import footnotes
+from podium.compliance.tools.store.site.material import Material, OfRound
+from podium.compliance.tools.store.site.places import places_of
+from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, plot
+from podium.compliance.tools.store.site.row import Row, category, members, plain
+from podium.compliance.tools.store.site.search import search_script
+from podium.compliance.tools.store.site.sources import Source
+from podium.compliance.tools.store.site.tables import Span, matrices, spans
+from podium.compliance.version import VERSION
+
+PARTS = {
+    "style.css": ("shared/shared.css", "site.css"),
+    "site.js": ("shared/tables.js",),
+    "search.js": ("search.js",),
+}
+"""What the style and the scripts of the pages are put together from."""
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "category": category,
+    "colour": colour,
+    "members": members,
+    "name": name_of,
+    "plain": plain,
+    "seeds": seeds_of,
+}
+
+Made = tuple[Kind, Analysis]
+
+_NEEDLESS = re.compile(r"\s*</(?:td|th|tr|li|dt|dd)>\s*")
+"""End tags that HTML takes for granted: a tenth of all bytes. What names hold has no tags."""
+
+
+class Pages:
+    """The pages of one store; each method gives the text of one or (file, text) of several."""
+
+    def __init__(self, material: Material, source: Source, made: Sequence[Made]) -> None:
+        self.material, self.made = material, made
+        self.places = places_of(material)
+        self.environment = environment(__package__, FILTERS)
+        self.known: dict[str, Any] = {
+            "places": self.places,
+            "unofficial": UNOFFICIAL,
+            "version": VERSION,
+            "source": source,
+        }
+
+    def _render(self, template: str, here: str, **fields: Any) -> str:
+        made = self.environment.get_template(template)
+        up = "../" * here.count("/")
+        text = made.render(here=here, up=up, **self.known, **fields).rstrip() + "\n"
+        return _NEEDLESS.sub("", text)
+
+    def assets(self) -> Iterator[tuple[str, str]]:
+        """The style, the scripts, and the index of the search."""
+        for name, parts in PARTS.items():
+            yield name, "".join(asset(__package__, part) for part in parts)
+        yield "search-data.js", search_script(self.material, self.places)
+
+    def fixed(self) -> Iterator[tuple[str, str]]:
+        """The pages that every site has."""
+        results = self.material.results
+        by_submitter = Counter(row["submitter"] for row in results)
+        fields: dict[str, dict[str, Any]] = {
+            "index.html": {"matrices": matrices(results), "results": results},
+            "submitters.html": {"counts": by_submitter, "rounds": self._rounds_of("submitter")},
+            "systems.html": {"systems": [*self._systems()]},
+            "analyses.html": {"kinds": self.made},
+            "search.html": {},
+            "about.html": {"material": self.material},
+        }
+        for name, known in fields.items():
+            yield name, self._render(f"{name}.j2", name, **known)
+
+    def _rounds_of(self, column: str) -> dict[str, list[tuple[str, str]]]:
+        found: dict[str, dict[tuple[str, str], None]] = {}
+        for row in self.material.results:
+            found.setdefault(row[column], {})[row["suite"], row["round"]] = None
+        return {name: [*known] for name, known in found.items()}
+
+    def _systems(self) -> Iterator[dict[str, Any]]:
+        counts = Counter((row["submitter"], row["system"]) for row in self.material.results)
+        for key, described in self.material.systems.items():
+            rounds = sorted({(row["suite"], row["round"]) for row in described})
+            yield {
+                "key": key,
+                "last": described[-1] if described else None,
+                "results": counts[key],
+                "rounds": sorted(rounds, key=lambda one: (one[0], round_order(one[1]))),
+            }
+
+    def benchmarks(self) -> Iterator[tuple[str, str]]:
+        """A page for each benchmark, with all results of all rounds."""
+        for (suite, model), file in self.places.models.items():
+            rows = [
+                row
+                for row in self.material.results
+                if (row["suite"], row["model"]) == (suite, model)
+            ]
+            over = [_over_rounds(span) for span in spans(rows)]
+            fields = {"suite": suite, "model": model, "results": rows, "over": over}
+            yield file, self._render("benchmark.html.j2", file, **fields)
+
+    def submitters(self, counts: Tally) -> Iterator[tuple[str, str]]:
+        """A page for each submitter; `counts` are of the findings of all rounds."""
+        findings = counted(counts)
+        for name, file in self.places.submitters.items():
+            fields = {
+                "name": name,
+                "results": [row for row in self.material.results if row["submitter"] == name],
+                "systems": [key for key in self.material.systems if key[0] == name],
+                "findings": findings.get(name, []),
+            }
+            yield file, self._render("submitter.html.j2", file, **fields)
+
+    def systems(self) -> Iterator[tuple[str, str]]:
+        """A page for each system, with its description in each round."""
+        for key, file in self.places.systems.items():
+            fields = {
+                "key": key,
+                "described": self.material.systems[key],
+                "results": [
+                    row for row in self.material.results if (row["submitter"], row["system"]) == key
+                ],
+            }
+            yield file, self._render("system.html.j2", file, **fields)
+
+    def results(self, rows: Sequence[Row], found: OfRound) -> Iterator[tuple[str, str]]:
+        """A page for each result of one round."""
+        for row in rows:
+            path = row["result"]
+            runs, file = found.runs.get(path, []), self.places.results[path]
+            fields = {
+                "row": row,
+                "runs": runs,
+                "alike": alike(runs),
+                "curves": [*curves(row, runs, found.evaluations.get(path, []))],
+                "reference": convergence(row, found.points.get(row["benchmark"], [])),
+                "margin": margin(row),
+                "findings": grouped(found.findings.get(path, ())),
+                "footnotes": footnotes(row),
+            }
+            yield file, self._render("result.html.j2", file, **fields)
+
+    def analysis(self, kind: Kind, made: Analysis, pictures: Sequence[Picture]) -> tuple[str, str]:
+        """The page of an analysis."""
+        file = f"analyses/{kind.name}.html"
+        fields = {"kind": kind, "made": made, "columns": columns_of(made), "pictures": pictures}
+        return file, self._render("analysis.html.j2", file, **fields)
+
+
+def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
+    """The best times over rounds, a line for each category; with it (class, category)."""
+    legend = [(f"c{at % COLOURS}", category) for at, category in enumerate(span.best)]
+    lines = [
+        Line([(at, row["score"]) for at, row in span.best[name]], name, kind, dotted=True)
+        for kind, name in legend
+    ]
+    axes = Axis("round", names=span.rounds), Axis("minutes", log=True)
+    return plot(f"Rounds {span.name}", *axes, lines), legend

@@ -1,0 +1,171 @@
+"""Small charts as numbers that a template draws as SVG: no library on the pages, few bytes each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from podium.compliance.reporting.pages.templates import brief
+
+WIDTH, HEIGHT = 640, 260
+LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 44
+"""Room for what stands beside the axes, in the same units."""
+
+COLOURS = 10
+"""Of lines; the style has as many."""
+
+LARGEST = 1e250
+"""What can be drawn: beyond it, and on logarithmic axes below its inverse, room has no numbers."""
+
+Pairs = Sequence[tuple[float, float]]
+
+
+class Line(NamedTuple):
+    """Points that belong together, in order; `kind` is the class that the style knows.
+
+    `title` is told where they are pointed at; none where it is empty.
+    """
+
+    points: Pairs
+    title: str
+    kind: str
+    dotted: bool = False
+
+
+class Rule(NamedTuple):
+    """A straight line across the chart at a value of one axis."""
+
+    at: float
+    title: str
+    kind: str
+    upright: bool = True
+
+
+class Axis(NamedTuple):
+    """What an axis counts; `names` stand at 0, 1, … where it counts nothing."""
+
+    title: str
+    log: bool = False
+    names: Sequence[str] = ()
+
+
+class Plot(NamedTuple):
+    """What a template draws: coordinates are whole numbers from the upper left corner.
+
+    `lines` are (class, path, title), `dots` (class, across, down, title), `rules` (class, ends,
+    title).
+    """
+
+    label: str
+    titles: tuple[str, str]
+    across: Sequence[tuple[int, str]]
+    upward: Sequence[tuple[int, str]]
+    lines: Sequence[tuple[str, str, str]]
+    dots: Sequence[tuple[str, int, int, str]]
+    rules: Sequence[tuple[str, tuple[int, int, int, int], str]]
+
+
+def plot(
+    label: str, x: Axis, y: Axis, lines: Sequence[Line], rules: Sequence[Rule] = ()
+) -> Plot | None:
+    """A chart of lines; None where no point can be drawn."""
+    kept = [line._replace(points=[*_drawable(line.points, x, y)]) for line in lines]
+    kept = [line for line in kept if line.points]
+    if not kept:
+        return None
+    shown = [rule for rule in rules if _fits(rule.at, x if rule.upright else y)]
+    every = [point for line in kept for point in line.points]
+    xs = [point[0] for point in every] + [rule.at for rule in shown if rule.upright]
+    ys = [point[1] for point in every] + [rule.at for rule in shown if not rule.upright]
+    to_x, across = _scale(xs, x, LEFT, WIDTH - RIGHT)
+    to_y, upward = _scale(ys, y, HEIGHT - BOTTOM, TOP)
+    placed = [
+        (line, list(dict.fromkeys((to_x(a), to_y(b)) for a, b in line.points))) for line in kept
+    ]
+    return Plot(
+        label,
+        (x.title, y.title),
+        across,
+        upward,
+        [(line.kind, _path(points), line.title) for line, points in placed if len(points) > 1],
+        [
+            (line.kind, a, b, line.title)
+            for line, points in placed
+            if line.dotted or len(points) == 1
+            for a, b in points
+        ],
+        [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in shown],
+    )
+
+
+def _path(points: Sequence[tuple[int, int]]) -> str:
+    """A line through points as SVG writes it, each seen from the one before: a third is spared."""
+    steps = (f"{a - c} {b - d}" for (c, d), (a, b) in pairwise(points))
+    return f"M{points[0][0]} {points[0][1]}l{' '.join(steps)}".replace(" -", "-")
+
+
+def _fits(value: float, axis: Axis) -> bool:
+    return abs(value) < LARGEST and (not axis.log or value > 1 / LARGEST)
+
+
+def _drawable(points: Pairs, x: Axis, y: Axis) -> Iterable[tuple[float, float]]:
+    return ((a, b) for a, b in points if _fits(a, x) and _fits(b, y))
+
+
+def _ends(
+    rule: Rule, to_x: Callable[[float], int], to_y: Callable[[float], int]
+) -> tuple[int, int, int, int]:
+    if rule.upright:
+        at = to_x(rule.at)
+        return at, TOP, at, HEIGHT - BOTTOM
+    at = to_y(rule.at)
+    return LEFT, at, WIDTH - RIGHT, at
+
+
+def _scale(
+    values: Sequence[float], axis: Axis, start: int, end: int
+) -> tuple[Callable[[float], int], list[tuple[int, str]]]:
+    """Where a value of an axis is drawn, and the ticks: (where, what stands there)."""
+    if axis.names:
+        low, high = -0.3, len(axis.names) - 0.7
+    else:
+        low, high = min(values), max(values)
+    if axis.log:
+        low, high = math.log10(low), math.log10(high)
+    # A curve must not lie on the frame, and one value alone must have room around it
+    room = (high - low) * 0.04 or abs(low) * 0.1 or 1.0
+    low, high = (low, high) if axis.names else (low - room, high + room)
+
+    def place(value: float) -> int:
+        at = math.log10(value) if axis.log else value
+        return round(start + (at - low) / (high - low) * (end - start))
+
+    if axis.names:
+        return place, [(place(at), name) for at, name in enumerate(axis.names)]
+    ticks = _log_ticks(low, high) if axis.log else _ticks(low, high)
+    return place, [(place(at), brief(at)) for at in ticks]
+
+
+def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round numbers between two ends."""
+    step = (high - low) / wanted
+    size = 10.0 ** math.floor(math.log10(step))
+    step = next((size * each for each in (1, 2, 5) if size * each >= step), size * 10)
+    first = math.ceil(low / step)
+    found = [at * step for at in range(first, math.floor(high / step) + 1)]
+    return [0.0 if abs(at) < step / 1e6 else at for at in found][: 4 * wanted]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between powers of ten: 1, 2 and 5, or fewer where there are many."""
+    for among in ((1, 2, 5), (1,)):
+        powers = range(math.floor(low), math.ceil(high) + 1)
+        found = [each * 10.0**power for power in powers for each in among]
+        found = [at for at in found if low <= math.log10(at) <= high]
+        if 2 <= len(found) <= 8:
+            return found
+    if len(found) > 8:
+        return found[:: -(-len(found) // 8)]
+    return _ticks(10.0**low, 10.0**high, 4)

@@ -1,0 +1,134 @@
+"""The benchmarks by rounds: what each cell of the first page says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from podium.compliance.tools.store.analyses.material import round_order
+from podium.compliance.tools.store.site.row import Row
+
+UNSTATED = "category not stated"
+
+
+class Best(NamedTuple):
+    """The best closed result of one category: minutes, or models per minute."""
+
+    category: str
+    number: float
+    rate: bool
+    result: str
+
+
+class Cell(NamedTuple):
+    """One benchmark in one round.
+
+    `apart`: it must not be compared with the round before that the benchmark is in. `counts` are
+    (division, how many results).
+    """
+
+    best: Sequence[Best]
+    counts: Sequence[tuple[str, int]]
+    apart: bool
+
+
+class Matrix(NamedTuple):
+    """One suite: its rounds, and for each benchmark a cell or None for each round."""
+
+    suite: str
+    rounds: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Cell | None]]]
+
+
+def matrices(results: Sequence[Row]) -> list[Matrix]:
+    """A table for each suite."""
+    return [
+        _matrix(suite, [row for row in results if row["suite"] == suite])
+        for suite in sorted(
+            {row["suite"] for row in results}, key=lambda name: (name == "hpc", name)
+        )
+    ]
+
+
+def _matrix(suite: str, results: Sequence[Row]) -> Matrix:
+    rounds = sorted({row["round"] for row in results}, key=round_order)
+    places: dict[tuple[str, str], list[Row]] = {}
+    for row in results:
+        places.setdefault((row["model"], row["round"]), []).append(row)
+    rows = []
+    for model in sorted({row["model"] for row in results}):
+        cells: list[Cell | None] = []
+        before = None
+        for name in rounds:
+            found = places.get((model, name))
+            span = found and (found[0]["comparable_from"], found[0]["comparable_to"])
+            cells.append(_cell(found, apart=before not in (None, span)) if found else None)
+            before = span or before
+        rows.append((model, cells))
+    return Matrix(suite, rounds, rows)
+
+
+def _cell(results: Sequence[Row], *, apart: bool) -> Cell:
+    counts = dict.fromkeys(("closed", "open", ""), 0)
+    for row in results:
+        counts[row["division"]] = counts.get(row["division"], 0) + 1
+    told = [(name or "no division", count) for name, count in counts.items() if count]
+    return Cell(best_of(results), told, apart)
+
+
+def best_of(results: Sequence[Row]) -> list[Best]:
+    """The best closed results by category; open ones are never among them."""
+    best: dict[tuple[bool, str], Best] = {}
+    for row in results:
+        rate = row["scaling"] == "weak"
+        number = row["models_per_minute"] if rate else row["score"]
+        if row["division"] != "closed" or number is None:
+            continue
+        one = Best(row["category"] or UNSTATED, number, rate, row["result"])
+        known = best.get((rate, one.category))
+        if known is None or _before(one, known):
+            best[rate, one.category] = one
+    return sorted(best.values(), key=lambda one: (one.rate, _rank(one), one.category))
+
+
+def _before(one: Best, other: Best) -> bool:
+    return _rank(one) < _rank(other) or (_rank(one) == _rank(other) and one.result < other.result)
+
+
+def _rank(one: Best) -> float:
+    return -one.number if one.rate else one.number
+
+
+class Span(NamedTuple):
+    """Rounds that may be compared, and for each category (place of the round, its best result)."""
+
+    name: str
+    rounds: Sequence[str]
+    best: dict[str, list[tuple[int, Row]]]
+
+
+def spans(results: Sequence[Row]) -> list[Span]:
+    """The best closed times of one benchmark over the rounds, where there are at least two."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in results:
+        if row["division"] == "closed" and row["scaling"] != "weak" and row["score"] is not None:
+            found.setdefault((row["comparable_from"], row["comparable_to"]), []).append(row)
+    made = []
+    for (first, last), rows in sorted(found.items(), key=lambda item: round_order(item[0][0])):
+        rounds = sorted({row["round"] for row in rows}, key=round_order)
+        if len(rounds) > 1:
+            made.append(Span(f"{first} to {last}", rounds, _best_over(rows, rounds)))
+    return made
+
+
+def _best_over(results: Sequence[Row], rounds: Sequence[str]) -> dict[str, list[tuple[int, Row]]]:
+    best: dict[tuple[str, int], Row] = {}
+    for row in results:
+        key = (row["category"] or UNSTATED, rounds.index(row["round"]))
+        known = best.get(key)
+        if known is None or (row["score"], row["result"]) < (known["score"], known["result"]):
+            best[key] = row
+    lines: dict[str, list[tuple[int, Row]]] = {}
+    for category, at in sorted(best):
+        lines.setdefault(category, []).append((at, best[category, at]))
+    return lines

@@ -1,0 +1,96 @@
+"""A site written into a new folder, whole or not at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from podium.compliance.files.atomic import draft_folder, refuse_occupied
+from podium.compliance.judging.options import Progress
+from podium.compliance.tools.store.queries.connection import connect
+from podium.compliance.tools.store.site.analysed import KINDS, pictures
+from podium.compliance.tools.store.site.findings import Tally
+from podium.compliance.tools.store.site.material import Material, read_material, read_round
+from podium.compliance.tools.store.site.pages import Pages
+from podium.compliance.tools.store.site.row import Row
+from podium.compliance.tools.store.site.sources import source_of
+
+
+class Written(NamedTuple):
+    """How much was written: pages, and bytes of all files."""
+
+    pages: int
+    bytes: int
+
+
+class _Folder:
+    """Writes files, and counts them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.pages, self.bytes = root, 0, 0
+
+    def write(self, files: Iterable[tuple[str, str]]) -> None:
+        for name, text in files:
+            path = self.root / name
+            path.parent.mkdir(exist_ok=True)
+            # Half a surrogate pair, of a name that is no UTF-8, is written as a question mark
+            data = text.encode("utf-8", "replace")
+            path.write_bytes(data)
+            self.bytes += len(data)
+            self.pages += name.endswith(".html")
+
+
+def write_site(
+    store: Path,
+    folder: Path,
+    source: str | None = None,
+    *,
+    charts: bool = True,
+    progress: Progress | None = None,
+) -> Written:
+    """Write the pages of a store into a new folder; `source` as in `source_of`.
+
+    Raises UsageFault where there is no store, `source` is nothing that links can lead to, or the
+    folder is there and holds something, or cannot be made.
+    """
+    refuse_occupied(folder)
+    told = source_of(source, folder)
+    connection = connect(store)
+    material = read_material(store, connection)
+    made = [(kind, kind.make(material.analysed)) for kind in KINDS]
+    pages = Pages(material, told, made)
+    counts: Tally = Counter()
+    done = 0
+    with draft_folder(folder) as draft:
+        out = _Folder(draft)
+        for (suite, name), rows in _by_round(material).items():
+            found = read_round(connection, suite, name, [row["result"] for row in rows])
+            out.write(pages.results(rows, found))
+            counts += found.counts
+            done += len(rows)
+            if progress is not None:
+                progress(done, len(material.results))
+        out.write(pages.assets())
+        out.write(pages.fixed())
+        out.write(pages.benchmarks())
+        out.write(pages.submitters(counts))
+        out.write(pages.systems())
+        for kind, analysis in made:
+            drawn = []
+            for picture in pictures(kind, analysis) if charts else ():
+                out.write([(picture.file, picture.svg)])
+                drawn.append(picture._replace(svg=""))
+            out.write([pages.analysis(kind, analysis, drawn)])
+    return Written(out.pages, out.bytes)
+
+
+def _by_round(material: Material) -> dict[tuple[str, str], list[Row]]:
+    """The results of each suite and round; rounds without any have findings all the same."""
+    found: dict[tuple[str, str], list[Row]] = {
+        (entry.suite, entry.round): [] for entry in material.rounds
+    }
+    for row in material.results:
+        found.setdefault((row["suite"], row["round"]), []).append(row)
+    return found

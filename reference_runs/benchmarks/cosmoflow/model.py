@@ -1,0 +1,64 @@
+"""CosmoFlow: convolutions in three dimensions, then dense layers to the universe's parameters.
+
+Source: Mathuriya et al., CosmoFlow: Using Deep Learning to Learn the Universe at Scale (2018),
+with the layers of the MLPerf HPC benchmark. Shape letters: B volumes, C channels, X edge,
+P parameters.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from podium.reference_runs.benchmarks.cosmoflow.config import CosmoFlow
+
+REACH = 1.2
+"""The last tanh reaches beyond the parameters' range of -1 to 1, so that its ends can be met."""
+
+
+class Regressor(nn.Module):
+    """Convolutions that halve the volume while they widen it, and three dense layers."""
+
+    def __init__(self, config: CosmoFlow) -> None:
+        super().__init__()
+        widths = (config.channels, *config.filters)
+        self.convolutions = nn.Sequential(
+            *(_halving(given, made) for given, made in pairwise(widths))
+        )
+        edge = config.size // 2 ** len(config.filters)
+        first, second = config.dense_widths
+        self.dense = nn.Sequential(
+            nn.Flatten(),
+            nn.Linear(config.filters[-1] * edge**3, first),
+            nn.LeakyReLU(SLOPE),
+            nn.Dropout(config.dropout),
+            nn.Linear(first, second),
+            nn.LeakyReLU(SLOPE),
+            nn.Dropout(config.dropout),
+            nn.Linear(second, config.parameters),
+            nn.Tanh(),
+        )
+        self.apply(_initialise)
+
+    def forward(self, volumes_BCXXX: Tensor) -> Tensor:
+        """The parameters of each volume's universe, (B, P), from -1.2 to 1.2."""
+        found: Tensor = self.dense(self.convolutions(volumes_BCXXX))
+        return found * REACH
+
+
+SLOPE = 0.3
+"""Of the leaky rectifiers, for negative inputs."""
+
+
+def _halving(given: int, made: int) -> nn.Sequential:
+    return nn.Sequential(nn.Conv3d(given, made, 3, padding=1), nn.LeakyReLU(SLOPE), nn.MaxPool3d(2))
+
+
+def _initialise(module: nn.Module) -> None:
+    if isinstance(module, nn.Conv3d | nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)

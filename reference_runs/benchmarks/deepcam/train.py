@@ -1,0 +1,147 @@
+"""What climate segmentation adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from podium.reference_runs.benchmarks.deepcam.config import CLASSES, DeepCam
+from podium.reference_runs.benchmarks.deepcam.data import Weather, write
+from podium.reference_runs.benchmarks.deepcam.model import DeepLab
+from podium.reference_runs.engine.staging import StagedTask
+from podium.reference_runs.engine.task import Loss
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.optimizers import LAMB
+from podium.reference_runs.modeling.schedule import cosine, warmed_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {
+    "Adam": torch.optim.Adam,
+    "AdamW": torch.optim.AdamW,
+    "LAMB": LAMB,
+}
+SCHEDULES = ("multistep", "cosine_annealing")
+WEIGHT_POWER = -0.125
+EVALUATION_BATCH = 16
+
+
+class Segmentation(StagedTask[DeepCam]):
+    """Find storms in maps of the weather; the quality is the mean overlap with the truth."""
+
+    files: ClassVar[tuple[str, ...]] = ("train", "validation", "stats.npz")
+
+    training: Weather
+    evaluation: Weather
+
+    def prepare(self) -> None:
+        """As every staged task.
+
+        Raises RunFault for an optimizer, a schedule or a share that training cannot have.
+        """
+        self._check()
+        super().prepare()
+
+    def write_made(self, folder: Path) -> None:
+        """Write synthetic maps."""
+        write(self.config, folder, self.setting.seed)
+
+    def _check(self) -> None:
+        config = self.config
+        for name, known in (("opt_name", (*OPTIMIZERS,)), ("scheduler_type", SCHEDULES)):
+            if getattr(config, name) not in known:
+                raise RunFault(
+                    f"{name} is {getattr(config, name)}; must be one of {', '.join(known)}"
+                )
+        self.check_span("batchnorm_span", "maps")
+
+    def open_data(self) -> None:
+        """List the copies, and read the channels' extremes."""
+        near, source = self.near.path, self.source
+        self.training, self.evaluation = Weather(near, "train"), Weather(near, "validation")
+        what = "maps data-*.npy"
+        self.wanted.check_training(source / "train", len(self.training), what)
+        self.wanted.check_evaluation(source / "validation", len(self.evaluation), what)
+
+    def training_data(self) -> Weather:
+        """The maps that `batches` shares out."""
+        return self.training
+
+    def build(self) -> nn.Module:
+        """DeepLabV3+, with random weights."""
+        return DeepLab(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """The optimizer that `opt_name` says, for all weights alike."""
+        config = self.config
+        chosen = self.optimizer(
+            OPTIMIZERS[config.opt_name],
+            model.parameters(),
+            betas=config.opt_betas,
+            eps=config.opt_eps,
+            weight_decay=config.opt_weight_decay,
+        )
+        return [chosen]
+
+    def clip(self, parameters: Sequence[nn.Parameter]) -> None:
+        """LAMB works on gradients whose common norm is limited."""
+        if self.config.opt_name == "LAMB":
+            torch.nn.utils.clip_grad_norm_(parameters, self.config.opt_max_grad_norm)
+
+    def learning_rate(self, step: int) -> float:
+        """Warm-up to the base rate times its factor, then steps down or half a cosine."""
+        config = self.config
+        warmup, factor = config.scheduler_lr_warmup_steps, config.scheduler_lr_warmup_factor
+        top = config.opt_lr * factor
+        if step < warmup:
+            # A factor of 1 leads up from nothing, a larger one from the base rate.
+            return warmed_up(step, warmup, top, 0.0 if factor == 1 else config.opt_lr)
+        if config.scheduler_type == "multistep":
+            since = step - warmup
+            passed = sum(since > milestone for milestone in config.scheduler_milestones)
+            return float(top * config.scheduler_decay_rate**passed)
+        decay, low = config.scheduler_t_max, config.scheduler_eta_min
+        return cosine(step, warmup=warmup, decay=decay, base=top, end=low)
+
+    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
+        """Weighted cross-entropy, a mean over each map's points, summed over maps."""
+        maps, labels = (part.to(self.device, non_blocking=True) for part in batch)
+        shares = torch.tensor(self.config.class_frequencies, device=self.device)
+        scores = model(maps).float()
+        # Summed apart: a GPU's own sum of this loss differs from run to run.
+        each = F.cross_entropy(scores, labels, shares**WEIGHT_POWER, reduction="none")
+        return Loss(each.sum() / labels[0].numel(), len(labels))
+
+    def after_step(self, model: nn.Module, step: int) -> None:
+        """Give every rank the mean of all ranks' running statistics, as if one had seen all."""
+        self.ranks.average(model.buffers())
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Intersection over union, a mean over classes and then over maps."""
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            maps, labels = self.evaluation.__getitems__(indices)
+            found = model(maps.to(self.device)).argmax(1)
+            total += overlap(found, labels.to(self.device)).sum()
+        return float(self.ranks.sum(total)) / len(self.evaluation)
+
+
+def overlap(found: Tensor, true: Tensor) -> Tensor:
+    """Mean intersection over union of each map, (B,); 1 for a class that is in neither."""
+    each = []
+    for number in range(CLASSES):
+        here, there = (part.flatten(1) == number for part in (found, true))
+        both, either = (here & there).sum(1), (here | there).sum(1)
+        each.append(torch.where(either > 0, both / either.clamp(min=1), torch.ones_like(both)))
+    return torch.stack(each).double().mean(0)
+
+
+TASK = Segmentation

@@ -1,0 +1,80 @@
+"""What DeepSeek-V3 pretraining adds to that of Llama 3.1: its decoder, and balanced experts."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import torch
+
+from podium.reference_runs.benchmarks.deepseekv3_671b.model import Decoder
+from podium.reference_runs.benchmarks.deepseekv3_671b.routing import correct
+from podium.reference_runs.benchmarks.llama31.base import base_weights, published_weights
+from podium.reference_runs.benchmarks.llama31.data import LANGUAGE_SEED, Language
+from podium.reference_runs.benchmarks.llama31.train import Pretraining
+from podium.reference_runs.weights.layout import deepseek
+from podium.reference_runs.weights.published import Published
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from torch import Tensor, nn
+
+    from podium.reference_runs.benchmarks.deepseekv3_671b.config import DeepSeekV3
+    from podium.reference_runs.parallel.filling import Drawn
+
+
+class ExpertPretraining(Pretraining):
+    """Next-token prediction goes on from a base, whose words had other numbers."""
+
+    @property
+    def starts_trained(self) -> bool:
+        """It does."""
+        return True
+
+    def language(self) -> Language:
+        """The base's language with another tokenizer: half of the words have other numbers."""
+        language = Language(self.config.vocabulary, LANGUAGE_SEED)
+        return language.renamed(RENAMED_SHARE, RENAMED_SEED)
+
+    def decoder(self) -> nn.Module:
+        """The model with random weights."""
+        return Decoder(self._of_experts)
+
+    def base(self) -> dict[str, Tensor]:
+        """The weights that smoke scale starts from, made where they are not there."""
+        balanced = partial(correct, rate=self._of_experts.correction_rate)
+        return base_weights(self.config, self.setting, lambda _: self.decoder(), balanced)
+
+    def published(self, path: Path, names: Sequence[str]) -> Mapping[str, Tensor]:
+        """The weights of a folder in the model's layout, or of a file; raises DataMissing."""
+        config = self._of_experts
+        if not path.is_dir():
+            return published_weights(path)
+        layout = deepseek(config.layers, config.dense_layers, config.experts)
+        return Published(path, layout, names)
+
+    def drawn(self, name: str, shape: torch.Size, numbers: Drawn) -> Tensor:
+        """The first numbers of a tensor that is not published."""
+        if name.endswith(".correction"):
+            return torch.zeros(shape, device=self.device)
+        return super().drawn(name, shape, numbers)
+
+    @property
+    def deviation(self) -> float:
+        """Of random weights."""
+        return self._of_experts.initial_deviation
+
+    def after_step(self, model: nn.Module, step: int) -> None:
+        """Correct the scores of experts that had too many tokens, or too few, on all ranks."""
+        correct(model, self._of_experts.correction_rate, self.ranks.sum)
+
+    @property
+    def _of_experts(self) -> DeepSeekV3:
+        return cast("DeepSeekV3", self.config)  # the catalogue pairs the two
+
+
+RENAMED_SHARE, RENAMED_SEED = 0.5, 671
+
+TASK = ExpertPretraining

@@ -1,0 +1,85 @@
+"""Yambda-5B as MLCommons publishes it for this benchmark: events in NumPy's files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.data import COLUMNS, Days, Events, Plays
+from podium.reference_runs.engine.arrays import mapped_array
+from podium.reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from podium.reference_runs.benchmarks.dlrm_v4_hstu.config import DlrmV4
+    from podium.reference_runs.engine.samples import Wanted
+
+CACHE = "processed_5b/hstu_cache_L4086"
+
+
+def from_files(folder: Path, config: DlrmV4, wanted: Wanted) -> tuple[Plays, Plays]:
+    """The days of training, and the day after them; raises DataMissing.
+
+    The samples are the plays of `positions_L4086.npy`, which have as many events of the listener's
+    before them as a history takes; `anchor_ts_L4086.npy` has their times.
+    """
+    place = folder / CACHE
+    columns = {field: mapped_array(place / f"{name}.npy") for field, name in COLUMNS.items()}
+    count = len(columns["user"])
+    for field, column in columns.items():
+        if column.shape != (count,):
+            path = place / f"{COLUMNS[field]}.npy"
+            raise DataMissing(f"{path} is of shape {column.shape}; expected {(count,)}")
+    artists, albums = (
+        _owners(folder, kind, config, at) for at, kind in ((1, "artist"), (2, "album"))
+    )
+    begin = mapped_array(place / "user_start.npy")
+    events = Events(**columns, begin=begin, artist_of=artists, album_of=albums, folder=str(place))
+    plays, times = (
+        mapped_array(place / f"{each}_L4086.npy") for each in ("positions", "anchor_ts")
+    )
+    if plays.shape != times.shape or not len(plays):
+        raise DataMissing(
+            f"{place / 'anchor_ts_L4086.npy'} is of shape {times.shape}; expected {plays.shape}"
+            ", that of positions_L4086.npy, and not empty"
+        )
+    days = Days(plays, times)
+    training = Plays(events, days, range(config.days), config)
+    evaluation = Plays(events, days, range(config.days, config.days + 1), config)
+    path = place / "positions_L4086.npy"
+    wanted.check_training(path, len(training), f"plays in its first {config.days} days")
+    wanted.check_evaluation(path, len(evaluation), f"plays on day {config.days}")
+    return training, evaluation
+
+
+def _owners(folder: Path, kind: str, config: DlrmV4, at: int) -> NDArray[np.int64]:
+    """The artist or album of each item; 0 for those that are not listed."""
+    path = folder / "shared_metadata" / f"{kind}_item_mapping.parquet"
+    items, owners = (_column(path, name) for name in ("item_id", f"{kind}_id"))
+    for name, found, rows in (("item", items, config.rows[0]), (kind, owners, config.rows[at])):
+        if len(found) and (found.min() < 0 or found.max() >= rows):
+            wrong = found.min() if found.min() < 0 else found.max()
+            raise DataMissing(f"{path} holds the {name} {wrong}; expected 0 to {rows - 1}")
+    owner_of = np.zeros(config.rows[0], np.int64)
+    owner_of[items] = owners
+    return owner_of
+
+
+def _column(path: Path, name: str) -> NDArray[Any]:
+    try:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        from pyarrow import ArrowException
+    except ModuleNotFoundError:
+        raise DataMissing(
+            f"{path} is in Parquet, which needs the extra: pip install 'podium[data]'"
+        ) from None
+    try:
+        found: NDArray[Any] = pq.read_table(path, columns=[name])[name].to_numpy()
+    except (OSError, KeyError, ValueError, ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataMissing(f"{path} cannot be read as a table with {name}: {reason}") from None
+    return found.astype(np.int64)

@@ -1,0 +1,92 @@
+"""A stream of plays: the taste of listeners drifts, and only their latest history tells of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.data import DAY, Days, Events, Plays
+
+if TYPE_CHECKING:
+    from podium.reference_runs.benchmarks.dlrm_v4_hstu.config import DlrmV4
+
+TASK_SEED = 24
+STYLES, LIKED = 3, 1
+"""Each listener likes so many of the styles at a time."""
+DRIFT = 1 / 40
+"""How likely a listener's taste changes with a play: one style is liked instead of another."""
+HEARD = (0.06, 0.94)
+"""How likely a track is heard of a style that is not liked, and of one that is."""
+LIKES = 0.15
+"""How likely a track that was heard is liked."""
+
+
+def synthetic(config: DlrmV4) -> tuple[Plays, Plays]:
+    """The days of training, and the day after the first of them.
+
+    The stream is the same for all seeds, as the real one is.
+    """
+    users, each = config.rows[3], config.eval_samples // config.rows[3]
+    # A day of listening comes before those whose plays are samples, for every `each` events
+    before = -(-config.history_length // each)
+    events, plays = _stream(config, users, each, before + config.days + 1)
+    times = events.time[plays]
+    samples = plays[times >= before * DAY]
+    days = Days(samples, events.time[samples], first=before * DAY)
+    labels = None
+    training = Plays(events, days, range(config.days), config)
+    if config.shuffled_labels:
+        in_order = np.concatenate([samples[days.of(day)] for day in range(config.days)])
+        labels = np.random.default_rng(TASK_SEED).permutation(events.heard[in_order])
+        training = Plays(events, days, range(config.days), config, labels)
+    return training, Plays(events, days, range(1, 2), config)
+
+
+def _stream(config: DlrmV4, users: int, each: int, days: int) -> tuple[Events, np.ndarray]:
+    """So many plays of each user on each day, with likes between them; and the plays' numbers."""
+    rng = np.random.default_rng(TASK_SEED)
+    items, artists, albums, _ = config.rows
+    artist_of = np.arange(items) % artists
+    shape = users, days * each
+    item = rng.integers(0, items, shape)
+    taste = rng.permuted(np.tile(np.arange(STYLES) < LIKED, (users, 1)), axis=1)
+    heard = np.empty(shape, bool)
+    for at in range(shape[1]):
+        liked = taste[np.arange(users), artist_of[item[:, at]] % STYLES]
+        heard[:, at] = rng.random(users) < np.where(liked, HEARD[1], HEARD[0])
+        _drift(taste, rng)
+    pause = DAY // each
+    time = np.arange(shape[1]) * pause + rng.integers(0, pause - 60, shape)
+    likes = heard & (rng.random(shape) < LIKES)
+    # Each play with the like that may follow it; then those that did not come to pass are left out
+    happened = _woven(np.ones(shape, bool), likes)
+    user, nothing = np.repeat(np.arange(users), (1 + likes).sum(1)), np.zeros(shape, bool)
+    events = Events(
+        user=user,
+        item=_woven(item, item)[happened],
+        time=_woven(time, time + 30)[happened],
+        heard=_woven(heard, nothing)[happened],
+        liked=_woven(nothing, likes)[happened],
+        skipped=_woven(~heard, nothing)[happened],
+        organic=rng.integers(0, 2, len(user)),
+        begin=np.searchsorted(user, np.arange(users)),
+        artist_of=artist_of,
+        album_of=np.arange(items) % albums,
+    )
+    return events, np.flatnonzero(~events.liked)
+
+
+def _woven(plays: np.ndarray, likes: np.ndarray) -> np.ndarray:
+    """A value of each play, and behind it that of its like, one user after the other."""
+    return np.stack((plays, likes), -1).reshape(-1)
+
+
+def _drift(taste: np.ndarray, rng: np.random.Generator) -> None:
+    """Of some listeners, have one style liked that was not, and one not liked that was."""
+    drawn = rng.random(taste.shape)
+    who = np.flatnonzero(rng.random(len(taste)) < DRIFT)
+    for liked in (True, False):
+        taken = np.where(taste[who] == liked, drawn[who], -1).argmax(1)
+        drawn[who, taken] = -2
+        taste[who, taken] = not liked

@@ -1,0 +1,162 @@
+"""What DLRMv4 adds to the shared loop."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+
+from podium.reference_runs.benchmarks.dlrm_dcnv2.ranking import Ranking
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.config import DlrmV4
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.data import Batch, Plays
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.files import CACHE, from_files
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.model import DlrmHstu, first_numbers
+from podium.reference_runs.benchmarks.dlrm_v4_hstu.synthetic import synthetic
+from podium.reference_runs.engine.task import Loss
+from podium.reference_runs.modeling.optimizers import RowWiseAdagrad
+from podium.reference_runs.modeling.schedule import warmed_up
+from podium.reference_runs.parallel.filling import Drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.optim import Optimizer
+
+
+LOSS_WEIGHT = 0.2
+"""Of the benchmark's only task."""
+
+
+class PlayPrediction(Ranking[DlrmV4]):
+    """Foretell whether a track is heard for at least half of it.
+
+    Days are trained on in their order. The evaluation lies in the future of what was trained on:
+    the next day, or the one after the stream.
+    """
+
+    files: ClassVar[tuple[str, ...]] = (f"{CACHE}/flat_uid.npy", "shared_metadata")
+
+    training: Plays
+    evaluation: Plays
+    trained: int = 0
+    """Steps."""
+
+    def prepare(self) -> None:
+        """Draw the stream.
+
+        Raises RunFault where the ranks' common gradient cannot be summed.
+        """
+        self.check_sparse_gradients()
+        if self.setting.scale == "smoke":
+            self.training, self.evaluation = synthetic(self.config)
+
+    def open_data(self) -> None:
+        """Map the events of Yambda-5B."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
+
+    def training_data(self) -> Plays:
+        """The plays that `batches` shares out."""
+        return self.training
+
+    def largest_batch(self) -> Batch:
+        """The shapes of any: histories are padded. A stream of full size would fill the memory."""
+        count, config = self.micro_batch_size, self.config
+        numbers = partial(torch.zeros, dtype=torch.int64)
+        return Batch(
+            contexts=numbers(count, 1 + len(config.cross_rows)),
+            events=numbers(count, config.events, 3),
+            actions=numbers(count, config.events),
+            times=numbers(count, config.events),
+            candidate=numbers(count),
+            labels=torch.zeros(count),
+        )
+
+    def order(self, epoch: int) -> Sequence[int]:
+        """That of time, which the rules demand."""
+        return range(self.config.train_samples)
+
+    def build(self) -> nn.Module:
+        """Tables and layers, with random weights."""
+        return DlrmHstu(self.config)
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """Tables by rows, which are looked up where they are; all else by FSDP."""
+        from podium.reference_runs.parallel.tables import divide
+
+        return divide(model, mesh)
+
+    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
+        """Random numbers as the model's own."""
+        numbers = Drawn(self.setting.seed, self.device)
+
+        def first(name: str, shape: torch.Size) -> Tensor:
+            kind, size = first_numbers(name, shape)
+            if kind == "constant":
+                return torch.full(shape, size, device=self.device)
+            return (numbers.uniform if kind == "uniform" else numbers.normal)(name, shape, size)
+
+        return first
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Row-wise Adagrad for the tables, Adam for all else."""
+        config = self.config
+        named = list(model.named_parameters())
+        adam = self.optimizer(
+            torch.optim.Adam,
+            [weight for name, weight in named if not name.startswith("tables.")],
+            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
+            eps=config.opt_adam_epsilon,
+            weight_decay=config.opt_weight_decay,
+        )
+        tables = [weight for name, weight in named if name.startswith("tables.")]
+        self._tables = {*tables}
+        # The reference's two optimizers have the same epsilon; the rules name Adam's
+        adagrad = self.optimizer(RowWiseAdagrad, tables, eps=config.opt_adam_epsilon)
+        return [adam, adagrad]
+
+    def clip(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Limit the norm of all gradients but the tables'."""
+        super().clip([each for each in parameters if each not in self._tables])
+
+    def learning_rate(self, step: int) -> float:
+        """A straight line up, then constant."""
+        config = self.config
+        return warmed_up(
+            step,
+            config.opt_learning_rate_warmup_steps,
+            config.opt_base_learning_rate,
+            config.opt_learning_rate_warmup_start_lr,
+        )
+
+    def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Of a batch of plays."""
+        *parts, labels = (each.to(self.device, non_blocking=True) for each in batch)
+        return model(*parts).float(), labels
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Binary cross-entropy summed over plays, times the task's weight."""
+        total, items = super().loss(model, batch)
+        return Loss(LOSS_WEIGHT * total, items)
+
+    def after_step(self, model: nn.Module, step: int) -> None:
+        """Keep how far the stream was trained on."""
+        self.trained = step
+
+    @property
+    def evaluation_batch_size(self) -> int:
+        """As many as are trained on at once: sequences are long."""
+        return self.micro_batch_size
+
+    def evaluate(self, model: nn.Module) -> float:
+        """The area under the ROC curve of a day that was not trained on yet."""
+        if self.config.evaluates_next_day:
+            last = self.training.day(max(0, self.trained * self.config.global_batch_size - 1))
+            self.evaluation = self.evaluation.moved(last + 1)
+        return super().evaluate(model)
+
+
+TASK = PlayPrediction

@@ -1,0 +1,143 @@
+"""CC12M and COCO as the benchmark publishes them encoded: Arrow files, a row for each pair.
+
+A row has `t5_encodings`, `clip_encodings`, `mean` and `logvar`, each the bytes of a .npy file of
+unsigned 16-bit integers that hold bfloat16 numbers, and in COCO's files `timestep`.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.reference_runs.benchmarks.flux1.config import TIMES
+from podium.reference_runs.benchmarks.flux1.data import Caption, Pair
+from podium.reference_runs.engine.arrays import mapped_array
+from podium.reference_runs.errors import DataMissing, LibraryMissing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from podium.reference_runs.benchmarks.flux1.config import Flux
+    from podium.reference_runs.engine.samples import Wanted
+
+    Floats = NDArray[np.float32]
+
+TRAINING, EVALUATION = "cc12m_preprocessed", "coco_preprocessed"
+EMPTY = ("empty_encodings/t5_empty.npy", "empty_encodings/clip_empty.npy")
+COLUMNS = ("mean", "logvar", "t5_encodings", "clip_encodings")
+STEP = "timestep"
+
+
+class Files:
+    """The pairs of a folder's Arrow files, in the order of their names; read as they are asked for.
+
+    Raises DataMissing where a file or a row cannot be used.
+    """
+
+    def __init__(self, folder: Path, config: Flux, empty: Caption) -> None:
+        self.folder, self.empty = folder, empty
+        self._shapes = shapes(config)
+        self._paths = sorted(folder.rglob("*.arrow"))
+        if not self._paths:
+            raise DataMissing(f"{folder} holds no .arrow files")
+        self._starts = np.cumsum([0, *(table.num_rows for table in self._tables)])
+
+    @cached_property
+    def _tables(self) -> list[Any]:
+        return [_table(path) for path in self._paths]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A loading process maps the files itself, for a table would be sent with all its rows
+        return {key: value for key, value in self.__dict__.items() if key != "_tables"}
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def pair(self, index: int) -> Pair:
+        """One pair."""
+        file = int(np.searchsorted(self._starts, index, "right")) - 1
+        row = index - int(self._starts[file])
+        table, where = self._tables[file], f"{self._paths[file]}, row {row},"
+        mean, logvar, text, pooled = (
+            _array(table[name][row].as_py(), f"{where} {name}", shape)
+            for name, shape in zip(COLUMNS, self._shapes, strict=True)
+        )
+        step = index % TIMES
+        if STEP in table.column_names:
+            step = _step(table[STEP][row].as_py(), where)
+        return Pair(mean, np.exp(0.5 * logvar), Caption(text, pooled), step)
+
+
+def shapes(config: Flux) -> tuple[tuple[int, ...], ...]:
+    """Of a row's arrays, in the order of COLUMNS."""
+    image = (config.latent_channels, config.latent_size, config.latent_size)
+    return image, image, (config.text_length, config.text_width), (config.pooled_width,)
+
+
+def _table(path: Path) -> Any:
+    """A file's rows, mapped into memory."""
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+    except ImportError:
+        raise LibraryMissing(
+            "pyarrow is not installed; Arrow files are read by the extra: pip install"
+            " 'podium[data]'"
+        ) from None
+    try:
+        table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataMissing(f"{path} cannot be read as an Arrow stream: {reason}") from None
+    absent = [name for name in COLUMNS if name not in table.column_names]
+    if absent:
+        raise DataMissing(f"{path} has no column {absent[0]}")
+    return table
+
+
+def _array(content: Any, where: str, shape: tuple[int, ...]) -> Floats:
+    """bfloat16 numbers of a row in single precision."""
+    try:
+        found = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, TypeError, OSError, EOFError) as error:
+        raise DataMissing(f"{where} cannot be read as an array: {error}") from None
+    if found.dtype != np.uint16 or found.shape != shape:
+        raise DataMissing(
+            f"{where} holds {found.dtype.name} of shape {found.shape}; expected uint16 of {shape}"
+        )
+    # bfloat16 is the upper half of single precision
+    numbers: Floats = (found.astype(np.uint32) << 16).view(np.float32)
+    return numbers
+
+
+def _step(found: Any, where: str) -> int:
+    if not isinstance(found, int) or not 0 <= found < TIMES:
+        raise DataMissing(f"{where} {STEP} holds {found!r}; expected 0 to {TIMES - 1}")
+    return found
+
+
+def _empty(folder: Path, config: Flux) -> Caption:
+    """The encoded empty caption, one row in each file."""
+    found = []
+    for name, shape in zip(EMPTY, shapes(config)[2:], strict=True):
+        array = mapped_array(folder / name)
+        if array.shape != (1, *shape) or array.dtype.kind != "f":
+            raise DataMissing(
+                f"{folder / name} holds {array.dtype.name} of shape {array.shape};"
+                f" expected floating-point numbers of {(1, *shape)}"
+            )
+        found.append(array[0].astype(np.float32))
+    return Caption(*found)
+
+
+def from_files(folder: Path, config: Flux, wanted: Wanted) -> tuple[Files, Files]:
+    """Training and evaluation pairs; raises DataMissing where a file cannot be used."""
+    empty = _empty(folder, config)
+    training, evaluation = (Files(folder / part, config, empty) for part in (TRAINING, EVALUATION))
+    wanted.check_training(training.folder, len(training), "pairs")
+    wanted.check_evaluation(evaluation.folder, len(evaluation), "pairs")
+    return training, evaluation

@@ -1,0 +1,139 @@
+"""What training FLUX.1 adds to the shared loop."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+
+from podium.reference_runs.benchmarks.flux1.config import TIMES, Flux
+from podium.reference_runs.benchmarks.flux1.data import (
+    EVALUATION_SEED,
+    Batch,
+    Pairs,
+    Samples,
+    synthetic,
+)
+from podium.reference_runs.benchmarks.flux1.files import EMPTY, EVALUATION, TRAINING, from_files
+from podium.reference_runs.benchmarks.flux1.model import DEVIATION, VECTORS, ZERO, FluxTransformer
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.diffusion import flowed
+from podium.reference_runs.modeling.schedule import warmed_up
+from podium.reference_runs.parallel.filling import Drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+EVALUATION_BATCH = 32
+
+
+class Flow(Task[Flux]):
+    """Rectified flow from text; the quality is the loss averaged over eight times."""
+
+    files: ClassVar[tuple[str, ...]] = (TRAINING, EVALUATION, *EMPTY)
+    fp8_parts: ClassVar[tuple[str, ...]] = ("double_blocks.", "single_blocks.")
+    training: Pairs
+    evaluation: Pairs
+
+    def prepare(self) -> None:
+        """Check the shape; draw shapes with captions."""
+        config = self.config
+        if sum(config.axes) * config.heads != config.width:
+            raise RunFault(
+                f"axes are {config.axes}; must add up to a head's width, {config.width} over"
+                f" {config.heads} heads"
+            )
+        if self.setting.scale == "smoke":
+            self._take(*synthetic(config, self.setting.seed))
+
+    def open_data(self) -> None:
+        """Map the encoded pairs."""
+        if self.setting.scale == "reference":
+            self._take(*from_files(self.data_folder, self.config, self.wanted))
+
+    def _take(self, training: Pairs, evaluation: Pairs) -> None:
+        self.training, self.evaluation = training, evaluation
+        self._samples = Samples(training, self.config, self.setting.seed)
+        self._measured = Samples(evaluation, self.config, EVALUATION_SEED, measured=True)
+
+    def training_data(self) -> Samples:
+        """The samples that `batches` shares out."""
+        return self._samples
+
+    def largest_batch(self) -> Batch:
+        """The shapes of any: to draw a full batch, many large images would be encoded."""
+        count, config = self.micro_batch_size, self.config
+        side = config.latent_size
+        return Batch(
+            latents=torch.zeros(count, config.latent_channels, side, side),
+            noise=torch.zeros(count, config.latent_channels, side, side),
+            text=torch.zeros(count, config.text_length, config.text_width),
+            pooled=torch.zeros(count, config.pooled_width),
+            times=torch.zeros(count),
+        )
+
+    def build(self) -> nn.Module:
+        """The transformer, with random weights."""
+        return FluxTransformer(self.config)
+
+    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
+        """Random numbers as the model's own, which are drawn in another order."""
+        numbers, device = Drawn(self.setting.seed, self.device), self.device
+
+        def first(name: str, shape: torch.Size) -> Tensor:
+            if len(shape) == 1:
+                return torch.full(shape, 0.0 if name.endswith("bias") else 1.0, device=device)
+            if name.endswith(ZERO):
+                return torch.zeros(shape, device=device)
+            if name.startswith(VECTORS):
+                return numbers.normal(name, shape, DEVIATION)
+            return numbers.uniform(name, shape, math.sqrt(6 / sum(shape)))
+
+        return first
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """AdamW, with the same decay for every tensor."""
+        return [self.adamw(model.parameters())]
+
+    def learning_rate(self, step: int) -> float:
+        """Linear warm-up, then the same at every step."""
+        config = self.config
+        return warmed_up(step, config.opt_learning_rate_warmup_steps, config.opt_base_learning_rate)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Mean squared error of the velocity, summed over samples."""
+        errors = self._errors(model, batch)
+        return Loss(errors.sum(), len(errors))
+
+    def _errors(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Of each sample, (B,)."""
+        latents, noise, text, pooled, times = (
+            part.to(self.device, non_blocking=True) for part in batch
+        )
+        noisy, velocity = flowed(latents, noise, times)
+        found: Tensor = model(noisy, text, pooled, times)
+        return (found.float() - velocity).square().mean((1, 2, 3))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """The loss averaged over the samples of each time, and then over the times."""
+        sums = torch.zeros(2, TIMES, dtype=torch.float64, device=self.device)
+        count = len(self.evaluation)
+        portions = self.ranks.portions(range(count), EVALUATION_BATCH)
+        idle = [[0]] * self.ranks.idle_portions(count, EVALUATION_BATCH)
+        for number, batch in enumerate(self.loaded(self._measured, [*portions, *idle])):
+            errors = self._errors(model, batch).double()
+            if number >= len(portions):
+                continue
+            step = (batch.times.to(self.device) * TIMES).long()
+            sums.index_add_(1, step, torch.stack((errors, torch.ones_like(errors))))
+        total, count = self.ranks.sum(sums)
+        # Fewer samples than times, which tests have, leave some without any
+        return float((total / count)[count > 0].mean())
+
+
+TASK = Flow

@@ -1,0 +1,63 @@
+"""C4 for GPT-3: rows of tokens, cut into sequences that have no token in common."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch
+from podium.reference_runs.benchmarks.llama31.files import PARTS, Stream, TokenFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from podium.reference_runs.benchmarks.gpt3.config import Gpt3
+    from podium.reference_runs.engine.samples import Wanted
+
+
+class Apart(Stream):
+    """A row of tokens, each sequence of which is predicted from its own beginning alone.
+
+    The last one may be shorter than the others; what fills it up is not scored.
+    """
+
+    def __init__(self, file: TokenFile, length: int, most: int | None = None) -> None:
+        whole = math.ceil(len(file) / length)
+        super().__init__(file, length, whole)
+        self._count = whole if most is None else min(whole, most)
+
+    @property
+    def predicted(self) -> int:
+        """Tokens that have one before them in their sequence."""
+        return min(len(self._file), self._count * self._length) - self._count
+
+    def __getitems__(self, indices: Sequence[int]) -> Batch:
+        """Sequences by index."""
+        length = self._length
+        rows = np.full((len(indices), length + 1), UNSCORED, dtype=np.int64)
+        for row, index in zip(rows, indices, strict=True):
+            found = self._file.part(index * length, (index + 1) * length)
+            row[: len(found)] = found
+        whole = torch.from_numpy(rows)
+        # An embedding has no row for UNSCORED; any other token does, as nothing looks ahead
+        return Batch(whole[:, :-1].clamp(min=0), whole[:, 1:])
+
+
+def from_files(folder: Path, config: Gpt3, wanted: Wanted) -> tuple[Apart, Apart]:
+    """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
+
+    Of a longer row to train on the first sequences are taken. Raises DataMissing where a file is
+    absent, of another length, or holds what is no token.
+    """
+    length = config.max_sequence_length
+    files = [TokenFile(folder / f"{part}.bin", config.vocabulary) for part in PARTS]
+    training, evaluation = Apart(files[0], length, wanted.training), Apart(files[1], length)
+    wanted.check_training(files[0].path, len(training), f"sequences of {length} tokens")
+    wanted.check_evaluation(
+        files[1].path, evaluation.predicted, f"tokens to predict in sequences of {length}"
+    )
+    return training, evaluation

@@ -1,0 +1,261 @@
+"""Made proteins: a family of chains whose alignments and relatives tell how they fold.
+
+A chain is a row of motifs. Each motif turns the backbone and the side chains in its own way, and at
+each residue it prefers two letters there. A letter is wrong now and then; the rows of the
+alignment, which have the same motifs, say it together. A template is the structure of a relative
+with some motifs changed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from podium.reference_runs.benchmarks.openfold.geometry import (
+    ATOMS,
+    CHI,
+    PSI,
+    TORSIONS,
+    atoms_of,
+    chain,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from podium.reference_runs.benchmarks.openfold.config import OpenFold
+
+ANGLE_FEATURES = 35
+"""Of seven torsions: sines and cosines, those of the other way round, and which are known."""
+DISTANCES = 39
+PAIR_FEATURES = DISTANCES + 5
+"""Distances in bins, whether they are known, a unit vector, whether the backbone is known."""
+
+TURNS = np.radians([(0.0, 0.0, 15.0), (20.0, 0.0, 50.0)])
+"""Of each motif: how a residue turns against the one before, along the axis of the turn. Peptides
+turn by 60 degrees and more, which so small a network takes long to learn."""
+ANGLES = np.radians([(-60.0, -60.0), (60.0, 60.0)])
+"""Of each motif: psi and the side chain's torsion."""
+SWAY, RELATIVES_SWAY = math.radians(4), math.radians(10)
+"""Standard deviation of each of these angles, in a chain and in a template."""
+MOTIF_LENGTH = 4
+PREFERENCE, LIKED = 0.8, 2
+"""Share of the letters that are of those which the motif prefers at a residue, and how many these
+are; the others are of any kind."""
+CHANGED = 0.5
+"""Share of the motifs that a template has otherwise."""
+ALIGNED = 20
+"""Rows of an alignment, the chain's own first."""
+REACHES = (1.4, 1.9)
+"""Å: the bond beyond the beta carbon, of the first kind and the last."""
+MASKED, HIDDEN, CHANGED_LETTER, COPIED = 0.15, 0.7, 0.1, 0.1
+"""Share of the letters to be told; of those, hidden ones, others of any kind and of the column."""
+CLAMPED = 0.9
+"""Share of the chains whose errors of the backbone are clamped in training."""
+FAMILY_SEED, PROTEIN_SEED = 20, 93
+"""Of the letters preferred, and of the chains to evaluate: the same for every seed of a run."""
+
+
+class Batch(NamedTuple):
+    """B chains of R residues: S rows of the alignment, E more, T templates."""
+
+    target: Tensor
+    """(B, R, kinds + 2)."""
+    rows: Tensor
+    """(B, S, R, 2 letters + 3)."""
+    extra: Tensor
+    """(B, E, R, letters + 2)."""
+    template_angles: Tensor
+    template_pairs: Tensor
+    """(B, T, R, …) and (B, T, R, R, …)."""
+    reach: Tensor
+    """Å, (B, R): the bond that each residue's side chain ends with."""
+    letters: Tensor
+    masked: Tensor
+    """What the rows' letters are, (B, S, R), and which are to be told."""
+    atoms: Tensor
+    """In Å, (B, R, A, 3)."""
+    psi: Tensor
+    chi: Tensor
+    """Sines and cosines, (B, R, 2)."""
+    clamped: Tensor
+    """Whether far errors count no more than some, (B,)."""
+    recycles: int = 0
+    """Folds before the one that is trained."""
+
+    def to(self, device: torch.device) -> Batch:
+        """The batch on a device."""
+        moved: dict[str, Any] = {
+            name: getattr(self, name).to(device, non_blocking=True)
+            for name in self._fields
+            if name != "recycles"
+        }
+        return self._replace(**moved)
+
+
+class Chains:
+    """Chains with their alignments and templates, drawn by seed."""
+
+    def __init__(self, config: OpenFold, count: int, seed: int) -> None:
+        rng = np.random.default_rng([seed, 0xF01D])
+        self.config, self.seed, self.epoch = config, seed, 0
+        length = config.train_sequence_crop_size
+        self.motifs = motifs(count, length, rng)
+        self.alignment = emitted(self.motifs, ALIGNED, config.kinds, rng)
+        shares = np.linspace(*REACHES, config.kinds)
+        self.reach = torch.from_numpy(shares[self.alignment[:, 0]]).float()
+        self.atoms, self.torsions = folded(self.motifs, SWAY, self.reach, rng)
+        self.fold_of = np.arange(count)
+        """Which chain's fold goes with each; another's where labels are shuffled."""
+        self.templates = [self._relatives(rng) for _ in range(config.max_templates)]
+
+    def _relatives(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], Tensor, Tensor]:
+        """Sequences, atoms and torsions of a relative of each chain."""
+        count, length = self.motifs.shape
+        changed = rng.random((count, -(-length // MOTIF_LENGTH))) < CHANGED
+        shift = changed * rng.integers(1, len(TURNS), changed.shape)
+        shift = np.repeat(shift, MOTIF_LENGTH, axis=1)[:, :length]
+        others = (self.motifs + shift) % len(TURNS)
+        sequence = emitted(others, 1, self.config.kinds, rng)[:, 0]
+        atoms, torsions = folded(others, RELATIVES_SWAY, self.reach, rng)
+        return sequence, atoms, torsions
+
+    def __len__(self) -> int:
+        return len(self.motifs)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Rows are drawn and masked anew in each epoch."""
+        self.epoch = epoch
+
+    def __getitems__(self, indices: Sequence[int]) -> Batch:
+        """A batch by index."""
+        at = np.asarray(indices)
+        generators = [np.random.default_rng([self.seed, self.epoch, index]) for index in at]
+        parts = [self._rows(index, rng) for index, rng in zip(at, generators, strict=True)]
+        rows, extra, letters, masked = (torch.stack(each) for each in zip(*parts, strict=True))
+        fold = torch.from_numpy(self.fold_of[at])
+        torsions = self.torsions[fold]
+        angles, pairs = zip(*(self._template(each, at) for each in self.templates), strict=True)
+        return Batch(
+            F.one_hot(torch.from_numpy(self.alignment[at, 0]), self.config.kinds + 2).float(),
+            rows,
+            extra,
+            torch.stack(angles, 1),
+            torch.stack(pairs, 1),
+            self.reach[torch.from_numpy(at)],
+            letters,
+            masked,
+            self.atoms[fold],
+            torsions[:, :, PSI],
+            torsions[:, :, CHI],
+            torch.tensor([rng.random() < CLAMPED for rng in generators]),
+        )
+
+    def _rows(self, index: int, rng: np.random.Generator) -> tuple[Tensor, ...]:
+        """Features of the rows and of those beside, the rows' letters, and which are masked."""
+        config, alignment = self.config, self.alignment[index]
+        # The chain's own row is always the first
+        order = np.concatenate([[0], 1 + rng.permutation(ALIGNED - 1)])
+        clusters = alignment[order[: config.max_msa_clusters]]
+        beside = alignment[order[config.max_msa_clusters :][: config.max_extra_msa]]
+        seen, masked = hidden(clusters, alignment, config.kinds, rng)
+        count = config.kinds + 3
+        shown, extra = (F.one_hot(torch.from_numpy(x), count).float() for x in (seen, beside))
+        # Each row beside belongs to the cluster that it has most letters in common with
+        common = torch.einsum("erl,srl->es", extra, shown)
+        member = F.one_hot(common.argmax(1), len(shown)).float()
+        profile = torch.einsum("es,erl->srl", member, extra) + shown
+        profile = profile / (1 + member.sum(0))[:, None, None]
+        # Made alignments have no deletions
+        rows = torch.cat([shown, shown.new_zeros(*seen.shape, 2), profile], dim=-1)
+        rows = F.pad(rows, (0, 1))
+        letters = torch.from_numpy(clusters)
+        return rows, F.pad(extra, (0, 2)), letters, torch.from_numpy(masked)
+
+    def _template(
+        self, template: tuple[NDArray[np.int64], Tensor, Tensor], at: NDArray[np.int64]
+    ) -> tuple[Tensor, Tensor]:
+        """Features of a template's torsions, (B, R, …), and pairs, (B, R, R, …)."""
+        sequence, atoms, torsions = template
+        where = torch.from_numpy(at)
+        letters = F.one_hot(torch.from_numpy(sequence[at]), self.config.kinds + 2).float()
+        known = torsions[where].square().sum(-1) > 0
+        both = torsions[where].flatten(2)
+        angles = torch.cat([letters, both, both, known.float()], dim=-1)
+        beta = atoms[where][:, :, ATOMS.index("CB")]
+        limits = torch.linspace(3.25, 50.75, DISTANCES)
+        bins = torch.bucketize(torch.cdist(beta, beta), limits).sub(1).clamp(min=0)
+        distance = F.one_hot(bins, DISTANCES).float()
+        length = beta.shape[1]
+        rows = letters[:, :, None].expand(-1, -1, length, -1)
+        columns = letters[:, None].expand(-1, length, -1, -1)
+        one = torch.ones(*bins.shape, 1)
+        # The unit vector is 0, as the published configuration has it
+        nothing = torch.zeros(*bins.shape, PAIR_FEATURES - DISTANCES - 2)
+        return angles, torch.cat([distance, one, columns, rows, nothing, one], dim=-1)
+
+
+def motifs(count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Rows of motifs, (N, R): each goes on for four residues."""
+    drawn = rng.integers(len(TURNS), size=(count, -(-length // MOTIF_LENGTH)))
+    return np.repeat(drawn, MOTIF_LENGTH, axis=1)[:, :length]
+
+
+def preferences(length: int, kinds: int) -> NDArray[np.float64]:
+    """How likely each motif has each kind of residue at each place, (R, M, K)."""
+    rng = np.random.default_rng(FAMILY_SEED)
+    ranks = np.argsort(np.argsort(rng.random((length, kinds)), axis=1), axis=1)
+    # No letter is preferred by two motifs at one place
+    liked = ranks[:, None] // LIKED == np.arange(len(TURNS))[:, None]
+    likely: NDArray[np.float64] = PREFERENCE * liked / LIKED + (1 - PREFERENCE) / kinds
+    return likely
+
+
+def emitted(
+    motifs_NR: NDArray[np.int64], rows: int, kinds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Sequences that have the motifs, (N, rows, R)."""
+    length = motifs_NR.shape[1]
+    ends = np.cumsum(preferences(length, kinds), axis=2)[np.arange(length), motifs_NR][:, None]
+    drawn = rng.random((len(motifs_NR), rows, length, 1))
+    found: NDArray[np.int64] = (drawn > ends).sum(-1).clip(max=kinds - 1)
+    return found
+
+
+def folded(
+    motifs_NR: NDArray[np.int64], sway: float, reach_NR: Tensor, rng: np.random.Generator
+) -> tuple[Tensor, Tensor]:
+    """Atoms, (N, R, A, 3), and sines and cosines of torsions, (N, R, 7, 2), or 0."""
+    ideal = np.concatenate([TURNS, ANGLES], axis=1)[motifs_NR]
+    drawn = torch.from_numpy(ideal + sway * rng.standard_normal(ideal.shape)).float()
+    turns, angles = drawn[..., :3], drawn[..., 3:]
+    torsions = torch.zeros(*motifs_NR.shape, TORSIONS, 2)
+    torsions[:, :, [PSI, CHI]] = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    _, atoms = atoms_of(chain(turns), torsions[:, :, PSI], torsions[:, :, CHI], reach_NR)
+    return atoms, torsions
+
+
+def hidden(
+    clusters: NDArray[np.int64],
+    alignment: NDArray[np.int64],
+    kinds: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Rows with some letters hidden or changed, (S, R), and which are to be told."""
+    shape = clusters.shape
+    masked = rng.random(shape) < MASKED
+    how = rng.random(shape)
+    any_kind = rng.integers(kinds, size=shape)
+    of_column = np.take_along_axis(alignment, rng.integers(len(alignment), size=shape), axis=0)
+    seen = np.where(masked & (how < HIDDEN), kinds + 2, clusters)
+    limit = HIDDEN + CHANGED_LETTER
+    seen = np.where(masked & (how >= HIDDEN) & (how < limit), any_kind, seen)
+    seen = np.where(masked & (how >= limit) & (how < limit + COPIED), of_column, seen)
+    return seen, masked

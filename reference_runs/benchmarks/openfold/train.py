@@ -1,0 +1,128 @@
+"""What protein structure adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from podium.reference_runs.benchmarks.openfold.config import OpenFold
+from podium.reference_runs.benchmarks.openfold.data import PROTEIN_SEED, Chains
+from podium.reference_runs.benchmarks.openfold.losses import CA, lddt, losses
+from podium.reference_runs.benchmarks.openfold.model import AlphaFold
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import DataMissing, RunFault
+from podium.reference_runs.modeling.ema import Averaged
+from podium.reference_runs.modeling.schedule import warmed_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from torch import nn
+    from torch.optim import Optimizer
+
+    from podium.reference_runs.benchmarks.openfold.data import Batch
+
+EVALUATION_BATCH = 32
+
+
+class Folding(Task[OpenFold]):
+    """Fold chains; the quality is the mean lDDT of their alpha carbons."""
+
+    # The head of resolved atoms has no weight in the loss
+    unused_parameters = True
+
+    training: Chains
+    evaluation: Chains
+
+    def check_files(self) -> None:
+        """Raise DataMissing at reference scale, whose files podium does not read."""
+        if self.setting.scale == "reference":
+            raise DataMissing(
+                "openfold is trained at smoke scale only: podium reads neither structures in mmCIF"
+                " nor their alignments; --dry-log has the reference's records"
+            )
+
+    def prepare(self) -> None:
+        """Draw the chains."""
+        config, seed = self.config, self.setting.seed
+        self.training = Chains(config, config.train_samples, seed)
+        self.evaluation = Chains(config, config.eval_samples, PROTEIN_SEED)
+        if config.shuffled_labels:
+            rng = np.random.default_rng(seed)
+            self.training.fold_of = rng.permutation(config.train_samples)
+
+    def training_data(self) -> Chains:
+        """The chains that `batches` shares out."""
+        return self.training
+
+    def batches(self, epoch: int, first: int) -> Iterator[Batch]:
+        """The local micro-batches of an epoch, each with how often its chains are recycled."""
+        parts = self.config.gradient_accumulation_steps
+        for number, batch in enumerate(super().batches(epoch, first)):
+            # Of the step: all ranks fold as often
+            rng = np.random.default_rng([self.setting.seed, epoch, first + number // parts])
+            recycles = int(rng.integers(self.config.num_recycling_iters + 1))
+            yield batch._replace(recycles=recycles)
+
+    def build(self) -> nn.Module:
+        """The network with random weights, and their average.
+
+        Raises RunFault where it is not of the size that the log tells.
+        """
+        model = AlphaFold(self.config)
+        count = sum(each.numel() for each in model.parameters())
+        if count != self.config.model_parameters_count:
+            raise RunFault(
+                f"model_parameters_count is {self.config.model_parameters_count}; the network has"
+                f" {count}, which must be set, too"
+            )
+        return Averaged(model)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Adam on all that is trained."""
+        config = self.config
+        adam = self.optimizer(
+            torch.optim.Adam,
+            [each for each in model.parameters() if each.requires_grad],
+            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
+            eps=config.opt_adam_epsilon,
+            weight_decay=config.opt_weight_decay,
+            amsgrad=config.opt_amsgrad,
+        )
+        return [adam]
+
+    def learning_rate(self, step: int) -> float:
+        """A line from the warm-up's first rate to the base rate, which then stays."""
+        config = self.config
+        start, base = config.opt_learning_rate_warmup_init, config.opt_base_learning_rate
+        return warmed_up(step, config.opt_learning_rate_warmup_steps, base, min(start, base))
+
+    def clip(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Limit the gradient's norm where the config says so."""
+        if self.config.opt_gradient_clipping:
+            super().clip(parameters)
+
+    def after_step(self, model: nn.Module, step: int) -> None:
+        """Let the average follow."""
+        assert isinstance(model, Averaged)
+        model.follow(self.config.swa_decay_rate)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """The weighted losses, summed over chains."""
+        batch = batch.to(self.device)
+        return Loss(losses(self.config, model(batch), batch).sum(), len(batch.target))
+
+    def evaluate(self, model: Any) -> float:
+        """Mean lDDT of alpha carbons over residues, then over chains."""
+        chosen = model.average if self.config.swa_enabled else model.trained
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices).to(self.device)
+            folded = chosen(batch._replace(recycles=self.config.num_recycling_iters))
+            total += lddt(folded.atoms[:, :, CA], batch.atoms[:, :, CA]).mean(1).sum()
+        return float(self.ranks.sum(total)) / len(self.evaluation)
+
+
+TASK = Folding

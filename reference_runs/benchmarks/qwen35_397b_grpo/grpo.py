@@ -1,0 +1,93 @@
+"""Group relative policy optimization: advantages, and the loss of one update.
+
+Written from Shao et al., "DeepSeekMath", 2024, section 4.1, with the benchmark's changes (see the
+README). Shape letters: N rollouts, L tokens of a rollout that may be scored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from podium.reference_runs.benchmarks.qwen35_397b_grpo.config import Qwen35
+    from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import Rollout
+
+
+class Batch(NamedTuple):
+    """Rollouts as one update sees them."""
+
+    tokens: Tensor
+    """(N, L)."""
+    targets: Tensor
+    """What follows each token, (N, L)."""
+    scored: Tensor
+    """1 where that is part of the answer, (N, L)."""
+    generated: Tensor
+    """Its log-probability when it was drawn, (N, L)."""
+    trained: Tensor
+    """Its log-probability before the update, as the trainer computes it, (N, L)."""
+    advantage: Tensor
+    """(N,)."""
+
+
+def advantages(reward_NG: Tensor) -> Tensor:
+    """How much better each of the G answers to a prompt is than the mean of the others, (N, G).
+
+    Over the standard deviation of all G; 0 where they are all alike, and nothing is to be learnt.
+    """
+    count = reward_NG.shape[1]
+    others = (reward_NG.sum(1, keepdim=True) - reward_NG) / (count - 1)
+    deviation = reward_NG.std(1, keepdim=True)
+    return torch.where(deviation > 0, (reward_NG - others) / deviation.clamp(min=1e-6), 0.0)
+
+
+def batch_of(rollouts: Sequence[Rollout], advantage_N: Tensor, fill: int) -> Batch:
+    """Rollouts side by side, filled up to the length of the longest; `trained` is yet to come."""
+    longest = max(len(each.prompt) + len(each.answer) for each in rollouts)
+    tokens = torch.full((len(rollouts), longest), fill)
+    scored = torch.zeros(len(rollouts), longest)
+    generated = torch.zeros(len(rollouts), longest)
+    for row, each in enumerate(rollouts):
+        begin, end = len(each.prompt), len(each.prompt) + len(each.answer)
+        tokens[row, :end] = torch.tensor([*each.prompt, *each.answer])
+        scored[row, begin:end] = 1
+        generated[row, begin:end] = torch.tensor(each.log_probabilities)
+    scored, generated = scored[:, 1:], generated[:, 1:]
+    trained = torch.zeros_like(generated)
+    return Batch(tokens[:, :-1], tokens[:, 1:], scored, generated, trained, advantage_N)
+
+
+def policy_loss(config: Qwen35, now_NL: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The loss summed over the tokens that count, and how many these are.
+
+    now_NL: log-probabilities by the model that is updated.
+    """
+    counts_NL, weight_NL = agreement(config, batch)
+    ratio = (now_NL - batch.trained).exp()
+    clipped = ratio.clamp(1 - config.ratio_clip_low, 1 + config.ratio_clip_high)
+    advantage = batch.advantage[:, None]
+    gain = torch.minimum(ratio * advantage, clipped * advantage)
+    return -(gain * weight_NL * counts_NL).sum(), counts_NL.sum()
+
+
+def agreement(config: Qwen35, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Which tokens count, and the weight of each, (N, L), as trainer and generator agree on them.
+
+    The two compute the same probabilities in different ways. A rollout whose probabilities differ
+    too much on average does not count at all. One whose ratio is off as a geometric mean counts
+    with a weight of 0, the others' tokens with their own ratios.
+    """
+    difference = (batch.trained - batch.generated) * batch.scored
+    length = batch.scored.sum(1).clamp(min=1)
+    # Tokens that are not scored would each add exp(0)
+    error = (difference.abs().exp() * batch.scored).sum(1) / length
+    mean_ratio = (difference.sum(1) / length).exp()
+    near = (mean_ratio >= config.sequence_ratio_low) & (mean_ratio <= config.sequence_ratio_high)
+    agreed = error <= config.most_probability_error
+    return batch.scored * agreed[:, None], difference.exp() * near[:, None]

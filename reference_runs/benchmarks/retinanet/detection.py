@@ -1,0 +1,156 @@
+"""From the network's output to losses, detections and their mean average precision."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from podium.reference_runs.benchmarks.retinanet.boxes import decode, encode, overlaps, suppress
+from podium.reference_runs.benchmarks.retinanet.config import level_sides
+from podium.reference_runs.benchmarks.retinanet.model import SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
+    from podium.reference_runs.benchmarks.retinanet.data import Batch, Source
+
+BACKGROUND, IGNORED = -1, -2
+"""What stands in for an object's number where an anchor has none."""
+
+
+def match(config: RetinaNet, anchors_A4: Tensor, batch: Batch) -> Tensor:
+    """The object that each anchor shall find, (B, A), or BACKGROUND or IGNORED.
+
+    An object that no anchor overlaps enough gets those that overlap it most.
+    """
+    overlap_BMA = overlaps(batch.boxes, anchors_A4) * (batch.classes >= 0)[..., None]
+    best_BA, object_BA = overlap_BMA.max(1)
+    found = torch.where(best_BA < config.foreground_overlap, IGNORED, object_BA)
+    found = torch.where(best_BA < config.background_overlap, BACKGROUND, found)
+    most_BM = overlap_BMA.amax(2, keepdim=True)
+    nearest = ((overlap_BMA == most_BM) & (most_BM > 0)).any(1)
+    return torch.where(nearest, object_BA, found)
+
+
+def losses(
+    config: RetinaNet,
+    anchors_A4: Tensor,
+    output: tuple[Tensor, Tensor],
+    batch: Batch,
+    mine: Tensor | slice = slice(None),
+) -> Tensor:
+    """Focal loss of scores and absolute error of boxes, by image, (B,).
+
+    Each image's are divided by its number of anchors that have an object. `output` is that of the
+    anchors `mine`, all of them by default, and so is the loss.
+    """
+    scores_BAK, offsets_BA4 = (each.float() for each in output)
+    found = match(config, anchors_A4, batch)
+    objects_B = (found >= 0).sum(1).clamp(min=1)
+    found, anchors_A4 = found[:, mine], anchors_A4[mine]
+    positive = found >= 0
+    which = found.clamp(min=0)
+    classes = batch.classes.gather(1, which)
+    wanted = F.one_hot(classes.clamp(min=0), config.classes) * positive[..., None]
+    focal = focal_loss(config, scores_BAK, wanted.float()).sum(-1) * (found != IGNORED)
+    boxes = batch.boxes.gather(1, which[..., None].expand(-1, -1, 4))
+    # Where there is no object the target is the anchor itself: its logarithm is finite.
+    boxes = torch.where(positive[..., None], boxes, anchors_A4)
+    distance = (offsets_BA4 - encode(boxes, anchors_A4)).abs().sum(-1) * positive
+    return (focal + distance).sum(1) / objects_B
+
+
+def focal_loss(config: RetinaNet, scores: Tensor, wanted: Tensor) -> Tensor:
+    """Cross-entropy that fades for what is right already (Lin et al., 2017, equation 5)."""
+    entropy = F.binary_cross_entropy_with_logits(scores, wanted, reduction="none")
+    probability = scores.sigmoid()
+    miss = torch.where(wanted > 0, 1 - probability, probability)
+    weight = torch.where(wanted > 0, config.focal_alpha, 1 - config.focal_alpha)
+    return weight * miss**config.focal_gamma * entropy
+
+
+def detect(
+    config: RetinaNet, anchors_A4: Tensor, scores_AK: Tensor, offsets_A4: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One image's boxes (N, 4), scores and classes (N,), best first."""
+    sides = level_sides(config.image_size, len(config.anchor_sizes))
+    counts = [SHAPES * side * side for side in sides]
+    parts = []
+    begin = 0
+    for scores in torch.split(scores_AK.float().sigmoid(), counts):
+        best, at = scores.flatten().topk(min(config.candidates, scores.numel()))
+        at = at[best > config.least_score]
+        parts.append(
+            (best[best > config.least_score], at % config.classes, begin + at // config.classes)
+        )
+        begin += len(scores)
+    values, classes, where = (torch.cat(each) for each in zip(*parts, strict=True))
+    boxes = decode(offsets_A4.float()[where], anchors_A4[where]).clamp(0, config.image_size)
+    keep = suppress(boxes, values, classes, config.most_overlap)[: config.detections]
+    return boxes[keep], values[keep], classes[keep]
+
+
+def rows(image: int, found: tuple[Tensor, Tensor, Tensor]) -> NDArray[np.float64]:
+    """Detections as COCO's tools take them: image, left, top, width, height, score, class + 1."""
+    boxes, scores, classes = (each.double().cpu().numpy() for each in found)
+    sizes = boxes[:, 2:] - boxes[:, :2]
+    number = np.full((len(boxes), 1), float(image))
+    return np.hstack((number, boxes[:, :2], sizes, scores[:, None], classes[:, None] + 1))
+
+
+def mean_average_precision(
+    source: Source, found: Sequence[NDArray[np.float64]], classes: int
+) -> float:
+    """COCO's mean average precision over overlaps 0.50 to 0.95; 0 without any detection."""
+    from pycocotools.coco import COCO  # type: ignore[import-untyped]
+    from pycocotools.cocoeval import COCOeval  # type: ignore[import-untyped]
+
+    detections = np.concatenate(found) if found else np.empty((0, 7))
+    if not len(detections):
+        return 0.0
+    with redirect_stdout(io.StringIO()):  # the tools print tables
+        truth = COCO()
+        truth.dataset = objects(source, classes)
+        truth.createIndex()
+        judged = COCOeval(truth, truth.loadRes(detections), "bbox")
+        judged.evaluate()
+        judged.accumulate()
+        judged.summarize()
+    # The tools say -1 where there is nothing to judge
+    return max(0.0, float(judged.stats[0]))
+
+
+def objects(source: Source, classes: int) -> dict[str, Any]:
+    """The true objects of all scenes, in COCO's format."""
+    notes: list[dict[str, Any]] = []
+    for image in range(len(source)):
+        scene = source.scene(image)
+        for (left, top, right, bottom), kind in zip(
+            scene.boxes.tolist(), scene.classes.tolist(), strict=True
+        ):
+            width, height = right - left, bottom - top
+            notes.append(
+                {
+                    "id": len(notes) + 1,
+                    "image_id": image,
+                    "category_id": kind + 1,
+                    "bbox": [left, top, width, height],
+                    "area": width * height,
+                    "iscrowd": 0,
+                }
+            )
+    return {
+        "info": {},
+        "images": [{"id": image} for image in range(len(source))],
+        "categories": [{"id": kind + 1} for kind in range(classes)],
+        "annotations": notes,
+    }

@@ -1,0 +1,63 @@
+"""Which anchors a rank answers for, where images are divided among ranks by rows.
+
+Shape letters: B images, A anchors of an image, K numbers for each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from podium.reference_runs.benchmarks.retinanet.config import level_sides
+from podium.reference_runs.benchmarks.retinanet.model import SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor
+
+    from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
+    from podium.reference_runs.parallel.spatial import Rows
+
+
+class Share:
+    """The anchors at the rows of this rank; all of them where `rows` is None."""
+
+    mine: Tensor | slice = slice(None)
+    """The numbers of this rank's anchors, in the order of the network's output."""
+
+    def __init__(self, config: RetinaNet, device: torch.device, rows: Rows | None = None) -> None:
+        self.rows = rows
+        sides = level_sides(config.image_size, len(config.anchor_sizes))
+        if rows is not None:
+            self._of_ranks = [
+                torch.cat([*_anchors(sides, rows, rank)]).to(device) for rank in range(rows.ranks)
+            ]
+            self.mine = self._of_ranks[rows.rank]
+
+    def takes(self, image: int) -> bool:
+        """Whether this rank looks for objects in an image: all ranks have its output."""
+        return self.rows is None or image % self.rows.ranks == self.rows.rank
+
+    def total(self, part: Tensor) -> Tensor:
+        """The sum of what each rank has of a loss."""
+        return part if self.rows is None else self.rows.total(part)
+
+    def whole(self, output_BAK: Tensor) -> Tensor:
+        """The outputs of all anchors, from those of each rank's."""
+        if self.rows is None:
+            return output_BAK
+        places = torch.cat(self._of_ranks)
+        counts = [len(each) for each in self._of_ranks]
+        found_ABK = self.rows.shared(output_BAK.transpose(0, 1), counts)
+        return found_ABK[places.argsort()].transpose(0, 1)
+
+
+def _anchors(sides: list[int], rows: Rows, rank: int) -> Iterator[Tensor]:
+    """The numbers of a rank's anchors, level by level."""
+    first = 0
+    for side in sides:
+        begin, end = rows.spans(side)[rank]
+        yield torch.arange(begin * side * SHAPES, end * side * SHAPES) + first
+        first += side * side * SHAPES

@@ -1,0 +1,161 @@
+"""What training a RetinaNet adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+
+from podium.reference_runs.benchmarks.retinanet.boxes import anchors
+from podium.reference_runs.benchmarks.retinanet.config import RetinaNet
+from podium.reference_runs.benchmarks.retinanet.data import (
+    Batch,
+    Files,
+    Scenes,
+    normalise,
+    synthetic,
+)
+from podium.reference_runs.benchmarks.retinanet.detection import (
+    detect,
+    losses,
+    mean_average_precision,
+    rows,
+)
+from podium.reference_runs.benchmarks.retinanet.model import Body, Detector
+from podium.reference_runs.benchmarks.retinanet.share import Share
+from podium.reference_runs.engine.arrays import saved_tensors
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.schedule import warmed_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.optim import Optimizer
+
+EVALUATION_BATCH, MEASURED = 16, 64
+
+
+class Detection(Task[RetinaNet]):
+    """Object detection; the quality is the mean average precision of boxes."""
+
+    files: ClassVar[tuple[str, ...]] = (
+        "train/labels/openimages-mlperf.json",
+        "validation/labels/openimages-mlperf.json",
+        "backbone.pt",
+    )
+    keeps_whole: ClassVar[bool] = True
+
+    training: Scenes
+    evaluation: Scenes
+    anchors: Tensor
+    share: Share
+
+    def prepare(self) -> None:
+        """Draw scenes."""
+        config, seed = self.config, self.setting.seed
+        self.anchors = anchors(config).to(self.device)
+        self.share = Share(config, self.device)
+        if self.setting.scale == "smoke":
+            counts = config.train_samples, config.eval_samples
+            training, evaluation = synthetic(counts, config.image_size, seed)
+            if config.shuffled_labels:
+                training.targets = np.random.default_rng([seed, 0x5FF]).permutation(counts[0])
+            self.training, self.evaluation = Scenes(training, seed), Scenes(evaluation, None)
+
+    def open_data(self) -> None:
+        """Read the annotations of the real scenes."""
+        if self.setting.scale == "smoke":
+            return
+        config, wanted = self.config, self.wanted
+        training = Files(self.data_folder / "train", config.image_size, config.classes)
+        wanted.check_training(training.path, len(training), "images")
+        evaluation = Files(self.data_folder / "validation", config.image_size, config.classes)
+        wanted.check_evaluation(evaluation.path, len(evaluation), "images")
+        self.training = Scenes(training, self.setting.seed)
+        self.evaluation = Scenes(evaluation, None)
+
+    def training_data(self) -> Scenes:
+        """The scenes that `batches` shares out."""
+        return self.training
+
+    def build(self) -> nn.Module:
+        """The detector, its backbone trained on ImageNet at reference scale."""
+        model = Detector(self.config)
+        if next(model.parameters()).is_meta:
+            pass  # shapes only
+        elif self.setting.scale == "smoke":
+            # Stand in for the images that a backbone's norms saw when it was trained
+            some = self.training.__getitems__(range(min(MEASURED, len(self.training))))
+            model.measure(normalise(some.images))
+        else:
+            body = model.backbone["body"]
+            assert isinstance(body, Body)
+            load_backbone(body, self.data_folder / "backbone.pt")
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return model
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The detector, working on parts of images; its output is that of their anchors."""
+        from podium.reference_runs.parallel.spatial import Rows, divide
+
+        if mesh["sp"].size() > 1:
+            self.share = Share(self.config, self.device, Rows(mesh["sp"].get_group()))
+        return divide(model, mesh, gathers=False)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Adam."""
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        decay = self.config.opt_weight_decay
+        return [self.optimizer(torch.optim.Adam, parameters, weight_decay=decay)]
+
+    def learning_rate(self, step: int) -> float:
+        """A straight line from a small share of the base rate to it, then the base rate."""
+        config = self.config
+        base = config.opt_base_learning_rate
+        warmup = config.opt_learning_rate_warmup_epochs * config.steps_per_epoch
+        return warmed_up(step, warmup, base, base * config.opt_learning_rate_warmup_factor)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Focal loss and boxes' error, summed over images."""
+        batch = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
+        output = model(normalise(batch.images))
+        part = losses(self.config, self.anchors, output, batch, self.share.mine).sum()
+        return Loss(self.share.total(part), len(batch.images))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """COCO's mean average precision over all evaluation scenes."""
+        found: list[NDArray[np.float64]] = []
+        parts = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
+        for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
+            output = model(normalise(batch.images.to(self.device)))
+            scores, offsets = (self.share.whole(each) for each in output)
+            for at, index in enumerate(indices):
+                if not self.share.takes(at):
+                    continue
+                detected = detect(self.config, self.anchors, scores[at], offsets[at])
+                found.append(rows(index, detected))
+        everyone = [each for part in self.ranks.gather(found) for each in part]
+        return mean_average_precision(self.evaluation.source, everyone, self.config.classes)
+
+
+def load_backbone(body: Body, path: Path) -> None:
+    """Give the body the weights and norms of a ResNeXt-50 32x4d trained on ImageNet.
+
+    Raises DataMissing where the file is no state of such a network, in the usual names.
+    """
+    state = saved_tensors(path, "weights")
+    try:
+        wanted = body.state_dict()
+        body.load_state_dict({name: state[name] for name in wanted})
+    except (KeyError, IndexError, TypeError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataMissing(f"{path} holds no ResNeXt-50 32x4d: {reason}") from None
+
+
+TASK = Detection

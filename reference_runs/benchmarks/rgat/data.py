@@ -1,0 +1,200 @@
+"""A graph of papers, authors, institutes, fields: drawn at smoke scale, IGBH-Full's files else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from podium.reference_runs.benchmarks.rgat.batch import Sampled
+from podium.reference_runs.benchmarks.rgat.config import CITES, Rgat
+from podium.reference_runs.benchmarks.rgat.sampling import Csr, Sampler
+from podium.reference_runs.engine.arrays import mapped_array, saved_tensors
+from podium.reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from podium.reference_runs.benchmarks.rgat.config import Relation
+    from podium.reference_runs.engine.samples import Wanted
+
+    Ids = NDArray[np.int64]
+
+TASK_SEED = 19
+HOMOPHILY = 0.6
+"""Share of edges that keep to a class; the others join any two nodes."""
+SIGNAL = 0.5
+"""Length of a class's mark in a paper's features, where noise in each has length 1."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Features of each kind of node, edges of each relation, and the papers' classes."""
+
+    features: Mapping[str, NDArray[Any]]
+    edges: Mapping[Relation, Csr]
+    labels: NDArray[Any]
+    training: Ids
+    evaluation: Ids
+
+
+def synthetic(config: Rgat, seed: int) -> Graph:
+    """A stochastic block model: every node has a class, edges mostly join nodes of the same one.
+
+    Only papers' features tell of their class, and faintly; neighbours must be asked. The graph is
+    the same for every seed, which draws the papers that are trained on.
+    """
+    # One graph for all runs, or their times would not compare
+    rng = np.random.default_rng(TASK_SEED)
+    papers = config.papers
+    sizes = {"paper": papers, "author": papers // 2, "institute": papers // 40, "fos": papers // 50}
+    class_of = {kind: rng.integers(0, config.classes, size) for kind, size in sizes.items()}
+    marks = rng.normal(size=(config.classes, config.features))
+    marks *= SIGNAL * np.sqrt(config.features) / np.linalg.norm(marks, axis=1, keepdims=True)
+    features = {
+        kind: rng.normal(size=(size, config.features)).astype(np.float32)
+        for kind, size in sizes.items()
+    }
+    features["paper"] += marks[class_of["paper"]].astype(np.float32)
+    edges: dict[Relation, Csr] = {}
+    forward = [r for r in config.relations if not r[1].startswith("rev_")]
+    for (source, name, target), each in zip(forward, (4, 2, 1, 1), strict=True):
+        ends = _edges(class_of[source], class_of[target], each, rng)
+        edges |= _both_ways((source, name, target), ends, sizes)
+    labels = class_of["paper"]
+    order = rng.permutation(papers)
+    evaluation, rest = order[: config.eval_samples], order[config.eval_samples :]
+    drawn = np.random.default_rng([seed, 0x6A])
+    training = drawn.permutation(rest)[: config.train_samples]
+    if config.shuffled_labels:
+        labels = labels.copy()
+        labels[training] = drawn.permutation(labels[training])
+    return Graph(features, _sorted(edges, config), labels, training, evaluation)
+
+
+def _edges(
+    source_class: Ids, target_class: Ids, each: int, rng: np.random.Generator
+) -> tuple[Ids, Ids]:
+    """So many edges from every source, most of them to targets of its class."""
+    source = np.repeat(np.arange(len(source_class)), each)
+    by_class = np.argsort(target_class, kind="stable")
+    counts = np.bincount(target_class, minlength=source_class.max() + 1)
+    ends = np.cumsum(counts)
+    wanted = source_class[source]
+    alike = by_class[
+        (ends - counts)[wanted] + (rng.random(len(source)) * counts[wanted]).astype(np.int64)
+    ]
+    anyone = rng.integers(0, len(target_class), len(source))
+    return source, np.where(rng.random(len(source)) < HOMOPHILY, alike, anyone)
+
+
+def _both_ways(
+    relation: Relation, ends: tuple[Ids, Ids], sizes: Mapping[str, int]
+) -> dict[Relation, Csr]:
+    """A relation and its reverse; citations are made symmetric instead."""
+    source, name, target = relation
+    one, other = ends
+    if relation == CITES:
+        both = np.concatenate([one, other]), np.concatenate([other, one])
+        return {relation: Csr.of(*both, sizes[target])}
+    return {
+        relation: Csr.of(one, other, sizes[target]),
+        (target, f"rev_{name}", source): Csr.of(other, one, sizes[source]),
+    }
+
+
+def _sorted(edges: Mapping[Relation, Csr], config: Rgat) -> dict[Relation, Csr]:
+    return {relation: edges[relation] for relation in config.relations}
+
+
+def from_files(folder: Path, config: Rgat, wanted: Wanted) -> Graph:
+    """IGBH's `processed` folder.
+
+    For each kind of node `KIND/node_feat.npy` (mapped, not read), for each relation
+    `SOURCE__NAME__TARGET/edge_index.npy` (edges, 2), the classes in `paper/node_label_2K.npy`, and
+    the split in `train_idx.pt` and `val_idx.pt`. Raises DataMissing for what is absent or of
+    another size.
+    """
+    kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
+    features = {kind: mapped_array(folder / kind / "node_feat.npy") for kind in kinds}
+    for kind, each in features.items():
+        if each.ndim != 2 or each.shape[1] != config.features:
+            path, expected = folder / kind / "node_feat.npy", f"(nodes, {config.features})"
+            raise DataMissing(f"{path} is of shape {each.shape}; expected {expected}")
+    sizes = {kind: len(each) for kind, each in features.items()}
+    edges: dict[Relation, Csr] = {}
+    for relation in config.relations:
+        if not relation[1].startswith("rev_"):
+            path = folder / "__".join(relation) / "edge_index.npy"
+            edges |= _both_ways(relation, _ends(path, relation, sizes), sizes)
+    path, papers = folder / "paper" / "node_label_2K.npy", sizes["paper"]
+    labels = mapped_array(path)
+    if len(labels) != papers:
+        raise DataMissing(f"{path} holds {len(labels)} classes; expected {papers}, one of a paper")
+    training, evaluation = (
+        _split(folder / name, papers) for name in ("train_idx.pt", "val_idx.pt")
+    )
+    wanted.check_training(folder / "train_idx.pt", len(training), "papers")
+    wanted.check_evaluation(folder / "val_idx.pt", len(evaluation), "papers")
+    for part in (training, evaluation):
+        known = labels[part]
+        if not 0 <= known.min() <= known.max() < config.classes:
+            raise DataMissing(
+                f"{path} holds classes {known.min()} to {known.max()};"
+                f" expected 0 to {config.classes - 1}"
+            )
+    return Graph(features, _sorted(edges, config), labels, training, evaluation)
+
+
+def _ends(path: Path, relation: Relation, sizes: Mapping[str, int]) -> tuple[Ids, Ids]:
+    """Sources and targets of a relation's edges, (E,) each."""
+    pairs = mapped_array(path)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise DataMissing(f"{path} is of shape {pairs.shape}; expected (edges, 2)")
+    for at, kind in enumerate((relation[0], relation[2])):
+        if len(pairs) and not 0 <= pairs[:, at].min() <= pairs[:, at].max() < sizes[kind]:
+            raise DataMissing(f"{path} joins a {kind} beyond the {sizes[kind]} of node_feat.npy")
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _split(path: Path, papers: int) -> Ids:
+    """The numbers of the papers of a part of the split, (N,)."""
+    found = saved_tensors(path, "a tensor")
+    if not isinstance(found, torch.Tensor) or found.dim() != 1 or found.is_floating_point():
+        raise DataMissing(f"{path} must hold a tensor of papers' numbers")
+    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < papers:
+        raise DataMissing(f"{path} names papers beyond the {papers} of node_feat.npy")
+    numbers: Ids = found.numpy()
+    return numbers
+
+
+class Seeds(torch.utils.data.Dataset[Sampled]):
+    """Papers with their sampled neighbourhoods; every epoch draws other neighbours."""
+
+    def __init__(self, graph: Graph, papers: Ids, config: Rgat, seed: int) -> None:
+        self._graph, self._papers, self._seed = graph, papers, seed
+        self._sampler = Sampler(graph.edges, tuple(graph.features), config.fan_outs)
+        self._epoch = 0
+
+    def __len__(self) -> int:
+        return len(self._papers)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw the neighbours of another epoch."""
+        self._epoch = epoch
+
+    def __getitems__(self, indices: Sequence[int]) -> Sampled:
+        """Seeds by index, with what the model needs to classify them."""
+        papers = self._papers[np.asarray(indices)]
+        nodes, blocks = self._sampler.around(papers, (self._seed, self._epoch))
+        features = {
+            kind: torch.from_numpy(np.asarray(self._graph.features[kind][ids], dtype=np.float32))
+            for kind, ids in nodes.items()
+        }
+        labels = torch.from_numpy(self._graph.labels[papers].astype(np.int64))
+        return Sampled(features, blocks, labels)

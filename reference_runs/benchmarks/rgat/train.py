@@ -1,0 +1,99 @@
+"""What node classification by R-GAT adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from podium.reference_runs.benchmarks.rgat.config import Rgat
+from podium.reference_runs.benchmarks.rgat.data import Graph, Seeds, from_files, synthetic
+from podium.reference_runs.benchmarks.rgat.largest import largest_neighbourhood
+from podium.reference_runs.benchmarks.rgat.model import RGAT
+from podium.reference_runs.engine.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from torch import nn
+    from torch.optim import Optimizer
+
+    from podium.reference_runs.benchmarks.rgat.batch import Sampled
+
+EVALUATION_BATCH = 512
+
+
+class Classification(Task[Rgat]):
+    """Tell a paper's class from its neighbourhood; the quality is the share that is right."""
+
+    unused_parameters: ClassVar[bool] = True  # the last layer computes papers only
+
+    files: ClassVar[tuple[str, ...]] = ("train_idx.pt", "val_idx.pt")
+
+    training: Seeds
+    evaluation: Seeds
+
+    def prepare(self) -> None:
+        """Draw a graph."""
+        if self.setting.scale == "smoke":
+            self._learn_from(synthetic(self.config, self.setting.seed))
+
+    def open_data(self) -> None:
+        """Open IGBH-Full's files and sort its edges by target."""
+        if self.setting.scale == "reference":
+            self._learn_from(from_files(self.data_folder, self.config, self.wanted))
+
+    def _learn_from(self, graph: Graph) -> None:
+        config = self.config
+        self.training = Seeds(graph, graph.training, config, self.setting.seed)
+        # Seed 0 whatever the run's: all runs are judged by the same neighbourhoods
+        self.evaluation = Seeds(graph, graph.evaluation, config, seed=0)
+
+    def training_data(self) -> Seeds:
+        """The seeds that `batches` shares out."""
+        return self.training
+
+    def largest_batch(self) -> Sampled:
+        """As if all nodes had neighbours of every kind, and no node were drawn twice."""
+        config = self.config
+        seeds = self.micro_batch_size
+        return largest_neighbourhood(config.relations, config.fan_outs, seeds, config.features)
+
+    def batches(self, epoch: int, first: int) -> Iterator[Sampled]:
+        """As for every task, each step with a draw of dropout of its own."""
+        parts, steps = self.config.gradient_accumulation_steps, self.config.steps_per_epoch
+        for number, batch in enumerate(super().batches(epoch, first)):
+            step = (epoch - 1) * steps + first + number // parts
+            # Runs have fewer than 2^20 steps, so that no two seeds share a draw
+            yield batch.drawn((self.setting.seed << 20) + step)
+
+    def build(self) -> nn.Module:
+        """The network, with random weights."""
+        return RGAT(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Adam with torch's own settings, which are the paper's."""
+        return [self.optimizer(torch.optim.Adam, model.parameters())]
+
+    def learning_rate(self, step: int) -> float:
+        """The same at every step."""
+        return self.config.opt_base_learning_rate
+
+    def loss(self, model: nn.Module, batch: Sampled) -> Loss:
+        """Cross-entropy summed over seeds."""
+        batch = batch.to(self.device)
+        scores = model(batch).float()
+        return Loss(F.cross_entropy(scores, batch.labels, reduction="sum"), len(batch.labels))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Share of evaluation papers whose class has the highest score."""
+        right = torch.zeros((), dtype=torch.float64, device=self.device)
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
+            batch = batch.to(self.device)
+            right += (model(batch).argmax(-1) == batch.labels).sum()
+        return float(self.ranks.sum(right)) / len(self.evaluation)
+
+
+TASK = Classification

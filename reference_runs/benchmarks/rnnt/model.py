@@ -1,0 +1,128 @@
+"""The recurrent transducer: encoder, prediction network and joint network.
+
+Source: Graves, Sequence Transduction with Recurrent Neural Networks (2012); He et al., Streaming
+End-to-end Speech Recognition for Mobile Devices (2019), for the stacking of frames in the encoder;
+sizes and initial values of the benchmark's reference. Shape letters: B utterances, T frames,
+U symbols plus one, F features, H width, V pieces and blank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+if TYPE_CHECKING:
+    from podium.reference_runs.benchmarks.rnnt.config import RnnT
+
+State = tuple[Tensor, Tensor]
+"""An LSTM's output and cell of each layer, (layers, B, H)."""
+
+SYMBOLS_PER_FRAME = 30
+"""Greedy decoding goes on to the next frame after so many symbols."""
+
+
+class Transducer(nn.Module):
+    """Scores of every symbol at every node of the lattice; parts are named as rules name them."""
+
+    def __init__(self, config: RnnT) -> None:
+        super().__init__()
+        width, (before, after) = config.encoder_width, config.encoder_layers
+        features = config.mel_bands * config.stacked_frames
+        dropout, predicted = config.encoder_dropout, config.prediction_width
+        self.pre_rnn = _lstm(features, width, before, dropout)
+        self.post_rnn = _lstm(2 * width, width, after, dropout)
+        self.pred_embed = nn.Embedding(config.pieces, config.prediction_embedding)
+        self.dec_rnn = _lstm(
+            config.prediction_embedding,
+            predicted,
+            config.prediction_layers,
+            config.prediction_dropout,
+        )
+        self.joint_enc = nn.Linear(width, config.joint_width)
+        self.joint_pred = nn.Linear(predicted, config.joint_width)
+        self.joint_net = nn.Linear(config.joint_width, config.pieces + 1)
+        self.encoder_dropout = nn.Dropout(dropout)
+        self.prediction_dropout = nn.Dropout(config.prediction_dropout)
+        self.joint_dropout = nn.Dropout(config.joint_dropout)
+        for rnn in (self.pre_rnn, self.post_rnn, self.dec_rnn):
+            _initialise(rnn, config.model_weights_initialization_scale)
+
+    def encode(self, features_BTF: Tensor) -> Tensor:
+        """Half as many frames, ready for the joint network, (B, T/2, H)."""
+        x_BTH, _ = self.pre_rnn(features_BTF)
+        x_BTH = F.pad(self.encoder_dropout(x_BTH), (0, 0, 0, x_BTH.shape[1] % 2))
+        batch, frames, width = x_BTH.shape
+        x_BTH, _ = self.post_rnn(x_BTH.reshape(batch, frames // 2, 2 * width))
+        y: Tensor = self.joint_enc(self.encoder_dropout(x_BTH))
+        return y
+
+    def predict(self, embedded_BUE: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """What the symbols so far let expect, ready for the joint network, (B, U, H)."""
+        x_BUH, state = self.dec_rnn(embedded_BUE, state)
+        return self.joint_pred(self.prediction_dropout(x_BUH)), state
+
+    def join(self, encoded: Tensor, predicted: Tensor) -> Tensor:
+        """Scores of all symbols and, last, of blank."""
+        scores: Tensor = self.joint_net(self.joint_dropout(F.relu(encoded + predicted)))
+        return scores
+
+    def forward(self, features_BTF: Tensor, symbols_BU: Tensor) -> Tensor:
+        """Scores at every node of the lattice, (B, T/2, U, V)."""
+        embedded_BUE = F.pad(self.pred_embed(symbols_BU), (0, 0, 1, 0))  # zeros begin
+        predicted_BUH, _ = self.predict(embedded_BUE, None)
+        encoded_BTH = self.encode(features_BTF)
+        return self.join(encoded_BTH.unsqueeze(2), predicted_BUH.unsqueeze(1))
+
+
+def greedy(
+    model: Transducer, features_BTF: Tensor, frames_B: Tensor, longest: int
+) -> list[list[int]]:
+    """The best symbol at each node until blank is best, frame by frame; at most `longest`."""
+    encoded_BTH = model.encode(features_BTF)
+    batch, blank = len(encoded_BTH), model.joint_net.out_features - 1
+    start = features_BTF.new_zeros(batch, 1, model.pred_embed.embedding_dim)
+    predicted_B1H, state = model.predict(start, None)
+    decoded: list[list[int]] = [[] for _ in range(batch)]
+    counts_B = torch.zeros(batch, dtype=torch.long, device=features_BTF.device)
+    for at in range(encoded_BTH.shape[1]):
+        open_B = (frames_B > at) & (counts_B < longest)
+        for _ in range(SYMBOLS_PER_FRAME):
+            best_B = model.join(encoded_BTH[:, at], predicted_B1H[:, 0]).argmax(-1)
+            open_B = open_B & (best_B != blank) & (counts_B < longest)
+            chosen = open_B.nonzero().squeeze(1)
+            if not len(chosen):
+                break
+            for utterance, symbol in zip(chosen.tolist(), best_B[chosen].tolist(), strict=True):
+                decoded[utterance].append(symbol)
+            counts_B = counts_B + open_B
+            embedded = model.pred_embed(best_B[chosen]).unsqueeze(1)
+            # A GPU's LSTM refuses a state that is not contiguous
+            earlier = state[0][:, chosen].contiguous(), state[1][:, chosen].contiguous()
+            new, now = model.predict(embedded, earlier)
+            predicted_B1H = predicted_B1H.index_copy(0, chosen, new.type_as(predicted_B1H))
+            state = _replaced(state, chosen, now)
+    return decoded
+
+
+def _replaced(state: State, chosen: Tensor, now: State) -> State:
+    first, second = (
+        old.index_copy(1, chosen, new.type_as(old)) for old, new in zip(state, now, strict=True)
+    )
+    return first, second
+
+
+def _lstm(width: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
+    between = dropout if layers > 1 else 0.0
+    return nn.LSTM(width, hidden, layers, batch_first=True, dropout=between)
+
+
+def _initialise(rnn: nn.LSTM, scale: float) -> None:
+    """Open each forget gate by one of its two biases, then scale weights and biases alike."""
+    with torch.no_grad():
+        for name, parameter in rnn.named_parameters():
+            if "bias" in name:
+                parameter[rnn.hidden_size : 2 * rnn.hidden_size] = float("ih" in name)
+            parameter.mul_(scale)

@@ -1,0 +1,132 @@
+"""What speech recognition adds to the shared loop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from podium.reference_runs.benchmarks.rnnt.config import RnnT
+from podium.reference_runs.benchmarks.rnnt.data import Batch, Utterances, from_files, synthetic
+from podium.reference_runs.benchmarks.rnnt.model import Transducer, greedy
+from podium.reference_runs.benchmarks.rnnt.transducer import transducer_loss
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.modeling.ema import Averaged
+from podium.reference_runs.modeling.optimizers import LAMB
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+    from torch.optim import Optimizer
+
+
+class Recognition(Task[RnnT]):
+    """Speech to words; the quality is the word error rate of greedy decoding."""
+
+    files: ClassVar[tuple[str, ...]] = ("librispeech1023.vocab",)
+
+    training: Utterances
+    evaluation: Utterances
+
+    def prepare(self) -> None:
+        """Have the toy language spoken."""
+        config, seed = self.config, self.setting.seed
+        if self.setting.scale == "reference":
+            return
+        self.training, self.evaluation = synthetic(config, seed)
+        if config.shuffled_labels:
+            order = np.random.default_rng(seed).permutation(len(self.training))
+            texts = [self.training.texts[at] for at in order]
+            self.training = replace(self.training, texts=texts)
+
+    def open_data(self) -> None:
+        """Read LibriSpeech's manifests."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation = from_files(
+                self.data_folder, self.config, self.setting.seed, self.wanted
+            )
+
+    def training_data(self) -> Utterances:
+        """The utterances that `batches` shares out."""
+        return self.training
+
+    def order(self, epoch: int) -> Sequence[int]:
+        """Batches from buckets of utterances of like duration, all in random order."""
+        size = self.config.global_batch_size
+        rng = np.random.default_rng([self.setting.seed, epoch])
+        by_length = np.argsort(np.asarray(self.training.seconds), kind="stable")
+        buckets = np.array_split(by_length, self.config.data_train_num_buckets)
+        order = np.concatenate([rng.permutation(bucket) for bucket in buckets])
+        # The utterances that are left out differ from epoch to epoch.
+        begin = int(rng.integers(0, len(order) % size + 1))
+        whole = order[begin : begin + len(order) // size * size].reshape(-1, size)
+        mixed: Sequence[int] = rng.permutation(whole).flatten()  # type: ignore[assignment]
+        return mixed
+
+    def build(self) -> nn.Module:
+        """The transducer with random weights, and their average."""
+        return Averaged(Transducer(self.config))
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """LAMB, with decay on all weights."""
+        config = self.config
+        lamb = self.optimizer(
+            LAMB,
+            [parameter for parameter in model.parameters() if parameter.requires_grad],
+            betas=(config.opt_lamb_beta_1, config.opt_lamb_beta_2),
+            eps=config.opt_lamb_epsilon,
+            weight_decay=config.opt_weight_decay,
+        )
+        return [lamb]
+
+    def learning_rate(self, step: int) -> float:
+        """A straight line up over the warm-up epochs, a hold, then a fall by epochs."""
+        config, each = self.config, self.config.steps_per_epoch
+        warmup, base = config.opt_learning_rate_warmup_epochs, config.opt_base_learning_rate
+        if step <= warmup * each:
+            # One more than the warm-up's steps, as in the reference: base comes right after
+            return base * step / (warmup * each + 1)
+        past = math.floor((step - 1) / each) - warmup - config.opt_lamb_learning_rate_hold_epochs
+        decayed = base * config.opt_lamb_learning_rate_decay_poly_power ** max(0, past)
+        # The floor must not lift a lower base rate, such as 0 in a run that shall not learn
+        return max(min(base, config.opt_lamb_learning_rate_min), decayed)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Minus the log probability of what was said, summed over utterances."""
+        features, frames, symbols, counts = (part.to(self.device) for part in batch[:4])
+        scores = model(features, symbols)
+        total = transducer_loss(scores, symbols, -(-frames // 2), counts).sum()
+        return Loss(total, len(batch.indices))
+
+    def after_step(self, model: nn.Module, step: int) -> None:
+        """The average follows the weights."""
+        assert isinstance(model, Averaged)
+        model.follow(self.config.model_eval_ema_factor)
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Words inserted, deleted and replaced, over the words that were said."""
+        from torchmetrics.functional.text import word_error_rate
+
+        assert isinstance(model, Averaged)
+        by_length = np.argsort(self.evaluation.seconds).tolist()
+        heard: list[tuple[int, str]] = []
+        for indices in self.ranks.portions(by_length, EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
+            heard += zip(batch.indices, self._texts(model.average, batch), strict=True)
+        everything = dict(pair for part in self.ranks.gather(heard) for pair in part)
+        texts = [everything[index] for index in range(len(self.evaluation))]
+        return float(word_error_rate(texts, list(self.evaluation.texts)))
+
+    def _texts(self, model: Transducer, batch: Batch) -> list[str]:
+        features, frames = batch.features.to(self.device), batch.frames.to(self.device)
+        limit = self.config.eval_max_prediction_symbols
+        decoded = greedy(model, features, -(-frames // 2), limit)
+        return [self.evaluation.pieces.text(ids) for ids in decoded]
+
+
+EVALUATION_BATCH = 512
+
+TASK = Recognition

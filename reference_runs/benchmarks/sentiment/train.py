@@ -1,0 +1,86 @@
+"""What sentiment analysis adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from podium.reference_runs.benchmarks.sentiment.config import Sentiment
+from podium.reference_runs.benchmarks.sentiment.data import Reviews, from_files, synthetic
+from podium.reference_runs.benchmarks.sentiment.model import TextCnn
+from podium.reference_runs.engine.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+
+class Classification(Task[Sentiment]):
+    """Is a review favourable? The quality is the share of right answers."""
+
+    files: ClassVar[tuple[str, ...]] = ("train", "test")
+
+    training: Reviews
+    evaluation: Reviews
+
+    def prepare(self) -> None:
+        """Write texts."""
+        config, seed = self.config, self.setting.seed
+        if self.setting.scale == "smoke":
+            self.training, self.evaluation = synthetic(config, seed)
+            if config.shuffled_labels:
+                self.training = self.training.shuffled(seed)
+
+    def open_data(self) -> None:
+        """Read IMDB's reviews."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation = from_files(
+                self.data_folder, self.config.vocabulary, self.wanted
+            )
+
+    def training_data(self) -> Reviews:
+        """The reviews that `batches` shares out."""
+        return self.training
+
+    def build(self) -> nn.Module:
+        """The classifier, with random weights."""
+        return TextCnn(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Adam."""
+        config = self.config
+        adam = self.optimizer(
+            torch.optim.Adam,
+            model.parameters(),
+            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
+            eps=config.opt_adam_epsilon,
+        )
+        return [adam]
+
+    def learning_rate(self, step: int) -> float:
+        """Always the same."""
+        return self.config.opt_base_learning_rate
+
+    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
+        """Cross-entropy summed over texts."""
+        words_BL, labels_B = (part.to(self.device, non_blocking=True) for part in batch)
+        total = F.cross_entropy(model(words_BL).float(), labels_B, reduction="sum")
+        return Loss(total, len(labels_B))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """The share of texts whose label scores highest."""
+        right = torch.zeros((), dtype=torch.float64, device=self.device)
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
+            words_BL, labels_B = (part.to(self.device) for part in batch)
+            right += (model(words_BL).argmax(-1) == labels_B).sum()
+        return float(self.ranks.sum(right)) / len(self.evaluation)
+
+
+EVALUATION_BATCH = 250
+
+TASK = Classification

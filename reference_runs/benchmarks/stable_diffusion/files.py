@@ -1,0 +1,120 @@
+"""LAION's encoded images with tokens, COCO's captions, and the frozen networks, from files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+import torch
+
+from podium.reference_runs.benchmarks.stable_diffusion.data import Captions, Pair
+from podium.reference_runs.benchmarks.stable_diffusion.frozen import Frozen
+from podium.reference_runs.benchmarks.stable_diffusion.quality import Gaussian
+from podium.reference_runs.engine.arrays import mapped_array
+from podium.reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from podium.reference_runs.benchmarks.stable_diffusion.config import StableDiffusion
+    from podium.reference_runs.engine.samples import Wanted
+
+TRAINING, MOMENTS, TOKENS = "train", "-moments.npy", "-tokens.npy"
+EVALUATION = ("evaluation/tokens.npy", "evaluation/embedded.npy", "evaluation/features.npz")
+NETWORKS = tuple(f"networks/{name}.pt" for name in ("text", "decoder", "features", "embedding"))
+"""In the order of `Frozen`."""
+
+
+class Files:
+    """Pairs of a folder: `NAME-moments.npy` (N, 2C, H, W) and `NAME-tokens.npy` (N, L).
+
+    Moments are means and logarithms of variances, as the autoencoder has them. Raises DataMissing
+    where a file cannot be used.
+    """
+
+    def __init__(self, folder: Path, config: StableDiffusion) -> None:
+        paths = sorted(folder.glob(f"*{MOMENTS}"))
+        if not paths:
+            raise DataMissing(f"{folder} holds no *{MOMENTS}")
+        side = (config.latent_size, config.latent_size)
+        self._moments = [_array(each, (2 * config.latent_channels, *side), "f") for each in paths]
+        names = [each.name.removesuffix(MOMENTS) + TOKENS for each in paths]
+        self._tokens = [_array(folder / each, (config.context_length,), "iu") for each in names]
+        for path, moments, tokens in zip(paths, self._moments, self._tokens, strict=True):
+            if len(moments) != len(tokens):
+                raise DataMissing(
+                    f"{path} holds {len(moments)} images; expected {len(tokens)}, as many as there"
+                    " are captions beside it"
+                )
+        self._starts = np.cumsum([0, *map(len, self._moments)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def pair(self, index: int) -> Pair:
+        """One pair."""
+        file = int(np.searchsorted(self._starts, index, "right")) - 1
+        row = index - int(self._starts[file])
+        mean, logvar = np.split(self._moments[file][row].astype(np.float32), 2)
+        # The published autoencoder bounds the logarithm of the variance so
+        deviation = np.exp(0.5 * logvar.clip(-30, 20))
+        return Pair(mean, deviation, self._tokens[file][row].astype(np.int64))
+
+
+def _array(path: Path, shape: tuple[int, ...], kinds: str) -> NDArray[Any]:
+    """A mapped array of rows of a shape; raises DataMissing."""
+    found = mapped_array(path)
+    if found.shape[1:] != shape or found.dtype.kind not in kinds:
+        what = "floating-point numbers" if kinds == "f" else "integers"
+        raise DataMissing(
+            f"{path} holds {found.dtype.name} of shape {found.shape}; expected {what} of"
+            f" (N, {', '.join(map(str, shape))})"
+        )
+    return found
+
+
+def _real(path: Path) -> Gaussian:
+    """Mean and covariance of real images' features."""
+    try:
+        with np.load(path) as file:
+            mean, covariance = (torch.from_numpy(file[name]).double() for name in ("mu", "sigma"))
+    except (OSError, KeyError, ValueError, EOFError, TypeError, BadZipFile) as error:
+        raise DataMissing(f"{path} cannot be read as mu and sigma of features: {error}") from None
+    if covariance.shape != (*mean.shape, *mean.shape) or mean.dim() != 1:
+        raise DataMissing(
+            f"{path} holds mu of shape {tuple(mean.shape)} and sigma of {tuple(covariance.shape)};"
+            " expected (F,) and (F, F)"
+        )
+    return Gaussian(mean, covariance)
+
+
+def networks(folder: Path, device: torch.device) -> Frozen:
+    """The frozen networks, TorchScript; raises DataMissing."""
+    found = []
+    for name in NETWORKS:
+        try:
+            path = str(folder / name)
+            found.append(torch.jit.load(path, map_location=device))  # type: ignore[no-untyped-call]
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise DataMissing(f"{folder / name} cannot be read as TorchScript: {reason}") from None
+    return Frozen(*found)
+
+
+def from_files(folder: Path, config: StableDiffusion, wanted: Wanted) -> tuple[Files, Captions]:
+    """Training pairs and what evaluation needs; raises DataMissing."""
+    training = Files(folder / TRAINING, config)
+    wanted.check_training(folder / TRAINING, len(training), "images")
+    tokens, embedded, real = (folder / name for name in EVALUATION)
+    words = np.asarray(_array(tokens, (config.context_length,), "iu")).astype(np.int64)
+    vectors = mapped_array(embedded)
+    wanted.check_evaluation(tokens, len(words), "captions")
+    if vectors.ndim != 2 or len(vectors) != len(words) or vectors.dtype.kind != "f":
+        raise DataMissing(
+            f"{embedded} holds {vectors.dtype.name} of shape {vectors.shape}; expected a vector of"
+            f" each of {len(words)} captions"
+        )
+    return training, Captions(words, np.array(vectors, np.float32), _real(real))

@@ -1,0 +1,158 @@
+"""`podium compat package_checker` and `verify`: the incumbent's last lines, true exit codes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from podium.compliance.cli.compat.package_checker import BAD, GOOD
+from podium.compliance.cli.compat.result_summarizer import summarize
+from podium.compliance.cli.entry import run
+from podium.compliance.exit_codes import Exit
+from podium.logging_spec.reader.record import Record
+from tests.builders import LogBuilder
+from tests.compliance.trees import Submission, usual
+
+_PROGRAM = "mlperf_logging.package_checker"
+
+
+def compat(tree: Submission, *flags: str, program: str = "package_checker") -> int:
+    return run(["compat", program, str(tree.root), "training", "5.1.0", *flags])
+
+
+def incumbent(tree: Submission, work: Path, *flags: str) -> list[str]:
+    """The last lines that the incumbent prints about a copy."""
+    shutil.copytree(tree.root, work / "copy", symlinks=True)
+    done = subprocess.run(
+        [sys.executable, "-m", _PROGRAM, "copy", "training", "5.1.0", *flags],
+        cwd=work,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.stderr.strip().splitlines()[-3:]
+
+
+BROKEN = {
+    "good": lambda tree: tree,
+    "one bad log": lambda tree: tree.log(1, lambda log: log.set("opt_adamw_beta_1", 0.5)),
+    "two bad logs": lambda tree: tree.log(1, lambda log: log.drop("run_stop")).log(
+        2, lambda log: log.drop("run_stop")
+    ),
+    "no seeds": lambda tree: tree.result(change=lambda log: log.drop("seed")),
+    "too few": lambda tree: (tree.root / tree.folder() / "result_2.txt").unlink(),
+    "repeated marks": lambda tree: tree.result(change=lambda log: log.repeat("global_batch_size")),
+}
+FLAGS = {"no seeds": ("--seed-checker-bypass",), "repeated marks": ("--werror",)}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("flagged", [False, True])
+def test_the_last_lines_are_the_incumbents(
+    name: str, flagged: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if flagged and name not in FLAGS:
+        return
+    tree = usual(tmp_path)
+    BROKEN[name](tree)
+    flags = FLAGS[name] if flagged else ()
+    status = compat(tree, *flags)
+    last = capsys.readouterr().err.strip().splitlines()[-3:]
+    (tmp_path / "work").mkdir()
+    assert last == incumbent(tree, tmp_path / "work", *flags)
+    assert status == (Exit.CLEAN if GOOD in last else Exit.FOUND)
+
+
+@pytest.mark.parametrize(
+    ("flags", "status"),
+    [((), Exit.FOUND), (("--rcp-bypass",), Exit.CLEAN), (("--seed-checker-bypass",), Exit.FOUND)],
+)
+def test_the_test_of_convergence_may_be_let_through(
+    flags: tuple[str, ...], status: Exit, tmp_path: Path
+) -> None:
+    tree = usual(tmp_path)
+    # Half the samples at every evaluation: sooner than any reference run.
+    tree.result(change=_sooner)
+    assert compat(tree, *flags) == status
+
+
+def _sooner(log: LogBuilder) -> LogBuilder:
+    def half(record: Record) -> Record:
+        told = record.metadata | {"samples_count": record.metadata["samples_count"] // 2}
+        return msgspec.structs.replace(record, metadata=told)
+
+    return log.change("eval_accuracy", half)
+
+
+def test_warnings_are_left_out_when_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = usual(tmp_path).result(change=lambda log: log.repeat("global_batch_size"))
+    assert compat(tree) == Exit.CLEAN
+    assert "WARNING - " in capsys.readouterr().err
+    assert compat(tree, "--quiet") == Exit.CLEAN
+    assert "WARNING - " not in capsys.readouterr().err
+
+
+def test_what_is_printed_is_written_where_asked_and_nowhere_else(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    before = sorted(tree.root.rglob("*"))
+    assert compat(tree, "--log_output", str(tmp_path / "out.log")) == Exit.CLEAN
+    assert GOOD in (tmp_path / "out.log").read_text()
+    assert sorted(tree.root.rglob("*")) == before
+    assert compat(tree, "--log_output", str(tree.root / "out.log")) == Exit.USAGE
+    assert sorted(tree.root.rglob("*")) == before
+
+
+def test_what_is_no_submission_is_a_usage_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = Submission(tmp_path, usual(tmp_path / "a").which)
+    assert compat(tree) == Exit.USAGE
+    assert "no such folder" in capsys.readouterr().err
+    tree.root.mkdir()
+    assert compat(tree) == Exit.USAGE
+    assert "must have results and systems" in capsys.readouterr().err
+
+
+# --- verify ---
+
+
+def test_verify_runs_the_three_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = usual(tmp_path)
+    assert compat(tree, program="verify") == Exit.CLEAN
+    said = capsys.readouterr().err
+    summary, complete = summarize(str(tree.root), "training", "5.1", None, None)
+    assert complete
+    assert "ex_n8" in summary
+    first, second = said.index(GOOD), said.index(summary)
+    assert first < second < said.index("INFO - ALL CHECKS PASSED.")
+
+
+@pytest.mark.parametrize("broken", ["log", "name"])
+def test_verify_fails_where_one_of_them_does(
+    broken: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = usual(tmp_path)
+    if broken == "log":
+        (tree.root / tree.folder() / "result_2.txt").unlink()
+    else:
+        tree.write("benchmarks/two words")
+    assert compat(tree, program="verify") == Exit.FOUND
+    said = capsys.readouterr().err
+    assert (BAD in said) is (broken == "log")
+    assert ("CHECKS FAILED" in said) is (broken == "name")
+
+
+@pytest.mark.parametrize("text", ["seed-checker-bypass\n", "seed_checker_bypass", "--rcp-bypass"])
+def test_verify_takes_the_flags_of_the_submission(text: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path).result(change=lambda log: log.drop("seed"))
+    tree.write("package_checker_params", text)
+    expected = Exit.CLEAN if "seed" in text else Exit.FOUND
+    assert compat(tree, program="verify") == expected

@@ -1,0 +1,171 @@
+"""What programs are told through the Model Context Protocol is what the commands print."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import StdioServerParameters
+from mcp.client import Client
+
+from podium.compliance.cli.service import commands
+from podium.compliance.cli.service.commands import Caller
+from podium.compliance.cli.service.server import make_server
+from tests.compliance.command_line import podium
+from tests.compliance.packs import files_in
+from tests.compliance.trees import usual
+
+LOG = "results/ex_n8/llama31_405b/result_0.txt"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A submission whose round its podium.toml names."""
+    root = usual(tmp_path / "served" / "Acme").root
+    (root / "podium.toml").write_text('round = "5.1"\n')
+    return root
+
+
+def asked(server: Any, tool: str, **arguments: Any) -> tuple[bool, Any]:
+    """Whether a tool failed, and its answer: as data, or the reason why there is none."""
+    return answers(server, lambda client: client.call_tool(tool, arguments))
+
+
+def answers(server: Any, ask: Callable[[Client], Awaitable[Any]]) -> tuple[bool, Any]:
+    async def main() -> Any:
+        async with Client(server) as client:
+            return await ask(client)
+
+    got = anyio.run(main)
+    return got.is_error, got.content[0].text if got.is_error else got.structured_content
+
+
+def here(root: Path, seconds: float = 60) -> Any:
+    return make_server(Caller(root.resolve(), seconds))
+
+
+# --- answers ---
+
+
+def test_a_check_is_that_of_the_command(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tree / LOG
+    log.write_text(log.read_text() + ":::MLLOG {\n")
+    failed, told = asked(here(tree), "check", path=".", format="json")
+    assert not failed
+    assert (told["status"], told["meaning"]) == (1, "at least one error")
+    monkeypatch.chdir(tree)
+    printed = podium("check", ".", "--format", "json", "--quiet")
+    assert json.loads(told["text"]) == json.loads(printed.stdout)
+    assert "log.not-json" in told["text"]
+
+
+def test_a_rule_is_explained_and_an_unknown_one_is_not(tree: Path) -> None:
+    rule = "closed.llama31_8b.opt_adamw_beta_2"
+    _, told = asked(here(tree), "explain", rule=rule, round="6.0")
+    assert told["text"].split() == podium("rules", "explain", rule, "--round", "6.0").stdout.split()
+    failed, why = asked(here(tree), "explain", rule="--help")
+    assert failed
+    assert "--help is no rule of training" in why
+
+
+def test_illegal_hyperparameters_are_an_answer(tree: Path) -> None:
+    values = {"opt_adamw_beta_2": 0.5}
+    failed, told = asked(here(tree), "hparams", benchmark="llama31_8b", values=values, round="6.0")
+    assert not failed
+    assert told["status"] == 1
+
+
+def test_scores_and_lists_are_given(tree: Path) -> None:
+    server = here(tree)
+    _, scores = asked(server, "score", path="results", format="json")
+    assert json.loads(scores["text"])["schema"].startswith("podium.score")
+    _, rules = asked(server, "rules", benchmark="dlrmv4", division="open", round="6.1")
+    assert "dlrmv4" in rules["text"]
+
+
+# --- limits ---
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "../other", "/etc/passwd", "results/../../..", "out", "a\0b", "~"]
+)
+def test_no_path_leads_out_of_the_folder(tree: Path, path: str) -> None:
+    (tree.parent / "other").mkdir()
+    (tree / "out").symlink_to(tree.parent / "other")
+    failed, why = asked(here(tree), "check", path=path)
+    assert failed
+    assert "is not below the folder" in why or "no path" in why or "does not exist" in why
+    assert str(tree.parent) not in why
+
+
+@pytest.mark.parametrize("name", ["-", "--output=x", "-h"])
+def test_no_name_is_an_option(tree: Path, name: str) -> None:
+    shutil.copyfile(tree / LOG, tree / name)
+    before = files_in(tree)
+    failed, told = asked(here(tree), "check", path=name, round="5.1")
+    assert not failed, told
+    assert "1 log " in told["text"]
+    assert files_in(tree) == before
+
+
+def test_an_option_takes_no_second_one_along(tree: Path) -> None:
+    before = files_in(tree)
+    failed, why = asked(here(tree), "check", path=".", round="5.1 --output=x")
+    assert failed
+    assert "5.1 --output=x" in why
+    assert files_in(tree) == before
+
+
+def test_an_answer_takes_so_long_and_no_longer(tree: Path) -> None:
+    failed, why = asked(here(tree, seconds=0.01), "check", path=".")
+    assert failed
+    assert "no answer within 0.01 seconds" in why
+
+
+def test_a_long_answer_is_cut_or_refused(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "MOST", 300)
+    _, told = asked(here(tree), "rules", round="5.1")
+    assert len(told["text"]) < 400
+    assert told["text"].endswith("characters)\n")
+    failed, why = asked(here(tree), "rules", round="5.1", format="json")
+    assert failed
+    assert "more than 300" in why
+
+
+def test_every_tool_says_that_it_only_reads(tree: Path) -> None:
+    async def main() -> Any:
+        async with Client(here(tree)) as client:
+            return (await client.list_tools()).tools
+
+    tools = anyio.run(main)
+    assert {tool.name for tool in tools} == {"check", "score", "explain", "rules", "hparams"}
+    assert all(tool.annotations.read_only_hint for tool in tools)
+    assert all(tool.description for tool in tools)
+
+
+# --- the command ---
+
+
+def test_the_command_answers_on_its_streams(tree: Path) -> None:
+    line = [sys.executable, "-m", "podium", "serve", str(tree)]
+    # All of the environment: by itself the client gives a few variables alone
+    server = StdioServerParameters(command=line[0], args=line[1:], env={**os.environ})
+    failed, told = asked(server, "check", path=LOG)
+    assert not failed
+    assert told["status"] == 0
+    ended = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, b"")
+
+
+def test_a_folder_is_demanded(tmp_path: Path) -> None:
+    done = podium("serve", tmp_path / "none")
+    assert done.exit_code == 2
+    assert done.stderr == f"podium: {tmp_path / 'none'} is no folder\n"

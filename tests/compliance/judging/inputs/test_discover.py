@@ -1,0 +1,139 @@
+"""What a PATH holds, where a tree is not quite as the contract's table has it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.compliance import check
+from podium.compliance.reporting.models import Report
+from tests.compliance.trees import Submission, good, usual
+from tests.locations import CORPUS
+
+ALONE = "tree.no-systems"
+
+
+def undescribed(tree: Submission) -> Submission:
+    """The same submission without its folder `systems`."""
+    shutil.rmtree(tree.root / "systems")
+    return tree
+
+
+def of_rule(report: Report, rule: str) -> list[Any]:
+    return [finding for finding in report.findings if finding.id == rule]
+
+
+@pytest.mark.parametrize(("round_", "benchmark"), [("0.5", "resnet"), ("0.6", "maskrcnn")])
+def test_early_submissions_need_no_systems(round_: str, benchmark: str, tmp_path: Path) -> None:
+    tree = undescribed(good(tmp_path, "training", round_, benchmark))
+    report = tree.check()
+    assert [entry.path for entry in report.submissions] == ["."]
+    assert [entry.benchmark for entry in report.results] == [benchmark]
+    assert [f.severity for f in of_rule(report, "tree.no-system-description")]
+    assert of_rule(report, ALONE) == []
+    (tree.root / tree.folder() / "result_0.txt").unlink()
+    assert of_rule(tree.check(), "result.too-few-runs")
+
+
+def test_early_rounds_are_known_by_their_folder(tmp_path: Path) -> None:
+    place = tmp_path / "training_results_v0.6"
+    for name in ("Acme", "Bmce"):
+        tree = good(tmp_path, "training", "0.6", "maskrcnn")
+        shutil.copytree(undescribed(tree).root, place / name)
+        shutil.rmtree(tree.root)
+    report = check(place)
+    assert [entry.submitter for entry in report.submissions] == ["Acme", "Bmce"]
+
+
+def test_submissions_of_0_5_may_lie_deeper(tmp_path: Path) -> None:
+    place = tmp_path / "training_results_v0.5"
+    tree = good(tmp_path, "training", "0.5", "resnet")
+    inner = place / "v0.5.0" / "acme" / "acme_resnet_submission"
+    shutil.copytree(undescribed(tree).root, inner)
+    (place / "v0.5.0" / "acme" / "result_9.txt").write_text("")
+    report = check(place)
+    [entry] = report.submissions
+    assert (entry.submitter, entry.path) == ("acme", "v0.5.0/acme/acme_resnet_submission")
+    assert [result.path for result in report.results] == [f"{entry.path}/{tree.folder()}"]
+    logs = [file.path for file in report.files if file.kind == "log"]
+    assert len(logs) == len(set(logs)) == 6
+    assert "v0.5.0/acme/result_9.txt" in logs
+
+
+@pytest.mark.parametrize("profile", ["policy", "verifier"])
+def test_later_folders_without_systems_are_loose_logs(profile: str, tmp_path: Path) -> None:
+    tree = undescribed(usual(tmp_path))
+    report = tree.check(profile)
+    assert (report.submissions, report.results) == ([], [])
+    # The official verifier ends without a verdict on what is laid out as a submission
+    told = [(f.path, f.severity) for f in of_rule(report, ALONE)]
+    assert told == ([(".", "error")] if profile == "policy" else [])
+    assert report.verdict == ("rejected" if profile == "policy" else "accepted")
+    assert [file.verdict for file in report.files] == ["pass"] * 3
+
+
+def test_logs_that_merely_lie_in_results_are_noted(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    other = tmp_path / "work" / "results" / "today"
+    shutil.copytree(tree.root / tree.folder(), other)
+    report = check(tmp_path / "work", round="5.1")
+    assert [(f.path, f.severity) for f in of_rule(report, ALONE)] == [(".", "note")]
+    assert check(tmp_path / "work", round="5.1", strict=True).verdict == "accepted"
+
+
+@pytest.mark.parametrize("name", ["Results", "result"])
+def test_results_under_another_name_are_told_of(name: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / "results").rename(tree.root / name)
+    report = tree.check()
+    assert [(f.path, f.severity) for f in of_rule(report, "tree.no-results")] == [
+        ("results", "error")
+    ]
+    # Only descriptions make a folder `systems` one of a submission's
+    shutil.rmtree(tree.root / "systems")
+    (tree.root / "systems").mkdir()
+    assert of_rule(tree.check(), "tree.no-results") == []
+
+
+def test_a_submitter_of_a_round_without_systems_is_told_of(tmp_path: Path) -> None:
+    shutil.copytree(usual(tmp_path).root, tmp_path / "Bmce")
+    undescribed(Submission(tmp_path, usual(tmp_path).which, "Bmce"))
+    report = check(tmp_path, round="5.1")
+    assert [entry.submitter for entry in report.submissions] == ["Acme"]
+    assert [finding.path for finding in of_rule(report, ALONE)] == ["Bmce"]
+
+
+def test_loose_logs_are_not_told_of(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    assert of_rule(check(tree.root / "results", round="5.1"), ALONE) == []
+    assert of_rule(check(tree.root, round="5.1"), ALONE) == []
+
+
+@pytest.mark.corpus
+def test_published_trees_of_0_5_and_0_6_are_submissions() -> None:
+    first = check(CORPUS / "training_results_v0.5")
+    assert {(e.submitter, e.path.rpartition("/")[2]) for e in first.submissions} == {
+        ("intel", "intel_ncf_submission"),
+        ("intel", "intel_resnet_submission"),
+    }
+    # Of NCF's hundred runs the corpus has but some.
+    verdicts = {result.benchmark: result.verdict for result in first.results}
+    assert verdicts == {"ncf": "rejected", "resnet": "accepted"}
+    assert [e.submitter for e in check(CORPUS / "training_results_v0.6/Alibaba").submissions] == [
+        "Alibaba"
+    ]
+
+
+def test_a_link_beside_submissions_is_told_of_and_not_followed(tmp_path: Path) -> None:
+    tree = usual(tmp_path / "round")
+    (tmp_path / "round" / "again").symlink_to(tree.root)
+    (tmp_path / "round" / "notes.txt").symlink_to("nowhere")
+    report = check(tmp_path / "round", round="5.1")
+    assert len(report.submissions) == 1
+    [finding] = of_rule(report, "tree.linked-folder")
+    assert (finding.path, finding.severity) == ("again", "warning")
+    strict = check(tmp_path / "round", round="5.1", profile="verifier")
+    assert of_rule(strict, "tree.linked-folder") == []

@@ -1,0 +1,192 @@
+"""Formats, probes and trainers of plug-ins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.judging.systems.probe import session
+from podium.compliance.judging.systems.probe.probe import Probe
+from podium.reference_runs import catalogue
+from tests.builders import LogBuilder
+from tests.compliance.command_line import podium
+from tests.compliance.judging.plugins.plugged import plug_in
+
+FORMAT = """
+def lines(report):
+    '''A line for each finding.'''
+    found = [f"{each['path']},{each['line']},{each['id']}" for each in report["findings"]]
+    return "\\n".join([report["verdict"], *found]) + "\\n"
+
+
+FORMATS = {"csv": lines}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PODIUM_PLUGIN_SECONDS", "2")
+    return folder
+
+
+@pytest.fixture
+def log(tmp_path: Path, good: LogBuilder) -> Path:
+    return good.set("opt_adamw_beta_2", 0.5).write(tmp_path / "logs" / "result_0.txt")
+
+
+# --- formats ---
+
+
+def test_a_report_is_printed_in_a_plugins_format(site: Path, log: Path, good: LogBuilder) -> None:
+    plug_in(site, FORMAT, group="podium.formats")
+    done = podium("check", log, "--round", "5.1", "--format", "acme.csv")
+    line = good.line_of("opt_adamw_beta_2")
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert done.stdout == f"rejected\nresult_0.txt,{line},closed.llama31_8b.opt_adamw_beta_2\n"
+    out = log.parent.parent / "report.csv"
+    podium("check", log, "--round", "5.1", "--format", "acme.csv", "--output", out)
+    assert out.read_text() == done.stdout
+    (told,) = json.loads(podium("plugins", "--format", "json").stdout)["plugins"]
+    assert told["adds"]["formats"] == ["acme.csv"]
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("FORMATS = {'csv': lambda report: 1 / 0}", "fails: ZeroDivisionError"),
+        ("FORMATS = {'csv': lambda report: report}", "makes dict of a report"),
+        ("FORMATS = {'csv': lambda report: print('x') or ''}", "prints to standard output: 'x'"),
+        ("FORMATS = {'csv': lambda report: 'x' * 10**8}", "more than 4 MiB"),
+        ("FORMATS = {'csv': lambda report: '\\ud800'}", "Unicode"),
+        ("FORMATS = {'xml': str}", "has no format acme.csv; it has acme.xml"),
+        ("FORMATS = {'csv': 7}", "gives 'csv' at acme_rules; must be a name and a function"),
+        ("FORMATS = {}", "must be names = functions"),
+        ("import os\nFORMATS = {'csv': lambda report: os._exit(0)}", "ended with status 0"),
+    ],
+)
+def test_a_failing_format_loses_no_verdict(code: str, why: str, site: Path, log: Path) -> None:
+    plain = podium("--no-plugins", "check", log, "--round", "5.1")
+    plug_in(site, code, group="podium.formats")
+    out = log.parent.parent / "report.csv"
+    words = ("check", log, "--round", "5.1", "--format", "acme.csv", "--output", out)
+    done = podium(*words)
+    assert (done.exit_code, done.stdout) == (plain.exit_code, plain.stdout)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("podium: plug-in acme takes no part: ")
+    assert why in line
+    assert line.endswith(f"; {out} is not written")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("acme.csv", "--format acme.csv: no plug-in acme; there are none"),
+        ("csv", "is not one of text, json"),
+        (".csv", "is not one of text, json"),
+        ("acme.", "is not one of text, json"),
+    ],
+)
+def test_an_unknown_format_is_refused_before_anything_is_judged(
+    form: str, said: str, log: Path
+) -> None:
+    done = podium("check", log, "--format", form)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in " ".join(done.stderr.split())
+
+
+# --- probes ---
+
+PROBE = """
+def cluster():
+    '''The cluster's database.'''
+    return {"interconnect": "ours", "number_of_nodes": 8}
+
+
+PROBES = {"cluster": cluster}
+"""
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that podium's own probe finds nothing of: asking a real one takes seconds."""
+    monkeypatch.setattr(session, "probe_node", lambda _: Probe())
+
+
+def described(tmp_path: Path) -> tuple[dict[str, str], str]:
+    file = tmp_path / "ex.json"
+    done = podium("system", "init", file, "--no-input", "--round", "5.1", "--replace")
+    return json.loads(file.read_text()), " ".join(done.output.split())
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_probe_fills_what_it_knows(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = PROBE.replace("interconnect", "host_networking")
+    plug_in(site, probe, group="podium.probes")
+    made, _ = described(tmp_path)
+    assert (made["host_networking"], made["number_of_nodes"]) == ("ours", "8")
+    monkeypatch.setenv("PODIUM_NO_PLUGINS", "1")
+    assert described(tmp_path)[0]["host_networking"] != "ours"
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("PROBES = {'a': lambda: 1 / 0}", "plug-in acme takes no part: fails: ZeroDivisionError"),
+        ("PROBES = {'a': lambda: 7}", "finds int by acme.a; must be fields = values"),
+        ("PROBES = {'a': lambda: {'framework': []}}", "finds 'framework' by acme.a"),
+        ("PROBES = {'a': lambda: {'frame': 'x'}}", "acme: frame is no field of a description"),
+    ],
+)
+def test_a_failing_probe_leaves_a_note(code: str, why: str, site: Path, tmp_path: Path) -> None:
+    plug_in(site, code, group="podium.probes")
+    made, said = described(tmp_path)
+    assert made["system_name"] == "ex"
+    assert why in said
+
+
+# --- trainers ---
+
+
+def test_a_trainer_of_a_plugin_runs(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "ADDED", {})
+    plug_in(site, "TRAINERS = {'mine': 'acme_mine'}", group="podium.trainers")
+    home = site / "acme_mine"
+    home.mkdir()
+    (home / "__init__.py").touch()
+    (home / "config.py").write_text(
+        "from dataclasses import replace\n"
+        "from podium.reference_runs.benchmarks.sentiment.config import BENCHMARKS as THEIRS\n"
+        "BENCHMARKS = (replace(THEIRS[0], name='mine'),)\n"
+    )
+    assert "acme.mine        of the plug-in's package acme_mine" in podium("run", "--list").stdout
+    log = tmp_path / "dry.txt"
+    done = podium("run", "acme.mine", "--dry-log", "--output", log)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert log.read_text().startswith(":::MLL")
+
+
+def test_an_unknown_trainer_is_named(site: Path) -> None:
+    plug_in(site, "TRAINERS = {'mine': 'acme_mine'}", group="podium.trainers")
+    done = podium("run", "acme.other", "--dry-log")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "podium: no plug-in brings the trainer acme.other; there are: acme.mine\n",
+    )
+
+
+def test_a_trainer_may_not_have_the_name_of_a_bundled_one(site: Path) -> None:
+    plug_in(site, "TRAINERS = {'resnet': 'acme_mine'}", group="podium.trainers")
+    done = podium("run", "acme.resnet", "--dry-log")
+    assert done.exit_code == 2
+    assert "brings a trainer resnet, which podium has itself" in done.stderr

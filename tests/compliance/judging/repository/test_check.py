@@ -1,0 +1,560 @@
+"""A clean tree, spoilt in one way each; and the incumbent's verdict on the same."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.compliance.judging.repository import secrets as leaks
+from podium.compliance.judging.repository.check import LARGE, MOST_PER_RULE, check_repository
+from podium.compliance.judging.repository.file_names import collisions, plain, violated_rules
+from podium.compliance.judging.repository.secret_detectors import kind_of_secret
+from podium.logging_spec.reader.read import parse_log
+from podium.rules.catalogue import find_round
+from podium.rules.finding import Finding, Profile, Severity
+from tests.compliance.trees import good
+
+RULES = find_round("training", "5.1")
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree without fault."""
+    root = tmp_path / "sub"
+    (root / "systems" / "deep").mkdir(parents=True)
+    (root / "systems" / "deep" / "file").write_text("text\n")
+    (root / "README.md").write_text("see https://example.org/a@b\n")
+    return root
+
+
+def found(root: Path, profile: Profile = Profile.POLICY) -> list[Finding]:
+    return sorted(check_repository(root, RULES, profile), key=Finding.sort_key)
+
+
+def said(root: Path, profile: Profile = Profile.POLICY) -> list[tuple[str, str, Severity]]:
+    return [(f.id.removeprefix("repo."), f.path, f.severity) for f in found(root, profile)]
+
+
+def test_a_clean_tree(tree: Path) -> None:
+    assert said(tree) == said(tree, Profile.VERIFIER) == []
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "severity"),
+    [
+        ("a b", "space-in-name", WARNING),
+        (".hidden", "leading-dot", WARNING),
+        (".gitignore", "leading-dot", WARNING),
+        ("a\tb", "control-character", WARNING),
+        ("a\nb", "control-character", WARNING),
+        ("a\x1b[31mb", "control-character", WARNING),
+        ("a\u202eb", "control-character", WARNING),
+        ("con", "windows-name", WARNING),
+        ("NUL.txt", "windows-name", WARNING),
+        ("com1.log", "windows-name", WARNING),
+        ("a:b", "windows-name", WARNING),
+        ("a?", "windows-name", WARNING),
+        ("a.", "windows-name", WARNING),
+        (unicodedata.normalize("NFD", "é"), "not-nfc", WARNING),
+    ],
+)
+def test_a_bad_name(tree: Path, name: str, rule: str, severity: Severity) -> None:
+    (tree / "systems" / name).write_text("")
+    assert said(tree) == [(rule, f"systems/{name}", severity)]
+    rejected = rule in ("space-in-name", "leading-dot")
+    assert [s for _, _, s in said(tree, Profile.VERIFIER)] == [ERROR] * rejected
+
+
+def test_names_that_are_fine(tree: Path) -> None:
+    for name in ("é", "日本", "console", "a-b_c.d", "x" * 100, "nulls.txt", "aux_data"):
+        (tree / name).write_text("")
+    assert said(tree) == []
+
+
+def test_a_name_that_is_no_text_can_be_reported(tree: Path) -> None:
+    with open(os.fsencode(tree) + b"/x\xffy", "w"):
+        pass
+    (finding,) = found(tree)
+    assert (finding.id, finding.path) == ("repo.not-utf8", r"x\xffy")
+    finding.path.encode()
+
+
+def test_long_names_and_paths(tree: Path) -> None:
+    assert [rule.id for rule in violated_rules("x" * 256, "x" * 150)] == ["repo.long-name"]
+    assert [rule.id for rule in violated_rules("é" * 128, "é" * 128)] == ["repo.long-name"]
+    folder = tree / ("a" * 100) / ("b" * 100)
+    folder.mkdir(parents=True)
+    assert said(tree) == [("long-path", f"{'a' * 100}/{'b' * 100}", NOTE)]
+
+
+def test_case_collisions(tree: Path) -> None:
+    (tree / "readme.MD").write_text("")
+    assert said(tree) == [("case-collision", "readme.MD", WARNING)]
+    pairs = [("1", "Straße"), ("2", "STRASSE"), ("3", "é"), ("4", "e\u0301")]
+    assert [path for path, _ in collisions(pairs)] == ["2", "4"]
+
+
+def test_folders_are_named_too(tree: Path) -> None:
+    (tree / "a b" / "c d").mkdir(parents=True)
+    assert said(tree) == [("space-in-name", "a b", WARNING), ("space-in-name", "a b/c d", WARNING)]
+
+
+def test_the_root_s_own_name(tree: Path) -> None:
+    root = tree.rename(tree.parent / "my sub")
+    assert said(root) == [("space-in-name", ".", WARNING)]
+    assert said(root, Profile.VERIFIER) == [("space-in-name", ".", ERROR)]
+
+
+def test_a_clone_s_own_folder(tree: Path) -> None:
+    (tree / ".git" / "a b").mkdir(parents=True)
+    assert said(tree) == [("leading-dot", ".git", WARNING)]
+    assert said(tree, Profile.VERIFIER) == [("leading-dot", ".git", ERROR)]
+
+
+# --- sizes and kinds ------------------------------------------------------------------------------
+
+
+def test_sizes(tree: Path) -> None:
+    for name, size in (("fits", LARGE), ("large", LARGE + 1), ("refused", (100 << 20) + 1)):
+        with (tree / name).open("wb") as stream:
+            stream.truncate(size)
+    findings = found(tree)
+    assert [(f.path, f.severity) for f in findings] == [("large", WARNING), ("refused", WARNING)]
+    assert ["100 MiB" in f.message for f in findings] == [False, True]
+    assert said(tree, Profile.VERIFIER) == [("large-file", n, ERROR) for n in ("large", "refused")]
+
+
+def test_a_pointer_to_a_large_file(tree: Path) -> None:
+    text = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+    (tree / "data.bin").write_text(text)
+    assert said(tree) == [("lfs-pointer", "data.bin", WARNING)]
+    assert said(tree, Profile.VERIFIER) == []
+
+
+def test_special_files(tree: Path) -> None:
+    os.mkfifo(tree / "pipe")
+    assert said(tree) == [("special-file", "pipe", WARNING)]
+    assert said(tree, Profile.VERIFIER) == []
+
+
+def test_an_unreadable_folder(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if path.endswith("deep"):
+            raise PermissionError(errno.EACCES, "no")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert said(tree) == [("unreadable", "systems/deep", ERROR)]
+    assert said(tree, Profile.VERIFIER) == []
+
+
+def test_no_tree(tree: Path) -> None:
+    assert said(tree / "absent") == [("unreadable", ".", ERROR)]
+    assert said(tree / "README.md") == [("unreadable", ".", ERROR)]
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "rule", "severity"),
+    [
+        ("nothing", "broken-link", WARNING),
+        ("/nothing/there", "broken-link", WARNING),
+        ("link", "broken-link", WARNING),
+        ("file", "link-from-elsewhere", WARNING),
+        ("/etc/hostname", "absolute-link", WARNING),
+        ("../../../outside", "escaping-link", WARNING),
+        ("../../..", "escaping-link", WARNING),
+        ("README.md", "broken-link", WARNING),  # it is in the root, not beside the link
+    ],
+)
+def test_a_link(tree: Path, target: str, rule: str, severity: Severity) -> None:
+    (tree.parent / "outside").write_text("AKIA" + "ABCDEFGHIJKLMNOP")
+    if target == "/etc/hostname":
+        target = str(tree.parent / "outside")
+    (tree / "systems" / "deep" / "link").symlink_to(target)
+    assert said(tree) == [(rule, "systems/deep/link", severity)]
+
+
+def test_links_to_folders_are_not_entered(tree: Path) -> None:
+    (tree / "loop").symlink_to(".")
+    (tree / "other").symlink_to("systems")
+    (tree / "a b").symlink_to("systems")
+    assert said(tree) == [("space-in-name", "a b", WARNING)]
+    assert said(tree, Profile.VERIFIER) == []
+
+
+def test_a_circle_of_links(tree: Path) -> None:
+    (tree / "l1").symlink_to("l2")
+    (tree / "l2").symlink_to("l1")
+    assert ["circle" in f.message for f in found(tree)] == [True, True]
+
+
+def test_the_verifier_takes_links_from_where_it_is_started(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "systems" / "deep" / "link").symlink_to("file")
+    monkeypatch.chdir(tree.parent)
+    assert said(tree, Profile.VERIFIER) == [("broken-link", "systems/deep/link", ERROR)]
+    monkeypatch.chdir(tree / "systems" / "deep")
+    assert said(tree, Profile.VERIFIER) == []
+
+
+# --- secrets --------------------------------------------------------------------------------------
+
+HEX = "0123456789abcdef0123456789abcdef01234567"
+WORD = "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0LzXcVbNm"
+
+SECRETS = {
+    "AWS Access Key": "key = 'AKIA" + "QWERTYUIOPASDFGH'",
+    "Azure Storage Account access key": "AccountKey=" + "lJzRc1YdHaAA2KCNJJ1tkYwF" * 3 + "a" * 16,
+    "Basic Auth Credentials": "pip install --index https://joe:Zx9Qw8Er7T@example.org/simple",
+    "GitHub Token": "ghp_" + WORD[:36],
+    "Hugging Face Token": "HF_TOKEN=hf_" + WORD[:34],
+    "Weights & Biases Key": "export WANDB_API_KEY=" + HEX,
+    "NGC Key": "nvapi-" + WORD[:35] + WORD[:35],
+    "Private Key": "-----BEGIN RSA " + "PRIVATE KEY-----",
+    "OpenAI Token": "sk-" + WORD[:20] + "T3BlbkFJ" + WORD[:20],
+    "GitLab Token": "glpat-" + WORD[:20],
+    "Slack Token": "xoxb-" + "34532454-e039d02840a0b9379c",
+    "Stripe Access Key": "sk_live_" + WORD[:24],
+    "SendGrid API Key": "SG." + WORD[:22] + "." + (WORD * 2)[:43],
+    "PyPI Token": "pypi-AgEIcHlwaS5vcmc" + WORD * 2,
+    "NPM tokens": "//npm.example/:_authToken=npm_" + WORD[:36],
+    "JSON Web Token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
+    "eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+}
+
+
+def test_a_secret_whose_mark_begins_inside_another_mark_is_found(tree: Path) -> None:
+    (tree / "run.sh").write_text("AW" + SECRETS["SendGrid API Key"] + "\n")
+    (finding,) = found(tree)
+    assert "SendGrid" in finding.message
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+@pytest.mark.parametrize("name", ["run.sh", "result_0.txt"])
+def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> None:
+    (tree / name).write_text(f"first\n:::MLLOG {{}}\n{SECRETS[kind]}\n")
+    (finding,) = found(tree)
+    assert (finding.id, finding.path, finding.line) == ("repo.secret", name, 3)
+    # Keys and passwords open what they open for as long as nobody revokes them
+    lasting = kind in ("Private Key", "Basic Auth Credentials")
+    assert finding.severity is (Severity.ERROR if lasting else WARNING)
+    assert kind in finding.message
+    secret = SECRETS[kind].split()[-1][-12:]
+    assert secret == "KEY-----" or secret not in repr(finding)
+    assert said(tree, Profile.VERIFIER) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "https://user:password@example.org",
+        "https://${USER}:${TOKEN}@example.org",
+        "https://joe:<token>@example.org",
+        "git@github.com:a/b.git",
+        "HF_TOKEN=$HF_TOKEN",
+        "key = 'AKIA" + "QWERTYUIOPASDFGH'  # pragma: allowlist secret",
+        "aws_access_key_id = 'AKIA" + "IOSFODNN7EXAMPLE'",
+        "AWS_SECRET_ACCESS_KEY='wJalrXUtnFEMI/K7MDENG/bPxRfiCYEX" + "AMPLEKEY'",
+        "wandb: run abc",
+        "hf_model_name_that_is_long_but_has_underscores_in_it",
+    ],
+)
+def test_what_is_no_secret(tree: Path, line: str) -> None:
+    (tree / "run.sh").write_text(line + "\n")
+    assert said(tree) == []
+
+
+def test_where_no_secrets_are_looked_for(tree: Path) -> None:
+    secret = SECRETS["GitHub Token"]
+    (tree / "picture.PNG").write_text(secret)
+    (tree / "binary").write_bytes(b"\0" + secret.encode())
+    (tree / "result_1.txt").write_text(f':::MLLOG {{"x": "{secret}"}}\n')
+    (tree / "late.txt").write_bytes(b"x" * leaks.HEAD + secret.encode())
+    assert said(tree) == []
+
+
+def test_the_search_ends(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaks, "IN_ALL", 20)
+    (finding,) = found(tree)
+    assert (finding.id, finding.severity) == ("repo.search-ended", Severity.NOTE)
+
+
+def by_hand(text: str, *, is_log: bool) -> list[tuple[int, str]]:
+    """The secrets of a text, each line of it looked at by the detectors."""
+    lines = [line.partition(":::MLL")[0] if is_log else line for line in text.split("\n")]
+    kinds = [(number, kind_of_secret(line)) for number, line in enumerate(lines, 1)]
+    return [(number, kind) for number, kind in kinds if kind is not None]
+
+
+PIECES = st.sampled_from(
+    [
+        *SECRETS.values(),
+        "\n",
+        "\n",
+        " ",
+        ":::MLLOG {}",
+        ":::MLL",
+        "AKIASIA",
+        "env://",
+        "wandb: ",
+        "\r\n",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=12), st.booleans())
+def test_marks_leave_out_no_line_that_holds_a_secret(pieces: list[str], is_log: bool) -> None:
+    text = "".join(pieces)
+    assert [*(leaks.secrets_in(text.encode(), is_log=is_log) or ())] == by_hand(text, is_log=is_log)
+
+
+@given(st.lists(PIECES, max_size=12))
+def test_a_log_that_was_read_has_the_secrets_of_its_file(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    found = leaks.secrets_of(parse_log(text.encode()))
+    assert found == leaks.secrets_in(text.encode(), is_log=True) or not text
+
+
+def test_a_long_line_is_cut_and_a_file_of_secrets_is_not_told_line_by_line(tree: Path) -> None:
+    secret = SECRETS["GitHub Token"]
+    (tree / "long.json").write_text("x" * 500_000 + f' "{secret}" ' + "y" * 400_000)
+    (tree / "many.txt").write_text(f"{secret}\n" * 1000)
+    (tree / "near.json").write_text("x" * 9000 + f' "{secret}" "{secret}" ' + "y" * 9000)
+    far = " ".join(["y" * leaks.LONGEST_LINE, f"{secret} "])
+    (tree / "far.json").write_text(far + far)
+    places = Counter((finding.path, finding.line) for finding in found(tree))
+    assert places.pop(("long.json", 1)) == places.pop(("near.json", 1)) == 1
+    assert places.pop(("far.json", 1)) == 2
+    assert places.total() == leaks.MOST_PER_FILE
+
+
+@pytest.mark.parametrize("piece", ["eyJ", "=eyJ", "https://user:password@example.org "])
+def test_a_line_that_nearly_holds_secrets_everywhere_is_no_hang(tree: Path, piece: str) -> None:
+    (tree / "line.json").write_text(piece * (400_000 // len(piece)))
+    began = time.monotonic()
+    assert said(tree) == []
+    assert time.monotonic() - began < 20  # a fraction, unless it takes minutes
+
+
+# --- amounts --------------------------------------------------------------------------------------
+
+
+def test_findings_of_one_rule_are_counted_beyond_some(tree: Path) -> None:
+    for number in range(MOST_PER_RULE + 50):
+        (tree / f"a {number}").write_text("")
+    findings = found(tree)
+    assert len(findings) == MOST_PER_RULE + 1
+    assert findings[0].message.startswith("50 more")
+    assert findings[0].severity is WARNING
+
+
+def test_many_files_and_a_sparse_one_are_quick(tree: Path) -> None:
+    for number in range(100):
+        folder = tree / f"d{number}"
+        folder.mkdir()
+        for inner in range(30):
+            (folder / f"f{inner}.py").write_text("# http://www.apache.org/licenses\n" * 20)
+    for name in ("sparse.json", "result_0.txt"):
+        with (tree / name).open("wb") as stream:
+            stream.truncate(5 << 30)
+    start = time.monotonic()
+    assert {rule for rule, _, _ in said(tree)} == {"large-file"}
+    assert time.monotonic() - start < 5
+
+
+def test_a_deep_tree(tree: Path) -> None:
+    inside = os.open(tree, os.O_RDONLY)
+    for _ in range(300):
+        os.mkdir("d" * 20, dir_fd=inside)
+        deeper = os.open("d" * 20, os.O_RDONLY, dir_fd=inside)
+        os.close(inside)
+        inside = deeper
+    os.close(inside)
+    try:
+        assert "repo.unreadable" in {f.id for f in found(tree)}
+    finally:
+        subprocess.run(["rm", "-rf", str(tree)], check=True)
+
+
+def test_nothing_is_written(tree: Path) -> None:
+    before = sorted((p, p.lstat().st_mtime_ns) for p in tree.rglob("*"))
+    found(tree)
+    assert sorted((p, p.lstat().st_mtime_ns) for p in tree.rglob("*")) == before
+
+
+def test_plain_keeps_text() -> None:
+    assert plain("é/日本") == "é/日本"
+    assert plain("a\udcffb") == r"a\xffb"
+
+
+# --- the incumbent --------------------------------------------------------------------------------
+
+
+def _big(size: int) -> Callable[[Path], None]:
+    def make(root: Path) -> None:
+        with (root / "big").open("wb") as stream:
+            stream.truncate(size)
+
+    return make
+
+
+def _link(name: str, target: str) -> Callable[[Path], None]:
+    return lambda root: (root / name).symlink_to(target)
+
+
+def _file(name: str) -> Callable[[Path], object]:
+    return lambda root: (root / name).write_text("")
+
+
+CASES: dict[str, Callable[[Path], object]] = {
+    "clean": Path.exists,
+    "space": _file("a b"),
+    "dot": _file("systems/.x"),
+    "git": lambda root: (root / ".git").mkdir(),
+    "tab": _file("a\tb"),
+    "line end": _file("a\nb"),
+    "windows": _file("con"),
+    "nbsp": _file("a\u00a0b"),
+    "folder": lambda root: (root / "a b").mkdir(),
+    "fits": _big(LARGE),
+    "large": _big(LARGE + 1),
+    "broken": _link("l", "nothing"),
+    "broken absolute": _link("l", "/nothing"),
+    "absolute": _link("l", "/etc/passwd"),
+    "beside": _link("systems/deep/l", "file"),
+    "from the current folder": _link("l", "sub/README.md"),
+    "circle": _link("l", "l"),
+    "folder link": _link("l l", "systems"),
+    "file link": _link("l l", "/etc/passwd"),
+    "pipe": lambda root: os.mkfifo(root / "p"),
+    "pipe with a space": lambda root: os.mkfifo(root / "p q"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_verdict_is_the_incumbents(
+    tree: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mlperf_logging")
+    CASES[name](tree)
+    monkeypatch.chdir(tree.parent)
+    call = [sys.executable, "-m", "mlperf_logging.repo_checker", "sub", "training", "5.1.0"]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    accepted = "ALL CHECKS PASSED" in done.stderr
+    assert (said(tree, Profile.VERIFIER) == []) == accepted
+
+
+# --- rounds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("usage", "name", "called"),
+    [
+        *[("training", name, False) for name in ("0.5", "0.6", "0.7", "1.0", "1.1")],
+        *[("training", name, True) for name in ("2.0", "2.1", "3.0", "5.1", "6.1")],
+        *[("hpc", name, False) for name in ("0.7", "1.0")],
+        *[("hpc", name, True) for name in ("2.0", "3.0")],
+    ],
+)
+def test_what_only_the_checker_rejects_is_told_where_it_was_called(
+    tree: Path, usage: str, name: str, called: bool
+) -> None:
+    for bad in ("a b", ".hidden", "aux.txt"):
+        (tree / bad).write_text("")
+    (tree / "link").symlink_to("nothing")
+    (tree / "near").symlink_to("systems/deep/file")
+    rules = find_round(usage, name)
+    told = sorted(one.id for one in check_repository(tree, rules, Profile.POLICY))
+    of_checker = ["broken-link", "leading-dot", "link-from-elsewhere", "space-in-name"]
+    expected = [*(of_checker if called else []), "windows-name"]
+    assert told == [f"repo.{one}" for one in sorted(expected)]
+    stated = {one.id: one.stated_by.value for one in check_repository(tree, rules, Profile.POLICY)}
+    assert {stated[f"repo.{one}"] for one in of_checker if called} <= {"verifier"}
+    # Who calls the program itself is told what it finds, in any round
+    official = {one.id for one in check_repository(tree, rules, Profile.VERIFIER)}
+    assert {"repo.leading-dot", "repo.space-in-name", "repo.broken-link"} <= official
+
+
+@pytest.mark.parametrize(
+    ("name", "severities"),
+    # To a published round nothing is uploaded any more
+    [("1.1", []), ("2.0", ["note"]), ("5.1", ["warning"])],
+)
+def test_a_hidden_file_rejects_no_submission(
+    tmp_path: Path, name: str, severities: list[str]
+) -> None:
+    made = good(tmp_path, "training", name, "llama31_8b" if name == "5.1" else "resnet", "open")
+    made.write("benchmarks/.hidden")
+    report = made.check()
+    told = [
+        (one.severity.value, one.stated_by.value) for one in report.findings if "leading" in one.id
+    ]
+    assert told == [(each, "verifier") for each in severities]
+    assert report.verdict == "accepted"
+    official = made.check("verifier").findings
+    rejecting = ["error"] * len(severities)
+    assert [one.severity.value for one in official if "leading" in one.id] == rejecting
+
+
+# --- paths of one machine ---
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("cd /home/jdoe/mlperf\n", 1),
+        ("DATA=${DATA:-/lustre/users/jdoe/data}\nOUT=/Users/jane/out:/gpfs01/x\n", 3),
+        ('volumes: ["/lustre/fsw/mlperf:/data"]\n', 1),
+        ("cd $HOME/data ~/home/data ${ROOT}/home/jdoe ./scratch/jdoe\n", 0),
+        ("https://example.org/home/jdoe /data/llama /workspace/x /opt/lustre/bin\n", 0),
+        ("set DATA=C:\\Users\\jdoe\\data\n", 1),
+        ('data = "D:\\\\Users\\\\jdoe"; more = "c:/Users/jane/x /mnt/c/Users/jane"\n', 3),
+        (
+            "C:\\Users\\Public\\x C:\\Users\\%USERNAME% C:\\data /mnt/c/tools x/mnt/c/Users/jane\n",
+            0,
+        ),
+        ("/home/user/x /home/<name>/x /home/$USER/x /home/ubuntu /home/ /lustre\n", 0),
+    ],
+)
+def test_paths_of_one_machine_are_counted_by_file(tree: Path, text: str, count: int) -> None:
+    (tree / "benchmarks").mkdir(exist_ok=True)
+    (tree / "benchmarks/run.sh").write_text(f"#!/bin/sh\n{text}")
+    findings = found(tree)
+    assert len(findings) == min(count, 1)
+    for finding in findings:
+        assert (finding.id, finding.path, finding.line) == (
+            "repo.local-path",
+            "benchmarks/run.sh",
+            2,
+        )
+        assert finding.severity is WARNING
+        assert finding.message.endswith(f" and {count - 1} more") == (count > 1)
+
+
+@pytest.mark.parametrize("path", ["benchmarks/README.md", "benchmarks/out.log", "results/x.sh"])
+def test_paths_in_what_is_no_script_of_the_code_are_let_be(tree: Path, path: str) -> None:
+    (tree / path).parent.mkdir(exist_ok=True)
+    (tree / path).write_text("cd /home/jdoe/mlperf\n")
+    assert found(tree) == []

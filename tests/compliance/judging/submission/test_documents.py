@@ -1,0 +1,328 @@
+"""Code and documents: an implementation, a README, scripts, and the files that logs name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.judging.inputs.source_files import Code, open_plain
+from podium.rules.finding import Severity
+from tests.builders import LogBuilder
+from tests.compliance.trees import README, Submission, as_run, good, usual
+
+BASE = "benchmarks/llama31_405b"
+OURS = f"{BASE}/implementations/ours"
+
+
+def codes(tree: Submission, profile: str = "policy") -> list[tuple[str, str]]:
+    """(rule, path) of what is said of the code."""
+    return [
+        (f.id, f.path) for f in tree.check(profile).findings if f.id.startswith(("code.", "seeds."))
+    ]
+
+
+def placed(file: str, line: int = 1, key: str = "seed") -> object:
+    """A change of a log: where a key was logged."""
+
+    def change(log: LogBuilder) -> LogBuilder:
+        return log.meta(key, file=file, lineno=line)
+
+    return change
+
+
+# --- G-PC9: implementations ---
+
+
+def test_a_submission_with_code_and_readme_lacks_nothing(tmp_path: Path) -> None:
+    assert codes(usual(tmp_path)) == []
+
+
+def test_a_submission_without_code_is_told_once(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    shutil.rmtree(tree.root / "benchmarks")
+    [finding] = tree.found("code.none")
+    assert (finding.path, finding.severity) == ("benchmarks", Severity.WARNING)
+    assert codes(tree, "verifier") == []
+
+
+@pytest.mark.parametrize("name", ["code", "benchmark"])
+def test_code_may_lie_in_a_folder_of_an_older_name(name: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / "benchmarks").rename(tree.root / name)
+    assert codes(tree) == []
+
+
+@pytest.mark.parametrize("left", ["empty folder", "other benchmark"])
+def test_a_benchmark_without_implementation_is_told(left: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    shutil.rmtree(tree.root / BASE)
+    if left == "empty folder":
+        (tree.root / OURS).mkdir(parents=True)
+    else:
+        tree.code("benchmarks/llama31_8b")
+    assert ("code.no-implementation", BASE) in codes(tree)
+
+
+def test_code_in_a_folder_of_a_like_name_is_pointed_at(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / BASE).rename(tree.root / "benchmarks/llama31-405b")
+    [finding] = tree.found("code.no-implementation")
+    assert finding.hint.endswith("; did you mean benchmarks/llama31-405b?")
+
+
+def test_a_readme_must_be_there(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / BASE / "README.md").unlink()
+    assert codes(tree) == [("code.no-readme", BASE)]
+
+
+@pytest.mark.parametrize(
+    "place", [f"{BASE}/readme.txt", f"{OURS}/README-ours.md", f"{OURS}/README"]
+)
+def test_a_readme_may_lie_anywhere_with_its_benchmark(place: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / BASE / "README.md").rename(tree.root / place)
+    assert codes(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "untold"),
+    [
+        ("Get the data and the weights.", "the command that runs the benchmark"),
+        ("bash run_and_time.sh with the model's weights", "how to get the dataset"),
+        ("bash run_and_time.sh after init_datasets.sh", "where the starting weights come from"),
+        ("", "the command that runs the benchmark nor how to get the dataset"),
+    ],
+)
+def test_a_readme_tells_command_data_and_weights(text: str, untold: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path).write(f"{BASE}/README.md", text)
+    [finding] = tree.found("code.thin-readme")
+    assert untold in finding.message
+
+
+SAYS_ALL = "Data and weights as in the reference; bash run_and_time.sh "
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("on our cluster", False),
+        ("with the default settings, facade and deadbeef", False),
+        ("with PyTorch 2.9", True),
+        ("in pytorch:25", True),
+        ("at 3f2c9ab11d", True),
+        ("of release candidate three", True),
+        ("pip install torch==2", True),
+    ],
+)
+def test_a_readme_identifies_the_software(text: str, named: bool, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"benchmarks/{tree.benchmark}/README.md", SAYS_ALL + text)
+    assert (tree.found("code.no-software-version") == []) == named
+
+
+def test_results_without_the_description_of_an_implementation_are_noted_once(
+    tmp_path: Path,
+) -> None:
+    tree = usual(tmp_path).system("ex_n9").result("ex_n9", start=10)
+    [finding] = tree.found("code.no-implementation-description")
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("1 of 2 results have no ex_n9_<implementation>.json")
+    tree.write(f"benchmarks/{tree.benchmark}/ex_n9/ex_n9_ours.json", "{}")
+    assert tree.found("code.no-implementation-description") == []
+
+
+def test_benchmarks_trained_from_scratch_need_no_word_on_weights(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "4.0", "unet3d", "open")
+    tree.write("benchmarks/unet3d/README.md", "docker run, with the data of KiTS19")
+    assert tree.found("code.thin-readme") == []
+
+
+@pytest.mark.parametrize(
+    ("absent", "severity"),
+    [
+        (["setup.sh"], Severity.NOTE),
+        (["setup.sh", "init_datasets.sh"], Severity.NOTE),
+        (["setup.sh", "init_datasets.sh", "run_and_time.sh"], Severity.WARNING),
+    ],
+)
+def test_scripts_that_are_not_there_are_named(
+    absent: list[str], severity: Severity, tmp_path: Path
+) -> None:
+    tree = usual(tmp_path)
+    for script in absent:
+        (tree.root / OURS / script).unlink()
+    [finding] = tree.found("code.no-script")
+    assert finding.severity == severity
+    assert all(script in finding.message for script in absent)
+
+
+def test_0_5_and_0_6_have_their_code_elsewhere_or_under_another_name(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    shutil.rmtree(tree.root / "benchmarks")
+    tree.write("code/maskrcnn/README.md", README)
+    assert codes(tree) == []
+    (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/mask")
+    (tree.root / "code/maskrcnn").rename(tree.root / "code/mask")
+    assert codes(tree) == []
+
+
+# --- G-CC20, LOG-06: files that logs name ---
+
+
+def test_a_source_file_that_did_not_come_is_named_once(tmp_path: Path) -> None:
+    tree = usual(tmp_path).result(change=placed("/elsewhere/other.py", key="init_start"))  # type: ignore[arg-type]
+    [finding] = tree.found("code.source-not-found")
+    assert "/elsewhere/other.py" in finding.message
+    assert tree.found("code.source-not-found", "verifier") == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "/usr/lib/python3/site-packages/lib.py",
+        "<stdin>",
+        "",
+        "C:\\work\\train.py",
+        "\\\\server\\share\\ours/train.py",
+        "C:\\Python312\\Lib\\site-packages\\lib.py",
+    ],
+)
+def test_files_of_libraries_and_other_systems_are_no_fault(file: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(0, placed(file, key="init_start"))  # type: ignore[arg-type]
+    assert codes(tree) == []
+
+
+@pytest.mark.parametrize(("line", "fits"), [(1, True), (3, True), (4, False), (400, False)])
+def test_a_source_file_has_the_line_that_logs_name(line: int, fits: bool, tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(0, placed("train.py", line, "init_start"))  # type: ignore[arg-type]
+    assert (tree.found("code.source-too-short") == []) is fits
+
+
+def test_one_of_several_files_of_a_name_suffices(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(0, placed("train.py", 40, "init_start"))  # type: ignore[arg-type]
+    tree.write(f"{BASE}/implementations/theirs/train.py", "\n" * 40)
+    assert tree.found("code.source-too-short") == []
+
+
+@pytest.mark.parametrize(("there", "count"), [(True, 0), (False, 1)])
+def test_the_configuration_that_logs_name_came_along(
+    there: bool, count: int, tmp_path: Path
+) -> None:
+    tree = good(tmp_path, "training", "6.1", "llama31_8b", "open")
+
+    def named(log: LogBuilder) -> LogBuilder:
+        return log.add("config_filename", "conf/x8.sh", before="init_stop")
+
+    tree.result(change=named if "config_filename" not in tree.which.names() else _renamed)
+    if there:
+        tree.write("benchmarks/llama31_8b/implementations/ours/x8.sh")
+    assert len(tree.found("code.no-config")) == count
+
+
+def _renamed(log: LogBuilder) -> LogBuilder:
+    return log.set("config_filename", "conf/x8.sh")
+
+
+# --- reading with care ---
+
+
+def test_lines_are_counted_as_editors_count_them(tmp_path: Path) -> None:
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    code = Code(tmp_path)
+    for text, lines in (("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\n\n", 2)):
+        (folder / "x").write_text(text)
+        assert [code.has_line("benchmarks/x", n) for n in (lines, lines + 1)] == [True, False]
+
+
+def test_a_very_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    with (folder / "x").open("wb") as stream:
+        stream.truncate(5 << 30)
+    assert Code(tmp_path).has_line("benchmarks/x", 7)
+    assert len(Code(tmp_path).head("benchmarks/x")) == 1 << 16
+
+
+def test_links_are_read_inside_the_submission_only(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    folder = tmp_path / "Acme/benchmarks"
+    folder.mkdir(parents=True)
+    (folder / "real").write_text("Inside")
+    os.symlink("real", folder / "README.md")
+    os.symlink("../../secret", folder / "README.txt")
+    os.symlink("/", folder / "root")
+    os.symlink("loop", folder / "loop")
+    code = Code(tmp_path / "Acme")
+    assert code.head("benchmarks/README.md") == "inside"
+    assert code.head("benchmarks/README.txt") == ""
+    assert code.has_line("benchmarks/loop", 3)
+    assert not any(path.startswith("benchmarks/root/") for path in code.paths)
+
+
+def test_pipes_are_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        open_plain(tmp_path / "pipe")
+
+
+def test_files_are_opened_where_the_system_has_no_flags_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_NOFOLLOW")
+    monkeypatch.delattr(os, "O_NONBLOCK")
+    (tmp_path / "README.md").write_text("to be read")
+    with open_plain(tmp_path / "README.md") as stream:
+        assert stream.read() == b"to be read"
+
+
+def test_files_are_listed_in_order_and_up_to_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = usual(tmp_path)
+    assert Code(tree.root).paths == sorted(Code(tree.root).paths)
+    monkeypatch.setattr("podium.compliance.judging.inputs.source_files.MOST_FILES", 2)
+    code = Code(tree.root)
+    assert (len(code.paths), code.whole) == (2, False)
+    assert tree.found("code.source-not-found") == []
+
+
+# --- G-SE5: where seeds are logged ---
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (3, []),
+        (8, []),
+        (9, ["seeds.source-line"]),
+        (30, ["seeds.source-line"]),
+        (31, ["code.source-too-short"]),
+    ],
+)
+def test_a_seed_is_logged_where_the_code_speaks_of_one(
+    line: int, told: list[str], tmp_path: Path
+) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{OURS}/train.py", "import a\n\nSeed(3)\n" + "pass\n" * 27)
+    place = placed("/workspace/train.py", line)
+    for number in range(3):
+        tree.log(number, place)  # type: ignore[arg-type]
+    assert [rule for rule, _ in codes(tree)] == told
+    for finding in tree.found("seeds.source-line"):
+        assert (finding.severity, finding.key) == (Severity.NOTE, "seed")
+        assert finding.path == f"{tree.folder()}/result_0.txt"
+        assert finding.line == as_run(tree.which, 0).line_of("seed")
+    assert codes(tree, "verifier") == []
+
+
+def test_any_file_of_the_name_may_speak_of_the_seed(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{OURS}/train.py", "pass\n" * 30)
+    assert ("seeds.source-line", f"{tree.folder()}/result_0.txt") in codes(tree)
+    tree.write(f"{OURS}/other/train.py", "# a seed\n" * 3)
+    assert codes(tree) == []

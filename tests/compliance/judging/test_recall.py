@@ -1,0 +1,522 @@
+"""`podium check --cache`: the report is that of a check without, whatever was changed between."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from podium.compliance.judging import files, recall
+from podium.compliance.judging.cache.shelf import Refused, Shelf
+from podium.logging_spec.reader.log import Log
+from podium.rules.catalogue import find_round
+from tests.builders import build
+from tests.compliance.command_line import Done, podium
+from tests.compliance.judging.plugins.plugged import plug_in
+from tests.compliance.trees import Submission, usual
+from tests.locations import ROOT
+
+TOKEN = "hf_" + "a1B2c3D4e5" * 3 + "f6G7"
+"""What looks like a token of Hugging Face."""
+
+Edit = Callable[[Path, random.Random], None]
+
+
+@dataclass
+class Checks:
+    """A tree, a cache for it, and which logs each check has read."""
+
+    tree: Path
+    cache: Path
+    read: list[str] = field(default_factory=list)
+
+    def plain(self, *options: object) -> Done:
+        return podium("check", self.tree, "--format", "json", "--jobs", "1", *options)
+
+    def cached(self, *options: object) -> Done:
+        self.read.clear()
+        return self.plain("--cache", "--cache-dir", self.cache, *options)
+
+    def same(self, *options: object) -> Done:
+        """A check with the cache, whose report must be that of one without."""
+        plain, cached = self.plain(*options), self.cached(*options)
+        assert cached == plain
+        return cached
+
+    @property
+    def kept(self) -> list[Path]:
+        return sorted((self.cache / "checks").glob("*.kept"))
+
+    def bytes(self) -> bytes:
+        return b"".join(path.read_bytes() for path in self.kept)
+
+
+@pytest.fixture
+def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checks:
+    made = Checks(tmp_path / "round", tmp_path / "cache")
+    read_log = files.read_log
+
+    def noted(path: str, *words: Any) -> Log:
+        made.read.append(Path(path).name)
+        return read_log(path, *words)
+
+    monkeypatch.setattr(files, "read_log", noted)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file was changed long before it is looked at."""
+    clock = SimpleNamespace(time_ns=lambda: 1 << 62)
+    monkeypatch.setattr(recall, "time", clock)
+
+
+@pytest.fixture
+def tree(checks: Checks) -> Submission:
+    return usual(checks.tree)
+
+
+def found(done: Done) -> list[tuple[str, str]]:
+    return [(each["id"], each["path"]) for each in json.loads(done.stdout)["findings"]]
+
+
+# --- the same report ---
+
+
+def _logs(tree: Path) -> list[Path]:
+    return sorted(tree.rglob("result_*.txt"))
+
+
+def _line_lost(tree: Path, chance: random.Random) -> None:
+    path = chance.choice(_logs(tree))
+    lines = path.read_text().splitlines(keepends=True)
+    del lines[chance.randrange(len(lines))]
+    path.write_text("".join(lines))
+
+
+def _digit(tree: Path, chance: random.Random) -> None:
+    """A change that leaves the file's size, and is given its old time."""
+    path = chance.choice(_logs(tree))
+    told, data = path.stat(), bytearray(path.read_bytes())
+    places = [at for at, each in enumerate(data) if chr(each).isdigit()]
+    data[chance.choice(places)] = ord(chance.choice("123456789"))
+    path.write_bytes(data)
+    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+
+
+def _cut(tree: Path, chance: random.Random) -> None:
+    path = chance.choice(_logs(tree))
+    path.write_bytes(path.read_bytes()[: chance.randrange(path.stat().st_size)])
+
+
+def _gone(tree: Path, chance: random.Random) -> None:
+    logs = _logs(tree)
+    if len(logs) > 1:
+        chance.choice(logs).unlink()
+
+
+def _renamed(tree: Path, chance: random.Random) -> None:
+    path = chance.choice(_logs(tree))
+    path.rename(path.with_name(f"result_{chance.randrange(20)}.txt"))
+
+
+def _swapped(tree: Path, chance: random.Random) -> None:
+    one, other = chance.choice(_logs(tree)), chance.choice(_logs(tree))
+    between = one.with_name("between")
+    one.rename(between)
+    if other != one:
+        other.rename(one)
+    between.rename(other)
+
+
+def _copied(tree: Path, chance: random.Random) -> None:
+    path = chance.choice(_logs(tree))
+    new = path.with_name(f"result_{chance.randrange(20)}.txt")
+    if new not in _logs(tree):
+        shutil.copy2(path, new)
+
+
+def _touched(tree: Path, chance: random.Random) -> None:
+    os.utime(chance.choice(sorted(tree.rglob("*"))))
+
+
+def _described(tree: Path, chance: random.Random) -> None:
+    path = next(tree.rglob("systems/*.json"))
+    told = json.loads(path.read_text())
+    told[chance.choice(sorted(told))] = chance.choice(["", "N/A", 7, "closed"])
+    path.write_text(json.dumps(told))
+
+
+def _script(tree: Path, chance: random.Random) -> None:
+    path = chance.choice(sorted(tree.rglob("*.sh")))
+    lines = ["true", f"export HF_TOKEN={TOKEN}", "cd /home/jdoe/work", "echo 1"]
+    path.write_text(f"{chance.choice(lines)}\n")
+
+
+def _linked(tree: Path, chance: random.Random) -> None:
+    """A log in whose place a link to another one stands."""
+    one, other = chance.choice(_logs(tree)), chance.choice(_logs(tree))
+    if one != other and not other.is_symlink():
+        one.unlink()
+        one.symlink_to(other.name)
+
+
+EDITS: tuple[Edit, ...] = (
+    *(_line_lost, _digit, _cut, _gone, _renamed, _swapped, _copied, _touched, _described),
+    *(_script, _linked),
+)
+
+
+@pytest.mark.parametrize("clock", ["real", "later"])
+@pytest.mark.parametrize("profile", ["policy", "verifier"])
+def test_random_edits_give_the_report_of_a_check_without(
+    profile: str, clock: str, checks: Checks, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    if clock == "later":
+        request.getfixturevalue("later")
+    usual(tmp_path / "good")
+    chance, hits = random.Random(f"{profile} {clock}"), 0
+    for number in range(32):
+        if number % 8 == 0:
+            shutil.rmtree(checks.tree, ignore_errors=True)
+            shutil.copytree(tmp_path / "good", checks.tree)
+        chance.choice(EDITS)(checks.tree, chance)
+        checks.same("--profile", profile, "--round", "5.1")
+        hits += len(checks.read) < len(_logs(checks.tree))
+    assert hits > 20
+
+
+def test_an_unchanged_tree_is_not_read_again(
+    tree: Submission, checks: Checks, later: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = checks.same("--round", "5.1")
+    assert len(checks.read) == 3
+    monkeypatch.setattr(recall, "hash_of_file", None)
+    monkeypatch.setattr(recall, "read_head", None)
+    assert checks.cached("--round", "5.1") == first
+    assert checks.read == []
+
+
+def test_a_file_with_another_time_and_the_same_content_is_not_judged_again(
+    tree: Submission, checks: Checks, later: None
+) -> None:
+    checks.cached("--round", "5.1")
+    for path in checks.tree.rglob("*.txt"):
+        os.utime(path, (1, 1))
+    checks.same("--round", "5.1")
+    assert checks.cached("--round", "5.1").exit_code == 0
+    assert checks.read == []
+
+
+def test_a_compressed_log_is_known_again(
+    tree: Submission, checks: Checks, later: None, tmp_path: Path
+) -> None:
+    """Its hash is of the file, read once more: what is judged is never held as a whole."""
+    loose = Checks(tmp_path / "loose", checks.cache, checks.read)
+    loose.tree.mkdir()
+    packed = loose.tree / "result_0.txt.gz"
+    packed.write_bytes(gzip.compress(_logs(checks.tree)[0].read_bytes()))
+    loose.same("--round", "5.1")
+    assert loose.cached("--round", "5.1").exit_code == 0
+    assert checks.read == []
+    packed.write_bytes(gzip.compress(b"nothing"))
+    assert loose.same("--round", "5.1").exit_code == 1
+
+
+def test_a_change_within_one_tick_of_the_clock_is_seen(
+    tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system whose clock stands still for the whole test."""
+    tick = os.stat(checks.tree).st_mtime_ns
+
+    def coarse(status: os.stat_result) -> tuple[int, int, int, int]:
+        return status.st_size, tick, tick, 1
+
+    monkeypatch.setattr(recall, "state_of", coarse)
+    assert checks.same("--round", "5.1").exit_code == 0
+    path = _logs(checks.tree)[0]
+    text = path.read_text()
+    path.write_text(text.replace('"opt_base_learning_rate"', '"opt_bose_learning_rate"'))
+    assert checks.same("--round", "5.1").exit_code == 1
+    script = next(checks.tree.rglob("setup.sh"))
+    script.write_text(f"a={TOKEN}\n")
+    checks.cached("--round", "5.1")
+    script.write_text(f"a={'x' * len(TOKEN)}\n")
+    checks.same("--round", "5.1")
+
+
+def test_several_paths_scores_and_parts_have_outcomes_of_their_own(
+    tree: Submission, checks: Checks
+) -> None:
+    for options in ((), ("--score",), (checks.tree / "Acme",), ("--strict",), ("--ignore", "*")):
+        for _ in range(2):
+            checks.same("--round", "5.1", *options)
+
+
+def test_waivers_mark_what_was_kept(tree: Submission, checks: Checks, tmp_path: Path) -> None:
+    tree.log(0, lambda log: log.drop("seed"))
+    checks.cached("--round", "5.1")
+    given = tmp_path / "waivers.toml"
+    given.write_text('[[waiver]]\nrule = "*seed*"\nreason = "x"\n')
+    checks.same("--round", "5.1", "--waivers", given)
+    checks.same("--round", "5.1")
+
+
+# --- what invalidates ---
+
+
+@pytest.fixture
+def two(checks: Checks) -> Submission:
+    """Two results of three and ten runs, of benchmarks of their own."""
+    tree = usual(checks.tree)
+    other = Submission(checks.tree, build("training", "5.1", "closed", "llama2_70b_lora"))
+    other.result(runs=2)
+    return tree
+
+
+def test_a_changed_rule_judges_again_only_the_logs_it_touches(
+    two: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks.cached("--round", "5.1")
+    rules = find_round("training", "5.1")
+    own = rules.benchmarks["llama31_405b"]
+    changed = {**rules.benchmarks, own.name: replace(own, closed=own.closed[1:])}
+    fewer = replace(rules, benchmarks=changed)
+    monkeypatch.setattr(recall, "find_round", lambda *_: fewer)
+    checks.cached("--round", "5.1")
+    assert checks.read == ["result_0.txt", "result_1.txt", "result_2.txt"]
+    checks.cached("--round", "5.1")
+    assert checks.read == []
+
+
+def test_a_changed_check_judges_every_log_again(
+    two: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks.cached("--round", "5.1")
+    rules = find_round("training", "5.1")
+
+    def find(*_: object) -> Iterator[Any]:
+        yield from ()
+
+    first, *rest = rules.checks
+    fewer = replace(rules, checks=(replace(first, find=find), *rest))
+    monkeypatch.setattr(recall, "find_round", lambda *_: fewer)
+    checks.cached("--round", "5.1")
+    assert len(checks.read) == 5
+
+
+HOUSE = """\
+round = "5.1"
+[[rules]]
+name = "few"
+key = "global_batch_size"
+bound = {{ at_most = 1 }}
+severity = "error"
+text = "small batches only"
+benchmark = "{benchmark}"
+"""
+
+
+def test_a_rule_of_the_house_judges_again_only_the_logs_it_touches(
+    two: Submission, checks: Checks
+) -> None:
+    config = checks.tree / "podium.toml"
+    config.write_text('round = "5.1"\n')
+    checks.cached()
+    config.write_text(HOUSE.format(benchmark="llama2_70b_lora"))
+    done = checks.cached()
+    assert checks.read == ["result_0.txt", "result_1.txt"]
+    assert ("house.few", "Acme/results/ex_n8/llama2_70b_lora/result_0.txt") in found(done)
+    assert done == checks.plain()
+    config.write_text(HOUSE.format(benchmark="bert"))
+    assert "house.few" not in checks.same().stdout
+    config.write_text('round = "5.0"\n')
+    checks.same()
+
+
+def test_another_podium_judges_everything_again(
+    tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks.cached("--round", "5.1")
+    monkeypatch.setattr(recall, "tool_digest", lambda: b"of the next version")
+    checks.cached("--round", "5.1")
+    assert len(checks.read) == 3
+    checks.cached("--round", "5.1")
+    assert checks.read == []
+
+
+def test_plug_ins_judge_what_was_kept_as_well(
+    tree: Submission, checks: Checks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks.cached("--round", "5.1")
+    monkeypatch.syspath_prepend(plug_in(tmp_path / "site"))
+    done = checks.same("--round", "5.1")
+    assert "acme.seed.odd" in {rule for rule, _ in found(done)}
+
+
+# --- the folder ---
+
+
+def test_the_cache_is_its_owners_and_the_tree_is_left_alone(
+    tree: Submission, checks: Checks
+) -> None:
+    tree.write("benchmarks/notes.sh", f"export A={TOKEN}\n")
+    noise = "this line is no record, and is nobody's business"
+    log = _logs(checks.tree)[0]
+    log.write_text(f"{noise}\n{log.read_text()}")
+    before = {path: path.stat().st_mtime_ns for path in checks.tree.rglob("*")}
+    checks.cached("--round", "5.1")
+    assert {path: path.stat().st_mtime_ns for path in checks.tree.rglob("*")} == before
+    assert (checks.cache / "checks").stat().st_mode & 0o777 == 0o700
+    assert checks.cache.stat().st_mode & 0o777 == 0o700
+    assert checks.bytes()
+    assert TOKEN.encode() not in checks.bytes()
+    assert noise.encode() not in checks.bytes()
+
+
+def _flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "flipped": _flipped,
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-9]),
+    "empty": lambda path: path.write_bytes(b""),
+    "foreign": lambda path: path.write_bytes(b"\x80\x04\x95 a pickle."),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_is_told_of_and_made_anew(
+    damage: str, tree: Submission, checks: Checks
+) -> None:
+    good = checks.cached("--round", "5.1")
+    (kept,) = checks.kept
+    DAMAGE[damage](kept)
+    done = checks.cached("--round", "5.1")
+    assert (done.exit_code, done.stdout) == (good.exit_code, good.stdout)
+    assert done.stderr.count("\n") == 1
+    assert "is damaged, or no file of podium's; it is made anew" in done.stderr
+    assert len(checks.read) == 3
+    assert checks.cached("--round", "5.1") == good
+    assert checks.read == []
+
+
+def test_a_link_in_the_files_place_is_not_followed(
+    tree: Submission, checks: Checks, tmp_path: Path
+) -> None:
+    good = checks.cached("--round", "5.1")
+    (kept,) = checks.kept
+    kept.rename(tmp_path / "elsewhere")
+    kept.symlink_to(tmp_path / "elsewhere")
+    done = checks.cached("--round", "5.1")
+    assert (done.stdout, len(checks.read)) == (good.stdout, 3)
+    assert not kept.is_symlink()
+
+
+@pytest.mark.parametrize("why", ["others may write", "it is no folder", "it is a link"])
+def test_a_folder_that_cannot_be_trusted_is_not_used(
+    why: str, tree: Submission, checks: Checks, tmp_path: Path
+) -> None:
+    plain = checks.cached("--round", "5.1")
+    folder = checks.cache / "checks"
+    if why == "others may write":
+        folder.chmod(0o777)
+    else:
+        folder.rename(tmp_path / "elsewhere")
+    if why == "it is no folder":
+        folder.write_text("")
+    if why == "it is a link":
+        folder.symlink_to(tmp_path / "elsewhere")
+    done = checks.cached("--round", "5.1")
+    assert (done.exit_code, done.stdout, len(checks.read)) == (0, plain.stdout, 3)
+    assert done.stderr.startswith("podium: cache not used: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_cache_that_cannot_be_written_is_told_of(
+    tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = checks.plain("--round", "5.1")
+
+    def full(*_: object) -> None:
+        raise Refused("no space left on device")
+
+    monkeypatch.setattr(Shelf, "write", full)
+    done = checks.cached("--round", "5.1")
+    assert (done.exit_code, done.stdout) == (plain.exit_code, plain.stdout)
+    assert done.stderr == "podium: cache not written: no space left on device\n"
+
+
+def test_a_cache_in_the_tree_is_refused(tree: Submission, checks: Checks) -> None:
+    done = podium("check", checks.tree, "--cache-dir", checks.tree / "cache")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "lies in the tree being read" in done.stderr
+    assert not (checks.tree / "cache").exists()
+
+
+def test_the_usual_folder_is_the_users_own(
+    tree: Submission, checks: Checks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("PODIUM_CACHE_DIR", raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    podium("check", checks.tree, "--cache", "--jobs", "1")
+    assert len([*(tmp_path / "xdg/podium/checks").iterdir()]) == 1
+    monkeypatch.setenv("PODIUM_CACHE_DIR", str(tmp_path / "own"))
+    podium("check", checks.tree, "--cache", "--jobs", "1")
+    assert len([*(tmp_path / "own/checks").iterdir()]) == 1
+
+
+def test_clearing_removes_all_that_was_kept(tree: Submission, checks: Checks) -> None:
+    checks.cached("--round", "5.1")
+    checks.cached("--round", "5.1", "--profile", "verifier")
+    assert len(checks.kept) == 2
+    checks.cached("--round", "5.1", "--clear-cache")
+    assert (len(checks.kept), len(checks.read)) == (1, 3)
+
+
+def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, most=500)
+    shelf.open()
+    for number, name in enumerate(("a", "b", "c")):
+        shelf.write(name, bytes(100))
+        os.utime(tmp_path / f"checks/{name}.kept", (number, number))
+    shelf.use("a")
+    shelf.write("d", bytes(100))
+    assert [name for name in "abcd" if shelf.read(name)] == ["a", "c", "d"]
+    with pytest.raises(Refused, match="more than"):
+        shelf.write("e", bytes(501))
+
+
+def test_checks_at_the_same_time_do_not_disturb_each_other(
+    tree: Submission, checks: Checks
+) -> None:
+    plain = checks.plain("--round", "5.1")
+    words = [sys.executable, "-m", "podium", "check", str(checks.tree), "--round", "5.1"]
+    words += ["--format", "json", "--jobs", "1", "--cache-dir", str(checks.cache)]
+    around = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"}
+    running = [
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=around)
+        for _ in range(3)
+    ]
+    for each in running:
+        out, err = each.communicate()
+        assert (out.decode(), err) == (plain.stdout, b"")
+    assert checks.cached("--round", "5.1") == plain
+    assert checks.read == []

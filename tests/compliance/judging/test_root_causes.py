@@ -1,0 +1,197 @@
+"""One fact of a submission that several rules report is read once; the others name it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.reporting.models import FindingEntry, Report
+from tests.builders import LogBuilder
+from tests.compliance.command_line import podium
+from tests.compliance.trees import Submission, usual
+
+
+def own(report: Report) -> list[FindingEntry]:
+    return [found for found in report.findings if not found.caused_by]
+
+
+def following(report: Report, cause: str) -> set[str]:
+    return {found.id for found in report.findings if found.caused_by == cause}
+
+
+def as_open(log: LogBuilder) -> LogBuilder:
+    return log.set("submission_division", "open")
+
+
+@pytest.mark.parametrize("wrong", ["description", "logs"])
+def test_a_division_that_no_log_has_is_told_at_the_description(wrong: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    if wrong == "logs":
+        tree.result(change=as_open)
+    else:
+        tree.system(division="open")
+    report = tree.check()
+    [found] = own(report)
+    assert (found.id, found.path) == ("system.division-mismatch", "systems/ex_n8.json")
+    text = (tree.root / found.path).read_text().splitlines()
+    assert found.line is not None
+    assert '"division"' in text[found.line - 1]
+    assert "all 3 logs" in found.message
+    assert "result.other-division" in following(report, found.id)
+    assert {report.results[0].verdict, report.submissions[0].verdict} == {"rejected"}
+    assert report.counts.error == 1
+
+
+def test_one_log_of_another_division_is_told_at_its_line(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.log(1, as_open)
+    report = tree.check()
+    [found] = own(report)
+    log = (tree.root / tree.folder() / "result_1.txt").read_text().splitlines()
+    assert (found.id, found.path) == ("result.other-division", f"{tree.folder()}/result_1.txt")
+    assert found.line is not None
+    assert '"submission_division"' in log[found.line - 1]
+
+
+def test_capitals_make_no_other_division(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.result(change=lambda log: log.set("submission_division", "Closed"))
+    ids = {found.id for found in tree.check().findings}
+    assert not ids & {"result.other-division", "system.division-mismatch"}
+
+
+def test_a_result_folder_knows_its_description(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system(division="open")
+    done = podium(
+        "check", tree.root / tree.folder(), "--round", "5.1", "--format", "json", columns=80
+    )
+    found = [each for each in json.loads(done.stdout)["findings"] if not each["caused_by"]]
+    assert [each["id"] for each in found] == ["system.division-mismatch"]
+    assert (tree.root / tree.folder() / found[0]["path"]).resolve() == (
+        tree.root / "systems" / "ex_n8.json"
+    )
+
+
+def test_another_system_is_no_consequence(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system(division="open").system("other", system_name="other n8")
+    tree.result("other", change=lambda log: log.set("submission_division", "open"), start=20)
+    tree.log(1, as_open, "ex_n8")
+    report = tree.check()
+    roots = {(found.id, found.path) for found in own(report)}
+    # The first system has a log that agrees, so that the other two are at fault
+    assert ("system.division-mismatch", "systems/other.json") in roots
+    assert ("system.division-mismatch", "systems/ex_n8.json") not in roots
+    assert {found.path for found in own(report) if found.id == "result.other-division"} == {
+        f"{tree.folder()}/result_0.txt",
+        f"{tree.folder()}/result_2.txt",
+    }
+
+
+def test_an_empty_log_is_read_once(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / tree.folder() / "result_1.txt").write_text("")
+    report = tree.check()
+    assert [found.id for found in own(report)] == ["log.no-records"]
+    assert {"seeds.none", "result.broken-run-dropped"} <= following(report, "log.no-records")
+    assert report.official_verdict == "rejected"
+
+
+def test_the_text_counts_what_the_official_verifier_rejects_among_them(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in range(3):
+        lines = (tree.root / tree.folder() / f"result_{number}.txt").read_text().splitlines()
+        doubled = "".join(f"{line}\n{line}\n" for line in lines)
+        (tree.root / tree.folder() / f"result_{number}.txt").write_text(doubled)
+    done = podium("check", tree.root, "--round", "5.1")
+    assert "of these" in " ".join(done.stdout.split())
+    assert "OFFICIAL VERIFIER: rejects" in done.stdout
+
+
+def test_seeds_of_runs_and_of_results_are_one_fact(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.log(1, lambda log: log.drop("seed"))
+    report = tree.check()
+    assert [found.id for found in own(report)] == ["seeds.none"]
+    tree.log(1, lambda log: log.set("seed", "x"))
+    assert [found.id for found in own(tree.check())] == ["seeds.not-integer"]
+
+
+def test_a_source_that_did_not_come_is_named_once(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    ours = tree.root / "benchmarks" / tree.benchmark / "implementations" / "ours"
+    (ours / "train.py").rename(ours / "other.py")
+    report = tree.check()
+    assert [found.id for found in own(report)] == ["code.source-not-found"]
+    assert following(report, "code.source-not-found") == {"seeds.source"}
+
+
+def test_a_seed_of_no_source_file_is_a_fault_of_its_own(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.log(1, lambda log: log.meta("seed", file="/workspace/notes.txt", lineno=3))
+    assert "seeds.source" in {found.id for found in own(tree.check())}
+
+
+def test_a_fault_beside_the_cause_stays_its_own(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system(division="open", submitter="Nobody")
+    tree.log(1, lambda log: log.set("opt_name", "sgd"))
+    ids = {found.id for found in own(tree.check())}
+    assert {"system.division-mismatch", "system.name-mismatch", "closed.llama31_405b.opt_name"} <= (
+        ids
+    )
+
+
+def test_a_submitter_named_by_folder_and_logs_is_wrong_in_the_description(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system(submitter="Nobody")
+    report = tree.check()
+    [found] = own(report)
+    assert found.id == "system.name-mismatch"
+    assert found.line is not None
+    assert following(report, "system.name-mismatch") == {"system.submitter-mismatch"}
+    # Another one in the logs is a fact of its own
+    third = usual(tmp_path / "third").system(submitter="Nobody")
+    third.result(change=lambda log: log.set("submission_org", "Somebody"))
+    assert {found.id for found in own(third.check())} == {
+        "system.name-mismatch",
+        "system.submitter-mismatch",
+    }
+
+
+def test_a_factor_below_what_is_allowed_follows_from_nothing(tmp_path: Path) -> None:
+    tree = Submission(tmp_path, usual(tmp_path / "good").which).system().code().result()
+    (tree.root / tree.folder() / "result_1.txt").write_text("")
+    tree.write(f"{tree.folder()}/scaling.json", '{"scaling_factor": 0.5}')
+    ids = {found.id for found in own(tree.check())}
+    assert ids == {"log.no-records", "result.unsupported-scaling"}
+
+
+def test_fields_behind_a_fault_of_syntax_may_not_be_missing(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    path = tree.root / "systems" / "ex_n8.json"
+    text = path.read_text()
+    path.write_text(text[: len(text) // 2])
+    report = tree.check()
+    [found] = [each for each in own(report) if each.id.startswith("system.")]
+    assert found.id == "system.not-json"
+    assert following(report, "system.not-json") == {"system.missing-field"}
+    # A comma too many hides nothing
+    fields = json.loads(text)
+    del fields["framework"]
+    path.write_text(json.dumps(fields, indent=1)[:-2] + ",\n}")
+    assert {each.id for each in own(tree.check()) if each.id.startswith("system.")} == {
+        "system.not-json",
+        "system.missing-field",
+    }
+
+
+def test_a_hidden_file_among_the_logs_is_told_once(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{tree.folder()}/.DS_Store", "x")
+    tree.write(f"{tree.folder()}/notes.doc", "x")
+    report = tree.check()
+    assert {(found.id, Path(found.path).name) for found in own(report)} == {
+        ("repo.leading-dot", ".DS_Store"),
+        ("tree.unknown-file", "notes.doc"),
+    }
+    assert report.official_verdict == "rejected"

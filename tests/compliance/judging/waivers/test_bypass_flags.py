@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
+from podium.rules.finding import Profile
+
+POLICY, VERIFIER = Profile.POLICY, Profile.VERIFIER
+SYSTEM, BENCHMARK = "results/big", "results/big/bert"
+
+
+def params(root: Path, data: bytes, level: str, profile: Profile) -> Params:
+    folder = root / level
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package_checker_params").write_bytes(data)
+    return Params(root, profile, lambda path: str(path.relative_to(root)))
+
+
+def flags(root: Path, data: bytes, level: str, profile: Profile) -> frozenset[str]:
+    return params(root, data, level, profile).flags(BENCHMARK)
+
+
+def told(given: Params) -> list[tuple[str, str, int | None]]:
+    given.flags(BENCHMARK)
+    return [(f.id, f.severity.value, f.line) for f in given.findings]
+
+
+def test_no_file_no_flag(tmp_path: Path) -> None:
+    for profile in Profile:
+        given = Params(tmp_path, profile, str)
+        assert given.flags(BENCHMARK) == frozenset()
+        assert given.findings == []
+
+
+@pytest.mark.parametrize("level", [".", SYSTEM, BENCHMARK])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"rcp-bypass",
+        b"rcp_bypass\n",
+        b"--rcp-bypass\r\n",
+        b"--rcp_bypass\r",
+        b"\n  rcp-bypass  \n\n",
+        b"\xef\xbb\xbfrcp-bypass\n",
+    ],
+)
+def test_the_policy_s_spellings_at_all_levels(tmp_path: Path, level: str, data: bytes) -> None:
+    given = params(tmp_path, data, level, POLICY)
+    assert given.flags(BENCHMARK) == {RCP}
+    assert any(f.id == "params.in-force" and f.severity == "note" for f in given.findings)
+
+
+def test_several_flags_of_several_levels(tmp_path: Path) -> None:
+    params(tmp_path, b"rcp-bypass\nrcp-bert-train-samples\n", ".", POLICY)
+    given = params(tmp_path, b"seed-checker-bypass\n", BENCHMARK, POLICY)
+    assert given.flags(BENCHMARK) == {RCP, SEEDS, TRAIN_SAMPLES}
+    assert given.flags("results/big/ssd") == {RCP, TRAIN_SAMPLES}
+
+
+def test_results_of_hpc_lie_one_folder_deeper(tmp_path: Path) -> None:
+    params(tmp_path, b"rcp-bypass", "results/big/strong", POLICY)  # no level of its own
+    for profile in Profile:
+        given = params(tmp_path, b"seed-checker-bypass", SYSTEM, profile)
+        assert given.flags("results/big/strong/cosmoflow") == {SEEDS}
+        assert given.flags("results/other/strong/cosmoflow") == frozenset()
+
+
+@pytest.mark.parametrize("level", [SYSTEM, BENCHMARK])
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (b"seed-checker-bypass", {SEEDS}),
+        (b"seed-checker-bypass\n", set()),
+        (b"seed-checker-bypass\r", set()),
+        (b"seed-checker-bypass ", set()),
+        (b"seed_checker_bypass", set()),
+        (b"--seed-checker-bypass", set()),
+        (b"SEED-CHECKER-BYPASS", set()),
+        (b"\xef\xbb\xbfseed-checker-bypass", set()),
+        (b"\n\nseed-checker-bypass", {SEEDS}),
+        (b"rcp-bypass\nseed-checker-bypass", {SEEDS}),
+        (b"seed-checker-bypass\nrcp-bypass", {RCP}),
+        (b"foo", set()),
+        (b"rcp-bert-train-samples", set()),
+    ],
+)
+def test_what_the_official_verifier_sees(
+    tmp_path: Path, level: str, data: bytes, seen: set[str]
+) -> None:
+    assert flags(tmp_path, data, level, VERIFIER) == seen
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (b"rcp-bypass\n", {RCP}),
+        (b"rcp-bypass\nseed-checker-bypass\nrcp-bert-train-samples\n", {RCP, SEEDS, TRAIN_SAMPLES}),
+        (b"rcp-bypass", set()),
+        (b"rcp-bypass\nseed-checker-bypass", {RCP}),
+    ],
+)
+def test_what_the_official_scripts_pass_on(tmp_path: Path, data: bytes, seen: set[str]) -> None:
+    given = params(tmp_path, data, ".", VERIFIER)
+    assert given.flags(BENCHMARK) == seen
+    assert all(f.severity != "error" for f in given.findings)
+
+
+@pytest.mark.parametrize("data", [b"rcp_bypass\n", b"--rcp-bypass\n", b"rcp-bypass\r\n", b"foo\n"])
+def test_what_the_official_verifier_refuses(tmp_path: Path, data: bytes) -> None:
+    """Published submissions have `rcp_bypass` and `rcp_bert_train_samples` there."""
+    assert told(params(tmp_path, data, ".", VERIFIER)) == [("params.refused", "error", 1)]
+    by_policy = told(params(tmp_path, data, ".", POLICY))
+    assert ("params.refused", "warning", 1) in by_policy
+
+
+def test_a_flag_that_the_official_verifier_does_not_see(tmp_path: Path) -> None:
+    for data, level in ((b"x\nrcp-bypass\n", BENCHMARK), (b"x\nrcp-bypass", ".")):
+        found = told(params(tmp_path, data, level, POLICY))
+        assert ("params.unseen", "warning", 2) in found
+        assert ("params.in-force", "note", 2) in found
+        (tmp_path / level / "package_checker_params").unlink()
+
+
+def test_an_unknown_flag_is_named_with_the_nearest(tmp_path: Path) -> None:
+    given = params(tmp_path, b"\nrcp-bypas", BENCHMARK, POLICY)
+    assert told(given) == [("params.unknown-flag", "warning", 2)]
+    assert "did you mean rcp-bypass?" in given.findings[0].message
+    given = params(tmp_path, b"\x1b[31m", BENCHMARK, POLICY)
+    assert told(given) == [("params.unknown-flag", "warning", 1)]
+    assert "\x1b" not in given.findings[0].message
+
+
+def test_a_file_that_is_no_text_ends_the_official_verifier(tmp_path: Path) -> None:
+    given = params(tmp_path, b"\xe9\nseed-checker-bypass", BENCHMARK, VERIFIER)
+    assert told(given)[0] == ("params.verifier-crash", "error", None)
+    assert given.flags(BENCHMARK) == frozenset()
+    assert ("params.in-force", "note", 2) in told(
+        params(tmp_path, b"\xe9\nseed-checker-bypass", BENCHMARK, POLICY)
+    )
+
+
+@pytest.mark.parametrize("what", ["folder", "fifo", "link"])
+def test_a_file_that_cannot_be_read(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "package_checker_params"
+    if what == "folder":
+        path.mkdir()
+    elif what == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/etc/passwd")
+    given = Params(tmp_path, POLICY, str)
+    assert told(given) == [("params.unreadable", "error", None)]
+
+
+def test_each_file_is_read_and_told_once(tmp_path: Path) -> None:
+    given = params(tmp_path, b"rcp-bypass\n", ".", VERIFIER)
+    given.flags(BENCHMARK)
+    (tmp_path / "package_checker_params").unlink()
+    assert given.flags("results/other/ssd") == {RCP}
+    assert len(given.findings) == 1

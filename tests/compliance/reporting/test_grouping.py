@@ -1,0 +1,305 @@
+"""Groups of findings: none is lost, none is named that is not there, and pages stay short."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.session import check_paths
+from podium.compliance.reporting.data import Outcome
+from podium.compliance.reporting.grouping import Group, groups_of, merged, own_findings
+from podium.compliance.reporting.places import places_of
+from podium.compliance.reporting.render import text
+from podium.rules.finding import Finding, Severity
+from tests.compliance.render_reports import (
+    CALM,
+    LLAMA,
+    REPORTS,
+    big_round,
+    entries,
+    finding,
+    one_fault_in_ten_runs,
+    report,
+)
+from tests.locations import CORPUS
+
+# --- nothing is lost ------------------------------------------------------------------------------
+
+
+def everything(groups: list[Group]) -> list[int]:
+    return sorted(id(each) for group in groups for each in (*group.findings, *group.following))
+
+
+@CALM
+@given(REPORTS, st.booleans())
+def test_each_finding_is_in_one_group(made: Outcome, one_message: bool) -> None:
+    wanted = sorted(map(id, made.findings))
+    assert everything(groups_of(made, lambda _: one_message)) == wanted
+    assert everything(merged(made)) == wanted
+
+
+@CALM
+@given(REPORTS)
+def test_a_group_is_of_one_rule_and_severity_and_counts_or_does_not(made: Outcome) -> None:
+    for group in groups_of(made):
+        assert len({(f.id, f.severity, f.key, f.waived) for f in group.findings}) == 1
+        assert not any(each.waived for each in group.following)
+        assert not (group.excuse and group.following)
+
+
+@CALM
+@given(REPORTS)
+def test_groups_without_consequences_hold_the_findings_of_their_own_cause(made: Outcome) -> None:
+    found = [id(each) for group in groups_of(made) for each in group.findings]
+    assert sorted(found) == sorted(map(id, own_findings(made)))
+
+
+def test_the_numbers_of_the_page_add_up_to_the_findings() -> None:
+    made = big_round()
+    full, short = text.render(made, full=True), text.render(made)
+    for line in short.splitlines()[:4][1:]:
+        name, *_, errors, warnings = line.split()
+        for number, severity in ((errors, "error"), (warnings, "warning")):
+            own = [f for f in made.findings if not f.waived and not f.caused_by]
+            assert int(number) == sum(
+                f.path.startswith(f"{name}/") and f.severity == severity for f in own
+            )
+    heads = re.findall(r"^  (?:error|warning|note|waived) ", full, re.MULTILINE)
+    assert len(heads) == len(made.findings)
+    following = sum(map(int, re.findall(r"(\d+) findings? follows? from it", short)))
+    assert following == made.counts.caused == sum(bool(f.caused_by) for f in made.findings)
+
+
+# --- what belongs together ------------------------------------------------------------------------
+
+
+def told(*findings: Finding, one_message: bool = False) -> list[list[str]]:
+    groups = groups_of(report([*findings]), lambda _: one_message)
+    return [[each.message for each in group.findings] for group in groups]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("x is 0.8; must be 1", "x is 0.75; must be 1", True),
+        ('x is "a b"; must be 1', "x is null; must be 1", True),
+        ("x is [1, 2]; must be 1", "x is [3]; must be 1", True),
+        ("first at a/b/result_1.txt", "first at c/result_2.txt", True),
+        ("no line is right", "no line is right (and 4 more like it in this log)", True),
+        ("x is 0.8; must be 1", "x is not logged; must be 1", False),
+        ("x is early", "x is late", False),
+    ],
+)
+def test_messages_that_differ_in_values_have_one_cause(
+    one: str, other: str, together: bool
+) -> None:
+    findings = finding("a", message=one), finding("b", message=other)
+    assert len(told(*findings)) == 2 - together
+    # A rule with one template is not guessed at
+    assert len(told(*findings, one_message=True)) == 1
+    assert len(told(findings[0], finding("b", message=other, key="other"))) == 2
+
+
+def test_rules_are_asked_about_only_where_messages_differ() -> None:
+    asked: list[str] = []
+    made = report(
+        [finding("a"), finding("b"), finding("a", id="n", message="x"), finding("b", id="n")]
+    )
+    groups_of(made, lambda rule: bool(asked.append(rule)))
+    assert asked == ["n"]
+
+
+def test_a_consequence_of_a_consequence_is_behind_the_first_cause() -> None:
+    cut = finding("a", 1, id="log.cut")
+    stop = finding("a", 2, id="b", caused_by="log.cut")
+    score = finding("c", 3, id="c", caused_by="b")
+    [group] = groups_of(report([score, stop, cut]))
+    assert (group.first.id, {each.id for each in group.following}) == ("log.cut", {"b", "c"})
+
+
+@pytest.mark.parametrize(
+    "causes", [{"b": "none"}, {"b": "b"}, {"b": "c", "c": "b"}], ids=["absent", "itself", "circle"]
+)
+def test_what_leads_back_to_nothing_stands_for_itself(causes: dict[str, str]) -> None:
+    found = [finding("a", id=rule, caused_by=cause) for rule, cause in causes.items()]
+    assert [group.first.id for group in groups_of(report(found))] == [*causes]
+
+
+def test_a_consequence_does_not_cross_submissions_and_no_waived_finding_hides_one() -> None:
+    said = entries("acme/results/s/b", "bolt/results/s/b")
+    cause = finding("acme/a", id="log.cut")
+    late = finding("bolt/a", id="b", caused_by="log.cut")
+    assert len(groups_of(report([cause, late], **said))) == 2
+    assert (
+        len(groups_of(report([cause, finding("acme/b", id="b", caused_by="log.cut")], **said))) == 1
+    )
+    waived = finding("acme/a", id="log.cut", waived=True)
+    groups = groups_of(report([waived, finding("acme/a", id="b", caused_by="log.cut")], **said))
+    assert [(group.first.id, group.excuse) for group in groups] == [
+        ("b", ""),
+        ("log.cut", "review"),
+    ]
+
+
+def test_the_heavier_comes_first() -> None:
+    made = report(
+        [
+            finding("a", id="e"),
+            finding("a", id="n", severity=Severity.NOTE),
+            finding("a", id="w", severity=Severity.WARNING),
+            finding("b", id="w", severity=Severity.WARNING),
+            finding("a", id="z", severity=Severity.WARNING, official=True),
+            finding("a", id="d", waived=True, waived_by="dropped run"),
+            finding("a", id="r", waived=True, waived_by="waivers.toml"),
+        ]
+    )
+    assert [group.first.id for group in groups_of(made)] == ["e", "z", "w", "n", "r", "d"]
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+PART = st.sampled_from(["a", "b", "sys", "s1", "s2", "results"])
+FILE = st.builds("{}{}{}".format, st.sampled_from(["r_", "", "x"]), st.integers(0, 12), PART)
+ANY_PATHS = st.lists(
+    st.builds(lambda folders, name: "/".join([*folders, name]), st.lists(PART, max_size=3), FILE),
+    max_size=30,
+)
+
+
+def expanded(pattern: str) -> set[str]:
+    """The paths that the braces of a pattern name."""
+    parts = re.split(r"\{([^{}]*)\}", pattern)
+    choices = [_members(part) if at % 2 else [part] for at, part in enumerate(parts)]
+    return {"".join(choice) for choice in itertools.product(*choices)}
+
+
+def _members(braces: str) -> list[str]:
+    members: list[str] = []
+    for member in braces.split(","):
+        low, dots, high = member.partition("..")
+        if dots:
+            members += [str(n).zfill(len(low)) for n in range(int(low), int(high) + 1)]
+        else:
+            members.append(member)
+    return members
+
+
+@given(ANY_PATHS, st.integers(1, 4))
+def test_places_name_each_path_and_no_other(paths: list[str], most: int) -> None:
+    places = places_of(paths, most)
+    assert sorted(path for place in places for path in place.paths) == sorted(set(paths))
+    for place in places:
+        if "*" in place.pattern:
+            stars = re.compile("[^/]*".join(map(re.escape, place.pattern.split("*"))))
+            if "{" not in place.pattern:
+                assert all(stars.fullmatch(path) for path in place.paths)
+        else:
+            assert expanded(place.pattern) == set(place.paths)
+
+
+@pytest.mark.parametrize(
+    ("paths", "patterns"),
+    [
+        (["a/r_7.txt"], ["a/r_7.txt"]),
+        ([f"a/r_{n}.txt" for n in range(10)], ["a/r_{0..9}.txt"]),
+        ([f"a/r_{n}.txt" for n in (0, 1, 5, 6, 7)], ["a/r_{0,1,5..7}.txt"]),
+        ([f"a/r_{n:02}.txt" for n in range(8, 12)], ["a/r_{08..11}.txt"]),
+        ([f"{s}/r_{n}.txt" for s in "ab" for n in range(4)], ["{a,b}/r_{0..3}.txt"]),
+        ([f"{s}/r_{n}.txt" for s in "abc" for n in range(4)], ["*/r_{0..3}.txt"]),
+        ([f"{s}/x/r_{n}" for n, s in enumerate("abcd")], ["*/x/r_*"]),
+        (["README.md", "a/README.md"], ["README.md", "a/README.md"]),
+        ([""], [""]),
+    ],
+)
+def test_paths_are_told_in_few_words(paths: list[str], patterns: list[str]) -> None:
+    assert [place.pattern for place in places_of(paths)] == patterns
+
+
+@CALM
+@given(REPORTS)
+def test_places_of_hostile_names_lose_none(made: Outcome) -> None:
+    paths = {each.path for each in made.findings}
+    assert {path for place in places_of(paths) for path in place.paths} == paths
+
+
+# --- how long the page is -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("submissions", [1, 3, 12, 40, 200])
+def test_any_round_takes_some_pages_and_says_how_to_get_all(submissions: int, width: int) -> None:
+    made = big_round(submissions)
+    for quiet in (False, True):
+        lines = text.render(made, width=width, quiet=quiet).splitlines()
+        assert len(lines) <= 250
+    assert any("--full prints every finding" in line for line in text.render(made).splitlines())
+    assert text.render(made).splitlines()[-1] == "REJECTED"
+
+
+def test_one_fault_in_ten_runs_takes_half_a_screen() -> None:
+    lines = text.render(one_fault_in_ten_runs()).splitlines()
+    assert len(lines) <= 25
+    assert f"         {LLAMA}/result_{{0..9}}.txt" in lines
+
+
+def test_detail_falls_from_the_lightest_on() -> None:
+    def blocks(submissions: int) -> list[int]:
+        told = text.render(big_round(submissions))
+        found = [
+            re.findall(rf"^{each} +\[", told, re.MULTILINE) for each in ("error", "warning", "note")
+        ]
+        return [len(each) for each in found]
+
+    one, three, many = blocks(1), blocks(3), blocks(200)
+    assert min(one) > 0
+    assert three[0] > 0
+    assert three[2] == 0
+    assert many == [0, 0, 0]
+
+
+def test_what_the_official_verifier_rejects_keeps_its_detail_longer() -> None:
+    def warning(number: int, official: bool) -> Finding:
+        rule, path = f"rule-{number}", f"r_{number}.txt"
+        return finding(path, id=rule, severity=Severity.WARNING, official=official)
+
+    made = text.render(report([warning(number, number == 7) for number in range(100)]))
+    assert re.findall(r"^warning  \[(.*)\]", made, re.MULTILINE) == ["rule-7"]
+    assert len(re.findall(r"^warning  rule-\d+  ", made, re.MULTILINE)) == 99
+
+
+def test_what_a_few_files_lack_is_told_whole() -> None:
+    made = report([finding("a.txt"), finding("b.txt", message="other", hint="do that")])
+    lines = text.render(made).splitlines()
+    assert {"         a.txt:24", "         b.txt:24", "         help: do that"} <= {*lines}
+    assert not any("--full" in line for line in lines)
+
+
+def test_one_file_is_listed_and_its_consequences_are_counted() -> None:
+    made = report(
+        [
+            finding("a.txt", 3, id="log.cut", message="the log ends in a line that is cut"),
+            finding("a.txt", 9, id="b", caused_by="log.cut"),
+            finding("a.txt", None, id="c", caused_by="log.cut"),
+        ],
+        "a.txt",
+    )
+    lines = text.render(made).splitlines()
+    assert lines[0] == "FAIL  a.txt  (llama31_8b, closed)"
+    assert lines[1].split() == ["error", "a.txt:3", "[log.cut]"]
+    assert "           2 findings follow from it" in lines
+    assert not any("[b]" in line or "[c]" in line for line in lines)
+    assert "[b]" in text.render(made, full=True)
+    assert "1 error, 0 warnings, 0 notes, 0 waived, 2 following from others" in " ".join(lines)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("round_", ["0.6", "1.1"])
+def test_a_published_round_is_read_in_a_few_minutes(round_: str) -> None:
+    made = check_paths([CORPUS / f"training_results_v{round_}"], Options(jobs=1))
+    assert len(made.findings) > 400
+    assert len(text.render(made).splitlines()) <= 250

@@ -1,0 +1,241 @@
+"""`podium preflight`: declared hyperparameters, whatever they are declared in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.compliance.errors import ComplianceError, UsageFault
+from podium.compliance.tools.live.declaration import parse_yaml, read_declaration
+from podium.compliance.tools.live.preflight import Preflight, preflight
+from podium.compliance.tools.live.preflight_text import page
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.read import parse_log
+from podium.rules.catalogue import find_round
+from tests.builders import build, cases
+from tests.compliance.command_line import Done, podium
+
+LEGAL: dict[str, Any] = {
+    record.key: record.value
+    for record in parse_log(build("training", "6.1", "closed", "llama31_8b").bytes()).records
+    if (key := k.known(record.key)) and key.role in ("hyperparameter", "disclosure", "statistic")
+}
+
+
+def judged(tmp_path: Path, values: dict[str, Any], **options: Any) -> Preflight:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(values))
+    options = {"benchmark": "llama31_8b"} | options
+    return preflight(read_declaration(path), find_round("training", "6.1"), **options)
+
+
+# --- what is said ---
+
+
+def test_legal_settings_are_legal_in_any_order(tmp_path: Path) -> None:
+    for values in (LEGAL, dict(reversed(LEGAL.items()))):
+        found = judged(tmp_path, values)
+        assert found.legal, found.findings
+        assert (found.findings, found.missing) == ([], [])
+
+
+@pytest.mark.parametrize("name", [w.benchmark for w in cases() if w.round == "6.1"][::2])
+def test_the_settings_of_every_valid_log_are_legal(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "dry.txt"
+    path.write_bytes(build("training", "6.1", "closed", name).bytes())
+    found = preflight(read_declaration(path), find_round("training", "6.1"))
+    assert found.legal, (found.findings, found.missing)
+    assert (found.benchmark, found.division) == (name, "closed")
+
+
+def test_a_broken_rule_is_told_as_by_check(tmp_path: Path) -> None:
+    found = judged(tmp_path, LEGAL | {"opt_adamw_beta_2": 0.9})
+    assert [(f.id, f.line) for f in found.findings] == [
+        ("closed.llama31_8b.opt_adamw_beta_2", None)
+    ]
+    assert not found.legal
+
+
+def test_a_missing_hyperparameter_is_told_with_what_it_must_be(tmp_path: Path) -> None:
+    values = {key: value for key, value in LEGAL.items() if key != "opt_gradient_clip_norm"}
+    found = judged(tmp_path, values)
+    assert [(each.key, each.allowed) for each in found.missing] == [
+        ("opt_gradient_clip_norm", "1.0")
+    ]
+    assert not found.legal
+
+
+def test_a_bound_that_hangs_on_a_missing_key_is_not_called_broken(tmp_path: Path) -> None:
+    values = {key: v for key, v in LEGAL.items() if key != "opt_learning_rate_warmup_steps"}
+    found = judged(tmp_path, values)
+    assert found.findings == []
+    assert [each.key for each in found.missing] == ["opt_learning_rate_warmup_steps"]
+
+
+def test_what_may_be_logged_later_is_no_fault(tmp_path: Path) -> None:
+    values = {key: value for key, value in LEGAL.items() if key != "eval_samples"}
+    found = judged(tmp_path, values)
+    assert found.legal
+    assert "eval_samples" in [each.key for each in found.to_log]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "severity"),
+    # Where the rules leave no room, what only the policy demands is an error, too
+    [("train_samples", 1, "warning"), ("opt_end_learning_rate", 0.5, "error")],
+)
+def test_only_the_policy_s_demands_weigh_as_their_rows_say(
+    tmp_path: Path, key: str, value: float, severity: str
+) -> None:
+    found = judged(tmp_path, LEGAL | {key: value})
+    assert [f.severity for f in found.findings] == [severity]
+    assert found.legal == (severity == "warning")
+
+
+def test_it_tells_what_is_free_when_to_evaluate_and_the_reference(tmp_path: Path) -> None:
+    found = judged(tmp_path, LEGAL, batch_size=1024)
+    assert found.free["global_batch_size"] == 1024
+    assert found.evaluations[-1]["interval"] == 12_288
+    bert = {"global_batch_size": 448}
+    other = preflight(_declared(tmp_path, bert), find_round("training", "5.0"), benchmark="bert")
+    assert other.reference.mean is not None
+    assert other.reference.minimum is not None
+    assert other.reference.minimum < other.reference.mean
+
+
+def _declared(tmp_path: Path, values: dict[str, Any]) -> Any:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps(values))
+    return read_declaration(path)
+
+
+def test_names_that_are_no_keys_are_told(tmp_path: Path) -> None:
+    found = judged(tmp_path, LEGAL | {"learning_speed": 1, "globalbatch_size": 3})
+    assert found.ignored[0] == "learning_speed"
+    misspelt = judged(tmp_path, {"global_batchsize": 3})
+    assert [f.id for f in misspelt.findings] == ["log.misspelt-key"]
+
+
+# --- what is read ---
+
+
+def test_groups_are_looked_into(tmp_path: Path) -> None:
+    found = judged(tmp_path, {"model": {"max_sequence_length": 1}, "a": {"b": {"opt_name": "sgd"}}})
+    assert {f.key for f in found.findings} == {"max_sequence_length", "opt_name"}
+
+
+def test_toml_and_yaml_say_the_same_as_json(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("[optimizer]\nopt_name = 'adamw'\nopt_adamw_beta_2 = 0.9\n")
+    (tmp_path / "c.yaml").write_text(
+        "optimizer:  # AdamW\n  opt_name: adamw\n  'opt_adamw_beta_2': 0.9\n"
+    )
+    (tmp_path / "c.json").write_text('{"opt_name": "adamw", "opt_adamw_beta_2": 0.9}')
+    read = [read_declaration(tmp_path / f"c.{form}").values for form in ("toml", "yaml", "json")]
+    assert read[0] == read[1] == read[2]
+
+
+def test_yaml_scalars_and_lists() -> None:
+    text = """
+    ---
+    a: 1
+    b: 1e-5
+    c: [1, 2.5, x]
+    d:
+      - 3
+      - "four # not a comment"
+    e: true
+    f: ~
+    g: 'it''s'
+    h: 1_200_000
+    i: cosine with linear warmup
+    j:
+      k: -0.5
+    l: .5
+    m: "\\u00e9"
+    """
+    assert parse_yaml("\n".join(line[4:] for line in text.splitlines())) == {
+        "a": 1,
+        "b": 1e-5,
+        "c": [1, 2.5, "x"],
+        "d": [3, "four # not a comment"],
+        "e": True,
+        "f": None,
+        "g": "it's",
+        "h": 1_200_000,
+        "i": "cosine with linear warmup",
+        "j": {"k": -0.5},
+        "l": 0.5,
+        "m": "é",
+    }
+
+
+@pytest.mark.parametrize("text", ["- a", "a: &b 1", "a: |\n  x", "a:\n  - b: 1", "only words"])
+def test_what_goes_beyond_simple_yaml_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="line"):
+        parse_yaml(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("c.json", b"{"),
+        ("c.json", b"[1]"),
+        ("c.toml", b"a ="),
+        ("c.txt", b"\xff\xfe"),
+        ("deep.json", b'{"a": ' + b"[" * 100_000),
+        ("deep.toml", b"a = " + b"[" * 5000 + b"]" * 5000),
+        ("long.toml", b"a = " + b"9" * 5000),
+        ("no", None),
+    ],
+)
+def test_what_cannot_be_read_is_a_fault_of_the_caller(
+    name: str, data: bytes | None, tmp_path: Path
+) -> None:
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(ComplianceError):
+        read_declaration(tmp_path / name)
+
+
+def test_a_dry_log_keeps_its_lines_and_its_repeats(tmp_path: Path) -> None:
+    path = tmp_path / "dry.txt"
+    log = build("training", "6.1", "closed", "llama31_8b").repeat("max_steps", 7)
+    path.write_bytes(log.bytes())
+    found = preflight(read_declaration(path), find_round("training", "6.1"))
+    assert {f.line for f in found.findings} == {log.line_of("max_steps") + 1}
+
+
+def test_without_a_benchmark_nothing_can_be_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match="--benchmark"):
+        judged(tmp_path, LEGAL, benchmark=None)
+
+
+# --- the command ---
+
+
+def run(path: Path, *options: str) -> Done:
+    return podium("preflight", path, "--round", "6.1", *options)
+
+
+def test_the_command_s_status_and_formats(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(LEGAL))
+    good = run(path, "--benchmark", "llama31_8b")
+    assert good.exit_code == 0
+    assert good.stdout.endswith("LEGAL\n")
+    path.write_text(json.dumps(LEGAL | {"opt_name": "sgd"}))
+    bad = run(path, "--benchmark", "llama31_8b", "--format", "json")
+    assert bad.exit_code == 1
+    told = json.loads(bad.stdout)
+    assert (told["schema"], told["verdict"]) == ("podium.preflight/1", "illegal")
+
+
+def test_lines_fit_the_terminal_and_hide_nothing_raw(tmp_path: Path) -> None:
+    found = judged(tmp_path, {"opt_name": "\x1b[2J" + "x" * 200, "n\x1b" * 40: 1, "max_steps": 3})
+    for width in (40, 80):
+        lines = page(found, width)
+        assert max(map(len, lines)) <= width
+        assert "\x1b" not in "".join(lines)

@@ -1,0 +1,181 @@
+"""What a killed call leaves behind is named by the next, and removed on demand: nothing else is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.files.staging import MARKER, PREFIX, leftovers, staging
+from podium.compliance.reporting.console import write_whole
+from podium.compliance.tools.bundling.bundle import bundle
+from podium.compliance.tools.bundling.unpack import unpack
+from podium.compliance.tools.packing.planning.request import read_request
+from podium.compliance.tools.packing.writing.pack import PackJob, pack
+from tests.compliance.command_line import podium
+from tests.compliance.packs import Loose, files_in
+
+
+def killed(work: Callable[[], object], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do something in a process of its own that kills itself where it would call os.NAME."""
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(os, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+        try:
+            work()
+        finally:
+            os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def left(folder: Path) -> list[Path]:
+    return [*folder.glob(f"{PREFIX}*")]
+
+
+@pytest.fixture
+def loose(tmp_path: Path) -> Loose:
+    return Loose(tmp_path)
+
+
+def pack_until_killed(loose: Loose) -> None:
+    def notify(step: str) -> None:
+        if step == "before the swap":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            pack(PackJob(read_request(loose.work, {}), replace=(".",), notify=notify))
+        finally:
+            os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def test_the_next_call_names_what_a_killed_pack_left(loose: Loose) -> None:
+    pack_until_killed(loose)
+    (folder,) = left(loose.packed.parent)
+    said = podium("pack", loose.work, "--dry-run").stderr
+    assert said.count("\n") == 1
+    assert str(folder) in said
+    assert "iB, " in said
+    assert "seconds old); `podium pack --clean` removes it" in said
+    assert folder.is_dir()
+    done = podium("pack", loose.work)
+    assert done.exit_code == 0
+    assert "it is removed now" in done.stderr
+    assert podium("pack", loose.work, "--dry-run").stderr == ""
+    assert os.listdir(loose.packed.parent) == ["Acme"]
+
+
+def test_clean_removes_what_was_left_and_does_nothing_else(loose: Loose) -> None:
+    pack_until_killed(loose)
+    place = loose.packed.parent
+    (ours,) = left(place)
+    others = {
+        "another tree's": f"{PREFIX}Other.aaaaaaaa",
+        "without a marker": f"{PREFIX}Acme.bbbbbbbb",
+        "another tree's, empty": f"{PREFIX}Other.bbbbbbbb",
+        "another name": ".podium-stage.Acme",
+        "a common folder": "Acme.cccccccc",
+        "a link": f"{PREFIX}Acme.dddddddd",
+    }
+    shutil.copytree(ours, place / others["another name"])
+    shutil.copytree(ours, place / others["a common folder"])
+    (place / others["a link"]).symlink_to(others["a common folder"])
+    (place / others["without a marker"]).mkdir()
+    (place / others["without a marker"] / "notes.txt").touch()
+    (place / others["another tree's, empty"]).mkdir()
+    unmarked = place / f"{PREFIX}Acme.eeeeeeee"
+    unmarked.mkdir()  # killed a minute ago, before it wrote its marker
+    os.utime(unmarked, (time.time() - 60, time.time() - 60))
+    (place / others["another tree's"]).mkdir()
+    (place / others["another tree's"] / MARKER).write_text(str(place / "Other"))
+    done = podium("pack", loose.work, "--clean")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert f"{ours}" in done.stderr
+    assert "removed" in done.stderr
+    assert sorted(os.listdir(place)) == sorted(others.values())
+    again = podium("pack", loose.work, "--clean")
+    assert (again.exit_code, again.output) == (0, "")
+
+
+def test_clean_puts_an_old_tree_back_that_was_set_aside(loose: Loose) -> None:
+    pack(PackJob(read_request(loose.work, {})))
+    old = files_in(loose.packed)
+    pack_until_killed_with_changes(loose)
+    (stage,) = left(loose.packed.parent)
+    os.rename(loose.packed, stage / "old")
+    assert podium("pack", loose.work, "--clean").exit_code == 0
+    assert files_in(loose.packed) == old
+    assert os.listdir(loose.packed.parent) == ["Acme"]
+
+
+def pack_until_killed_with_changes(loose: Loose) -> None:
+    loose.put("docs/README.md", "another\nbash run_and_time.sh\n")
+    pack_until_killed(loose)
+
+
+def test_a_folder_in_use_is_not_named(tmp_path: Path) -> None:
+    with staging(tmp_path / "Acme") as folder:
+        assert folder.is_dir()
+        assert leftovers(tmp_path / "Acme") == []
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_whose_files_tell_of_another_place_is_not_named(loose: Loose) -> None:
+    pack_until_killed(loose)
+    moved = loose.place / "moved"
+    os.rename(loose.packed.parent, moved)
+    assert leftovers(moved / "Acme") == []
+
+
+def test_clean_where_nothing_was_ever_packed_makes_no_folder(loose: Loose) -> None:
+    done = podium("pack", loose.work, "--clean")
+    assert (done.exit_code, done.output) == (0, "")
+    assert not loose.packed.parent.exists()
+
+
+@pytest.mark.parametrize("what", ["bundle", "unpack", "init", "system init"])
+def test_other_commands_name_what_they_left(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "file").write_text("text\n")
+    bundle(tree, tmp_path / "there.tar")
+    skeleton = ("init", tmp_path / "new", "--submitter", "Acme", "--round", "5.1")
+    description = ("system", "init", tmp_path / "n.json", "--no-probe", "--round", "5.1")
+    work: dict[str, Callable[[], object]] = {
+        "bundle": lambda: bundle(tree, tmp_path / "a.tar"),
+        "unpack": lambda: unpack(tmp_path / "there.tar", tmp_path / "out"),
+        "init": lambda: podium(*skeleton),
+        "system init": lambda: write_whole(tmp_path / "n.json", "{}"),
+    }
+    call = {
+        "bundle": ("bundle", tree, tmp_path / "a.tar"),
+        "unpack": ("unpack", tmp_path / "there.tar", "--output", tmp_path / "out"),
+        "init": skeleton,
+        "system init": description,
+    }
+    with monkeypatch.context() as patched:
+        killed(work[what], "replace", patched)
+    (folder,) = left(tmp_path)
+    done = podium(*call[what])
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("\n") == 1
+    assert str(folder) in done.stderr
+    assert "remove it" in done.stderr
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize("name", ["n" * 250, "\udcff" * 3, "a.b c'd\n", "é" * 120])
+def test_any_name_can_be_made(name: str, tmp_path: Path) -> None:
+    with staging(tmp_path / name) as folder:
+        (folder / "new").write_text("text")
+        os.replace(folder / "new", tmp_path / name)
+    assert os.listdir(tmp_path) == [name]

@@ -1,0 +1,125 @@
+"""`podium init`: the skeleton of a submission, written at once or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.cli.entry import run
+from podium.compliance.exit_codes import Exit
+from podium.compliance.judging.systems.fields import FIELDS
+
+FULL = ("--system", "ex_n8", "--system", "ex_n16", "--benchmark", "llama31_8b")
+
+
+def init(folder: Path, *more: str, round_: str = "5.1") -> int:
+    return run(["init", str(folder), "--submitter", "Acme & Söhne", "--round", round_, *more])
+
+
+def paths(folder: Path) -> set[str]:
+    return {each.relative_to(folder).as_posix() for each in folder.rglob("*")}
+
+
+def test_a_skeleton_has_all_that_a_submission_begins_with(tmp_path: Path) -> None:
+    assert init(tmp_path / "Acme", *FULL) == Exit.CLEAN
+    assert {
+        "README.md",
+        "podium.toml",
+        "systems/ex_n8.json",
+        "systems/ex_n16.json",
+        "results/ex_n8/llama31_8b",
+        "results/ex_n16/llama31_8b",
+        "benchmarks/llama31_8b/implementations",
+    } <= paths(tmp_path / "Acme")
+
+
+def test_a_description_has_every_field_and_says_what_is_known(tmp_path: Path) -> None:
+    init(tmp_path / "Acme", *FULL, "--division", "open")
+    told = json.loads((tmp_path / "Acme/systems/ex_n8.json").read_text(encoding="utf-8"))
+    assert list(told) == list(FIELDS)
+    known = {name: value for name, value in told.items() if value}
+    assert known == {"submitter": "Acme & Söhne", "division": "open", "system_name": "ex_n8"}
+
+
+def test_podium_toml_names_usage_round_and_submitter(tmp_path: Path) -> None:
+    init(tmp_path / "Acme", "--usage", "hpc", "--submitter", 'A "B" \\ C', round_="v3.0")
+    told = tomllib.loads((tmp_path / "Acme/podium.toml").read_text(encoding="utf-8"))
+    given = {"usage": "hpc", "round": "3.0", "submitter": 'A "B" \\ C'}
+    assert told == given | {"division": "closed", "into": "../packed"}
+
+
+def test_hpc_results_lie_in_strong(tmp_path: Path) -> None:
+    more = ("--usage", "hpc", "--system", "ex", "--benchmark", "deepcam")
+    assert init(tmp_path / "Acme", *more, round_="3.0") == Exit.CLEAN
+    assert (tmp_path / "Acme/results/ex/strong/deepcam").is_dir()
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "Acme").mkdir()
+    (tmp_path / "Acme/mine").write_text("mine")
+    assert init(tmp_path / "Acme", *FULL) == Exit.USAGE
+    assert paths(tmp_path) == {"Acme", "Acme/mine"}
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_a_file_or_link_in_its_place_stays(kind: str, tmp_path: Path) -> None:
+    place = tmp_path / "Acme"
+    if kind == "file":
+        place.write_text("mine")
+    else:
+        (tmp_path / "elsewhere").mkdir()
+        os.symlink("elsewhere", place)
+    assert init(place, *FULL) == Exit.USAGE
+    assert not any(path.endswith("podium.toml") for path in paths(tmp_path))
+
+
+def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
+    (tmp_path / "Acme").mkdir()
+    assert init(tmp_path / "Acme", *FULL) == Exit.CLEAN
+    assert (tmp_path / "Acme/podium.toml").is_file()
+
+
+def test_a_fault_on_the_way_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("podium.compliance.files.atomic.os.replace", full)
+    assert init(tmp_path / "Acme", *FULL) == Exit.USAGE
+    assert paths(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--benchmark", "lama31_8b"), "did you mean llama31_8b?"),
+        (("--division", "Closed"), "is not one of 'closed', 'open'"),
+        (("--system", "../x"), "must be letters"),
+        (("--system", "two words"), "must be letters"),
+        (("--system", ".hidden"), "must be letters"),
+        (("--system", ""), "must be letters"),
+        (("--system", "aux"), "Windows rejects the name"),
+        (("--round", "9.9"), "no training round"),
+        (("--usage", "inference"), "is not one of"),
+        (("--submitter", "\x1b[31m"), "printable"),
+        (("--submitter", " "), "printable"),
+    ],
+)
+def test_names_that_cannot_be_are_refused(
+    more: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(tmp_path / "Acme", *more) == Exit.USAGE
+    assert said in capsys.readouterr().err
+    assert paths(tmp_path) == set()
+
+
+def test_what_was_written_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    init(tmp_path / "Acme", *FULL)
+    out = capsys.readouterr().out
+    assert "  systems/ex_n8.json\n" in out
+    assert out.endswith(f"next: podium doctor {tmp_path / 'Acme'}\n")

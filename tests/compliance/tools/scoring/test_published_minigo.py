@@ -1,0 +1,121 @@
+"""Scores of MiniGo as they were published: what ends a run, and which runs converge.
+
+The logs of these results are not in the corpus: they are made here, with times of which the
+published figures are the means.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from podium.compliance import score
+from podium.compliance.tools.scoring.report import ScoreEntry
+from podium.logging_spec.reader.record import Record
+from tests.builders import LogBuilder, build
+from tests.compliance.command_line import podium
+from tests.compliance.trees import Submission
+
+
+def seconds_between(log: LogBuilder) -> float:
+    return (log.first("run_stop").time_ms - log.first("run_start").time_ms) / 1000
+
+
+def timed(log: LogBuilder, minutes: float) -> LogBuilder:
+    """The log of a run whose run_stop comes so many minutes after run_start."""
+    return log.shift("run_stop", minutes - seconds_between(log) / 60)
+
+
+def with_result(log: LogBuilder, rate: float, minutes: float) -> LogBuilder:
+    """The log with an eval_result that says after how many minutes the last model was made."""
+    told = {"epoch_num": 1, "timestamp": minutes * 60}
+    return log.add("eval_result", rate, told, before="run_stop")
+
+
+def aborted(log: LogBuilder) -> LogBuilder:
+    """The log of a run that was given up below the target."""
+    return log.set("eval_accuracy", 0.41).meta("run_stop", status="aborted")
+
+
+def result(folder: Path, round_name: str, minutes: list[float], failed: float) -> ScoreEntry:
+    """The score of nine runs that converge and one given up after `failed` minutes."""
+    place = folder / f"training_results_v{round_name}"
+    made = Submission(place, build("training", round_name, "closed", "minigo")).system()
+    for number, time in enumerate(minutes):
+        # Its clock was read a little before run_stop was logged
+        made.log(number, lambda log, t=time: with_result(timed(log, t), 0.52, t - 0.009))  # type: ignore[misc]
+    made.log(9, lambda log: with_result(aborted(timed(log, failed)), 0.41, failed - 0.009))
+    (entry,) = score(made.root).results
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("round_name", "published", "if_it_counted"),
+    [("1.0", 15.5314, 15.1977), ("2.1", 516.052, 499.755)],
+)
+def test_a_run_given_up_below_the_target_is_the_slowest(
+    tmp_path: Path, round_name: str, published: float, if_it_counted: float
+) -> None:
+    # Published is the mean of the runs 1 to 8; if it counted as converged, the one given up would
+    # take the place of run 8
+    apart = 8 * (published - if_it_counted)
+    steps = [-0.9, -0.5, -0.4, -0.3, -0.1, 0.1, 0.3, 0.4, 0.5]
+    converged = [published + step * apart for step in steps]
+    failed = converged[8] - apart
+    assert converged[0] < failed < converged[8]
+    entry = result(tmp_path, round_name, converged, failed)
+    assert (entry.converged, entry.run_list[9].role) == (9, "failed")
+    assert entry.minutes == entry.score == pytest.approx(published, abs=1e-5)
+    folder = tmp_path / f"training_results_v{round_name}/Acme"
+    explained = podium("score", folder, "--explain", "minigo").output
+    assert "Time to train is run_stop - run_start." in explained
+    assert "it did not converge" in " ".join(explained.split())
+
+
+@pytest.mark.parametrize("round_name", ["0.7", "1.0", "1.1", "2.0", "2.1"])
+def test_after_0_6_run_stop_is_the_end(tmp_path: Path, round_name: str) -> None:
+    entry = result(tmp_path, round_name, [20.0 + step for step in range(9)], 1)
+    assert [run.minutes for run in entry.run_list[:9]] == pytest.approx(
+        [20.0 + step for step in range(9)], abs=1e-4
+    )
+    assert entry.score == pytest.approx(24.5, abs=1e-4)
+
+
+def test_a_run_of_corpus_whose_models_were_judged_after_its_end(corpus: Path) -> None:
+    folder = corpus / "training_results_v2.0/GIGABYTE/results/G492-ID0_tensorflow/minigo"
+    (entry,) = score(folder).results
+    # The generation that eval_result names, which only the evaluations give as a place
+    assert [run.to_converge for run in entry.run_list] == [37, 43, 47, 42, 44, 40, 40, 44, 43, 39]
+    assert entry.score == pytest.approx(304.44407708333335, rel=1e-12)
+
+
+# --- 0.6 ---
+
+
+def of_0_6(log: LogBuilder, minutes: float, *, stopped: bool) -> LogBuilder:
+    """A run of 0.6 whose winning model came after so many minutes."""
+
+    def won(record: Record) -> Record:
+        told = {"iteration": 7, "timestamp": minutes * 60}
+        return msgspec.structs.replace(record, value=0.51, metadata=told)
+
+    log = log.change("eval_result", won)
+    # Long after the model that won, as in the public logs of one submitter; the other's have none
+    return timed(log, 32.8) if stopped else log.drop("run_stop")
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_in_0_6_a_result_ends_with_the_models_that_won(tmp_path: Path, stopped: bool) -> None:
+    log = build("training", "0.6", "closed", "minigo")
+    made = Submission(tmp_path / "training_results_v0.6", log)
+    for number in range(10):
+        made.log(number, lambda log, n=number: of_0_6(log, 9.93 + n, stopped=stopped))  # type: ignore[misc]
+    (entry,) = score(made.root).results
+    assert (entry.runs, entry.needed, entry.converged) == (10, 10, 10)
+    assert entry.minutes == entry.score == pytest.approx(14.43)
+    explained = " ".join(podium("score", made.root, "--explain", "minigo").output.split())
+    assert "Time to train is the timestamp of eval_result" in explained
+    verified = podium("score", made.root, "--explain", "minigo", "--profile", "verifier").output
+    assert "Time to train is run_stop - run_start." in verified

@@ -1,0 +1,51 @@
+"""Stores for tests: of made rounds and of published ones, and how a table of one is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from podium.compliance.judging.options import Options, Progress
+from podium.compliance.tools.store.building.session import Built, build
+from podium.compliance.tools.store.index import read_index
+
+
+def built(
+    store: Path, *rounds: Path, jobs: int = 1, force: bool = False, progress: Progress | None = None
+) -> Built:
+    """Bring rounds into a store."""
+    return build(rounds, store, Options(jobs=jobs), force=force, progress=progress)
+
+
+def table(store: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of a table, of all rounds in the store, as the Parquet files have them."""
+    folders = [store / entry.folder for entry in read_index(store).rounds]
+    rows: list[dict[str, Any]] = []
+    for folder in folders:
+        rows += pq.read_table(folder / f"{name}.parquet").to_pylist()
+    return rows
+
+
+def schema(store: Path, name: str) -> pa.Schema:
+    """The columns of a table."""
+    folder = store / read_index(store).rounds[0].folder
+    return pq.read_schema(folder / f"{name}.parquet")
+
+
+def content(store: Path) -> dict[str, bytes]:
+    """Every file of a store."""
+    return {
+        path.relative_to(store).as_posix(): path.read_bytes()
+        for path in store.rglob("*")
+        if path.is_file()
+    }
+
+
+def lines_of(root: Path, row: dict[str, Any]) -> str:
+    """The line of a file that a row names; `root` holds the rounds' folders."""
+    text: Sequence[str] = (root / row["file"]).read_text(errors="replace").splitlines()
+    return text[row["line"] - 1]

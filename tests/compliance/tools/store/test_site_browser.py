@@ -1,0 +1,167 @@
+"""The pages of a store in a browser: filters stay in the address, the search finds."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compliance.command_line import podium
+from tests.compliance.tools.store.sites import Row, made, rewritten
+from tests.compliance.web import chromium, dead_links, seen
+
+RESULTS = "benchmarks/b-training-llama31_405b.html"
+FILTERED = """
+const table = document.getElementById("results");
+const shown = () => [...table.tBodies[0].rows]
+  .filter((row) => !row.hidden).map((row) => row.cells[2].textContent);
+const label = (text) => [...document.querySelectorAll("label")]
+  .find((each) => each.textContent.startsWith(text));
+"""
+TELL = "document.title = JSON.stringify(told);"
+
+
+@pytest.fixture(scope="module")
+def site(two_submissions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages with charts, of four results: two of them open ones of another round."""
+
+    def change(table: str, row: Row) -> Row:
+        if table in ("results", "runs") and row["submitter"] == "Bmce":
+            row |= {"round": "6.0", "division": "open"}
+        return row
+
+    chromium()
+    place = tmp_path_factory.mktemp("shown")
+    store = rewritten(two_submissions, place / "store", change)
+    done = podium("results", "site", store, "--output", place / "site", "--quiet")
+    assert (done.exit_code, done.output) == (0, "")
+    return place / "site"
+
+
+def told(
+    site: Path, place: Path, name: str, act: str, at: str = "", script: str = "site.js"
+) -> Any:
+    shown, complaints = seen(site, name, place, script, f"{FILTERED}{act}{TELL}", at=at)
+    assert complaints == ""
+    title = re.findall(r"<title>(.*?)</title>", shown)[0]
+    return json.loads(title.replace("&amp;", "&"))
+
+
+def test_what_is_chosen_and_typed_stands_in_the_address(site: Path, tmp_path: Path) -> None:
+    act = """
+    const select = label("round").querySelector("select");
+    const told = [shown()];
+    select.value = "6.0"; select.dispatchEvent(new Event("change"));
+    told.push(shown(), location.hash);
+    const input = label("Filter").querySelector("input");
+    input.value = "acme ü&="; input.dispatchEvent(new Event("input"));
+    table.tHead.rows[0].cells[0].firstChild.click();
+    told.push(shown(), Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+    """
+    every, chosen, address, none, state = told(site, tmp_path, RESULTS, act)
+    assert every == ["Acme", "Bmce"]
+    assert (chosen, address) == (["Bmce"], "#results.round=6.0")
+    assert none == []
+    assert state == {
+        "results.round": "6.0",
+        "results.q": "acme ü&=",
+        "results.sort": "result",
+    }
+
+
+@pytest.mark.parametrize(
+    ("address", "wanted"),
+    [
+        ("#results.division=open", ["Bmce"]),
+        ("#results.q=ACME+5.1&results.division=closed", ["Acme"]),
+        ("#results.sort=-round", ["Bmce", "Acme"]),
+        ("#results.round=9.9", []),
+        ("#main", ["Acme", "Bmce"]),
+    ],
+)
+def test_an_address_shows_what_it_says(
+    address: str, wanted: list[str], site: Path, tmp_path: Path
+) -> None:
+    act = "const told = shown();"
+    assert told(site, tmp_path, RESULTS, act, at=address) == wanted
+
+
+def test_the_search_finds_and_keeps_its_words(site: Path, tmp_path: Path) -> None:
+    act = """
+    const links = () => [...document.querySelectorAll("#found a, #pages a")]
+      .map((each) => each.getAttribute("href"));
+    const told = [links(), document.getElementById("count").textContent];
+    const input = label("Words").querySelector("input");
+    input.value = "acme"; input.dispatchEvent(new Event("input"));
+    told.push(links(), location.hash);
+    """
+    at = "#q=llama&division=open"
+    found, count, then, kept = told(site, tmp_path, "search.html", act, at, "search.js")
+    assert count == "1 of 2 results"
+    assert found == ["results/r-training-6.0-Bmce-ex_n8-llama31_405b.html"]
+    assert (then, kept) == ([], "#q=acme&division=open")
+    for link in found:
+        assert (site / link).is_file()
+
+
+RESULT = "results/r-training-5.1-Acme-ex_n8-llama31_405b.html"
+
+
+@pytest.mark.parametrize("name", ["index.html", "analyses/variance.html", RESULT])
+def test_pages_show_without_complaint(name: str, site: Path, tmp_path: Path) -> None:
+    act = (
+        "const told = [...document.images].map((each) => { each.loading = 'eager'; return each; })"
+    )
+    act += ".filter((each) => each.complete && !each.naturalWidth).length;"
+    assert told(site, tmp_path, name, act) == 0
+
+
+def test_analyses_have_their_charts(site: Path) -> None:
+    assert dead_links(site) == []
+    assert {path.name for path in (site / "charts").iterdir()} == {
+        "variance-training_5.1.svg",
+        "variance-training_6.0.svg",
+        "rounds-training.svg",
+    }
+    for path in (site / "charts").iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert "<script" not in text
+        assert "not an official MLPerf® result" in text
+
+
+def test_nothing_of_a_hostile_store_runs(two_submissions: Path, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+
+    def change(_: str, row: Row) -> Row:
+        for name in row.keys() & {"submitter", "system", "model", "chip", "category", "unit"}:
+            row[name] = row[name] and evil
+        return row
+
+    folder = made(rewritten(two_submissions, tmp_path / "store", change), tmp_path / "site")
+    act = "const told = [document.title, document.querySelectorAll('img').length];"
+    for name in ("search.html", "systems.html"):
+        script = "search.js" if name == "search.html" else "site.js"
+        title, images = told(folder, tmp_path, name, act, script=script)
+        assert ("owned" in title, images) == (False, 0)
+
+
+@pytest.mark.long
+@pytest.mark.corpus
+def test_the_site_of_all_published_rounds(everything: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    words = ("--output", site, "--quiet", "--source", "https://example.org/{round}/blob")
+    done = podium("results", "site", everything, *words)
+    assert (done.exit_code, done.output) == (0, "")
+    assert dead_links(site, "https://example.org/") == []
+    results = [page.stat().st_size for page in (site / "results").iterdir()]
+    # All rounds have some 3,200 results, with as many bytes again in other pages and charts
+    assert sum(results) / len(results) < 12_000
+    first = sum((site / name).stat().st_size for name in ("index.html", "style.css", "site.js"))
+    assert first < 1_000_000
+    largest = max((site / "results").iterdir(), key=lambda page: page.stat().st_size)
+    pages = ("analyses/scaling.html", f"results/{largest.name}", "benchmarks/b-training-bert.html")
+    for name in pages:
+        assert told(site, tmp_path, name, "const told = 'well';") == "well"
