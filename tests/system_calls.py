@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from podium.compliance.tools.packing.writing import swap
+from podium.compliance.tools.packing.writing import write
 
 BY_PATH = ("open", "mkdir", "rmdir", "unlink", "chmod", "symlink", "rename", "replace", "scandir")
 BY_HANDLE = ("read", "readv", "preadv", "write", "fsync", "fstat", "copy_file_range")
@@ -97,6 +97,6 @@ def watched(root: Path, listener: Listener) -> Iterator[None]:
         for name in (*BY_PATH, *BY_HANDLE):
             made = _stand_in(name, getattr(os, name), str(root.resolve()), listener)
             stack.enter_context(mock.patch.object(os, name, made))
-        made = _stand_in("_renamed", swap._renamed, str(root.resolve()), listener)
+        made = _stand_in("_renamed", write._renamed, str(root.resolve()), listener)
         stack.enter_context(mock.patch.object(swap, "_renamed", made))
         yield

@@ -103,7 +103,7 @@ def deliver_report(report: Outcome, printing: Printing) -> None:
     from podium.compliance.reporting.console import deliver, send
 
     if "." in printing.format:
-        from podium.compliance.judging.plugins.formats import rendered
+        from podium.compliance.judging.plugins.extensions import rendered
 
         text, why = rendered(printing.format, report)
         if not why:

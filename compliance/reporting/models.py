@@ -1,16 +1,132 @@
 """The report as Python callers get it: pydantic models (contract `podium.report/1`).
 
-They are made from the structs of `report.data`. Type checkers see those structs, with the methods
-of a model on `Report`; when the program runs, everything below a report is a model as well.
+`model_of` makes a model from a struct, which has the fields, types, defaults and texts. A struct is
+made and printed without pydantic, whose import alone takes longer than to judge a log. Type
+checkers see the structs of `reporting.data`, with the methods of a model on `Report`; when the
+program runs, everything below a report is a model as well.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
+from operator import or_
+from types import GenericAlias, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+from msgspec.structs import FieldInfo, fields
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from podium.compliance.reporting import data
-from podium.compliance.reporting.struct_model import Model, model_of
+from podium.compliance.reporting.json_text import json_text
 from podium.rules.finding import Finding
+
+
+class Model(BaseModel):
+    """A frozen model, made of a struct or of its own JSON; non-finite numbers as strings."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        from_attributes=True,
+        populate_by_name=True,
+        serialize_by_alias=True,
+        ser_json_inf_nan="strings",
+    )
+
+    def model_dump_json(self, *, indent: int | None = 2, **options: Any) -> str:
+        """The JSON text that the command prints; `options` are those of `model_dump`.
+
+        `indent` is how deep each level stands; None puts all on one line.
+        """
+        # Pydantic's own refuses half a surrogate pair, which names of files may hold
+        return json_text(self.model_dump(**options), indent)
+
+
+Given = TypeVar("Given", bound=msgspec.Struct)
+
+_MODELS: dict[type[msgspec.Struct], type[BaseModel]] = {}
+"""The model of each struct, for the structs that have it as a field."""
+
+
+def model_of(
+    struct: type[msgspec.Struct],
+    *,
+    module: str,
+    name: str = "",
+    summary: str = "",
+    base: type[BaseModel] = Model,
+    required: Collection[str] = (),
+) -> type[BaseModel]:
+    """Make the model of a struct: its fields, then its properties.
+
+    `module` is where the model will be found, `name` and `summary` are the struct's unless given,
+    `required` fields have no default though the struct has one. Structs that are fields of this
+    one must have had their models made before.
+    """
+    defined: dict[str, Any] = {
+        each.name: _field(each, each.name in required) for each in fields(struct)
+    }
+    defined |= _properties(struct)
+    model = create_model(
+        name or struct.__name__,
+        __base__=base,
+        __doc__=summary or struct.__doc__,
+        __module__=module,
+        **defined,
+    )
+    _MODELS[struct] = model
+    return model
+
+
+def as_model(given: Given) -> Given:
+    """The model of what a struct holds; to type checkers it stays the struct."""
+    model: Any = _MODELS[type(given)].model_validate(given)
+    found: Given = model
+    return found
+
+
+def _field(field: FieldInfo, required: bool) -> tuple[Any, Any]:
+    alias = field.encode_name if field.encode_name != field.name else None
+    if field.required or required:
+        return _in_model(field.type), Field(alias=alias)
+    default = field.default
+    if default is msgspec.NODEFAULT:
+        default = field.default_factory()
+    # A sequence is a list in the model, and so must be its default
+    default = list(default) if isinstance(default, tuple) else default
+    return _in_model(field.type), Field(default=default, alias=alias)
+
+
+def _properties(struct: type[msgspec.Struct]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for name, member in vars(struct).items():
+        if isinstance(member, property):
+            kind = get_type_hints(member.fget)["return"]
+            yield name, (_in_model(kind), Field(default=None, description=member.__doc__))
+
+
+def _in_model(kind: Any) -> Any:
+    """A field's type with models in place of structs, and what `msgspec.Meta` says of it."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        # Fails on more than one: what else a type says would silently be lost in the model
+        (meta,) = kind.__metadata__
+        return Annotated[_in_model(inner[0]), Field(description=meta.description, ge=meta.ge)]
+    if origin is Sequence:
+        return GenericAlias(list, (_in_model(inner[0]),))
+    if origin in (Union, UnionType):
+        return reduce(or_, map(_in_model, inner))
+    return _MODELS.get(kind, kind) if isinstance(kind, type) else kind
 
 
 class _Report(Model):

@@ -14,6 +14,7 @@ import pytest
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.fixed.edits import Edit
+from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.run import Run
 from podium.rules.table import Violation
 from tests.docs.pages import apply, blocks
@@ -60,7 +61,7 @@ def test_the_check_judges_its_examples(skeleton: ModuleType) -> None:
 
 @pytest.mark.parametrize("skeleton", [PACKAGE], indirect=True)
 def test_the_package_rule_judges_its_examples(skeleton: ModuleType, tmp_path: Path) -> None:
-    (rule,) = skeleton.RULES
+    rule: FixedRule = skeleton.EMPTY_NOTES
 
     def found(edits: tuple[Edit, ...]) -> list[Finding]:
         for edit in edits:

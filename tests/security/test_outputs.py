@@ -14,7 +14,7 @@ import pytest
 
 from podium.compliance.cli.options import ReportFormat
 from podium.compliance.exit_codes import Exit
-from podium.compliance.reporting.page_policy import page_policy
+from podium.compliance.reporting.pages.templates import page_policy
 from podium.compliance.tools.rcp.plots import Curve, write_plot
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose

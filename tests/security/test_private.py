@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.exit_codes import Exit
-from podium.compliance.judging.systems.probe.programs import ask
+from podium.compliance.judging.systems.probe.accelerators import ask
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose
 from tests.locations import ROOT

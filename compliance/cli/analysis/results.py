@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from podium.compliance.cli.analysis import tables
-from podium.compliance.cli.analysis.options import StoreOption
-from podium.compliance.cli.analysis.site import site
-from podium.compliance.cli.delivery import refuse_inside, warn, working
+from podium.compliance.cli.analysis.tables import StoreOption
+from podium.compliance.cli.delivery import name_leftovers, refuse_inside, warn, working
 from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import (
     EngineOption,
@@ -25,6 +24,52 @@ from podium.compliance.cli.options import (
 )
 from podium.compliance.errors import UsageFault
 from podium.compliance.tools.store.queries.formats import Format
+
+StoreArgument = Annotated[
+    Path, typer.Argument(help="A store that `podium results build` made.", metavar="STORE")
+]
+SiteOption = Annotated[
+    Path, typer.Option("--output", help="The new folder of the pages.", metavar="DIR")
+]
+SourceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        help="Where the rounds' folders lie, for links to lines: a folder, or an http(s) address; "
+        "{round} in it stands for the name of a round's folder.",
+        metavar="PLACE",
+    ),
+]
+
+ChartsOption = Annotated[
+    bool, typer.Option("--no-charts", help="Draw no charts of the analyses, which take seconds.")
+]
+
+
+def site(
+    store: StoreArgument,
+    output: SiteOption,
+    source: SourceOption = None,
+    no_charts: ChartsOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a store as pages to read in a browser, from a disk or from any server of files.
+
+    Exit status: 0 the folder is written, 2 no such store, a folder that holds something, or a
+    source that no link can lead to.
+    """
+    from podium.compliance.reporting.console import progress_bar
+    from podium.compliance.text.terminal import clean
+    from podium.compliance.text.words import size_text
+    from podium.compliance.tools.store.site.write import write_site
+
+    refuse_inside("--output", output, [store])
+    name_leftovers(output)
+    with progress_bar(quiet) as progress:
+        made = write_site(store, output, source, charts=not no_charts, progress=progress)
+    if not quiet:
+        warn(f"{clean(str(output))}: {made.pages:,} pages, {size_text(made.bytes)}")
+
 
 app = group("Many rounds as tables: build a store of them, query it, analyse it.")
 
@@ -65,7 +110,7 @@ def build(
     Exit status: 0 the store holds all rounds, 2 bad arguments, nothing to read, or a file that
     changes meanwhile: the store is then as it was.
     """
-    from podium.compliance.judging.inputs.at_hand import at_hand
+    from podium.compliance.judging.inputs.given_paths import at_hand
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import progress_bar
     from podium.compliance.text.terminal import clean

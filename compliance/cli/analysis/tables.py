@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.analysis.options import RowsOption, StoreOption, TextForm
 from podium.compliance.cli.delivery import refuse_inside
 from podium.compliance.cli.options import OutputOption
 from podium.compliance.errors import UsageFault
@@ -15,6 +15,21 @@ from podium.compliance.errors import UsageFault
 if TYPE_CHECKING:
     from podium.compliance.tools.store.analyses.material import ResultRow
     from podium.compliance.tools.store.analyses.table import Analysis
+
+
+class TextForm(StrEnum):
+    """How the table of an analysis is written."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+
+
+StoreOption = Annotated[
+    Path, typer.Option("--store", help="A store that `podium results build` made.", metavar="DIR")
+]
+RowsOption = Annotated[TextForm, typer.Option("--format", help="How to write the table.")]
+
 
 ModelOption = Annotated[
     bool, typer.Option("--by-model", help="One line for each benchmark and round.")

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from podium.compliance.cli.compat.desc_and_repo import compat_repo
+from podium.compliance.cli.compat.checkers import compat_repo
 from podium.compliance.cli.compat.result_summarizer import summarize
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.discover import is_submission

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.compliance.cli.compat.summary_columns import DETAILS, HEAD, WEAK, columns_of
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.discovery import gather
+from podium.compliance.judging.inputs.benchmark_names import benchmark_names
 from podium.compliance.judging.inputs.layout import PRIVATE_ID
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.source_files import small_json
@@ -29,6 +29,45 @@ from podium.rules.model.round import Round
 if TYPE_CHECKING:
     from podium.compliance.judging.systems.check import SystemDescription
     from podium.compliance.tools.scoring.report import ScoreEntry
+
+
+HEAD = (
+    "division",
+    "availability",
+    "submitter",
+    "system",
+    "number_of_nodes",
+    "host_processor_model_name",
+    "host_processors_count",
+    "accelerator_model_name",
+    "accelerators_count",
+    "framework",
+    "notes",
+    "private_id",
+)
+TAIL = ("details_url", "code_url")
+
+WEAK = ("number_of_models", "instance_scale", "time_to_train_all")
+DETAILS = (
+    "time_to_train",
+    "Energy",
+    "GBS",
+    "samples_to_converge",
+    "RCP",
+    "rcp_scaling_factor",
+)
+
+
+def columns_of(rules: Round) -> dict[str, tuple[str, ...]]:
+    """The columns of the tables strong, weak and detailed."""
+    order = {name: place for place, name in enumerate(rules.package.columns)}
+    names = sorted(benchmark_names(rules), key=lambda name: order.get(name, len(order)))
+    return {
+        "strong": (*HEAD, *names, *TAIL),
+        "weak": (*HEAD, *(f"{name}:{what}" for name in names for what in WEAK), *TAIL),
+        "detailed": (*HEAD, *(f"{name}:{what}" for name in names for what in DETAILS), *TAIL),
+    }
+
 
 Row = dict[str, Any]
 

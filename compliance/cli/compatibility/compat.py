@@ -111,7 +111,7 @@ def compliance_checker(
     log_output: LogOption = None,
 ) -> None:
     """Check one log as the official checker does; the last line says SUCCESS or FAILED."""
-    from podium.compliance.cli.compat.compliance_checker import check_log
+    from podium.compliance.cli.compat.checkers import check_log
 
     refuse_inside("--log_output", log_output, [filename])
     text, passed = check_log(
@@ -133,7 +133,7 @@ def system_desc_checker(
     log_output: LogOption = None,
 ) -> None:
     """Check one system description as the official checker does."""
-    from podium.compliance.cli.compat.desc_and_repo import compat_system
+    from podium.compliance.cli.compat.checkers import compat_system
 
     del werror, quiet  # the official checker takes them, but has no warnings
     refuse_inside("--log_output", log_output, [filename])
@@ -151,7 +151,7 @@ def repo_checker(
     log_output: LogOption = None,
 ) -> None:
     """Check a tree's names, sizes and links as the official checker does."""
-    from podium.compliance.cli.compat.desc_and_repo import compat_repo
+    from podium.compliance.cli.compat.checkers import compat_repo
 
     refuse_inside("--log_output", log_output, [folder])
     _report(*compat_repo(folder, usage.value, ruleset), log_output)

@@ -133,7 +133,7 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, by the profile or by the
     official verifier, 2 nothing to judge or bad arguments, 3 a fault of podium itself.
     """
-    from podium.compliance.judging.inputs.at_hand import at_hand
+    from podium.compliance.judging.inputs.given_paths import at_hand
     from podium.compliance.judging.options import Options
 
     _refuse_policy_only(policy_only, profile)

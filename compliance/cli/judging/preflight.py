@@ -54,8 +54,8 @@ def preflight(
     """
     from podium.compliance.judging.inputs.round_selection import RoundRequest
     from podium.compliance.tools.live.declaration import read_declaration
+    from podium.compliance.tools.live.preflight import deliver
     from podium.compliance.tools.live.preflight import preflight as judge
-    from podium.compliance.tools.live.preflight_text import deliver
 
     declared = read_declaration(config)
     # The folder of the config names the round just as the folder of a log does

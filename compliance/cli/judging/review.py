@@ -21,8 +21,8 @@ from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
     from podium.compliance.reporting.data import Outcome
-    from podium.compliance.tools.review.manifest import Manifest
     from podium.compliance.tools.review.model import Review
+    from podium.compliance.tools.review.records import Manifest
     from podium.compliance.tools.review.render.html import RuleTexts
 
 EXAMPLES = examples(

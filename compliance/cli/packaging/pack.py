@@ -214,7 +214,7 @@ def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Pac
 
 def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     from podium.compliance.reporting.console import print_text, width
-    from podium.compliance.tools.packing.writing import outcome_text, plan_text
+    from podium.compliance.tools.packing.writing import plan_text
 
     # --quiet does not hold for JSON: whoever asks for it reads it
     if format_ is AnswerFormat.JSON:
@@ -222,7 +222,7 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
         return
     if not quiet:
         print_text(plan_text.to_text(packed, width()) + "\n")
-    print_text(outcome_text.to_text(packed, width()))
+    print_text(plan_text.outcome_text(packed, width()))
 
 
 def _bundle(packed: Packed, archive: Path | None, *, durable: bool) -> None:

@@ -155,7 +155,7 @@ def init(
     """
     from podium.compliance.judging.inputs.round_selection import RoundRequest
     from podium.compliance.judging.systems.probe import session
-    from podium.compliance.judging.systems.probe.filling_text import to_text
+    from podium.compliance.judging.systems.probe.fill import to_text
     from podium.compliance.reporting.console import print_text, width
 
     # Refused before anything is probed or asked; writing looks again, as a file may have come since

@@ -21,7 +21,7 @@ from podium.compliance.cli.options import (
     Usage,
     processes,
 )
-from podium.compliance.cli.rulebook.schemas import Of, schema_of
+from podium.compliance.cli.rulebook.schema import Of, schema_of
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 

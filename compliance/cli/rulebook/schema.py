@@ -2,19 +2,182 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from podium.compliance.cli.help import examples
-from podium.compliance.cli.options import (
-    NewestRoundOption,
-    OutputOption,
-    SuiteOption,
-    Usage,
-)
-from podium.compliance.cli.rulebook.schemas import Of, schema_of
+from podium.compliance.cli.options import NewestRoundOption, OutputOption, SuiteOption, Usage
 from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.rules.model.round import Round
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+HOME = "https://json.schemastore.org"
+"""Where editors look for schemas; each has its address there as its name."""
+
+Schema = dict[str, Any]
+
+
+class Of(StrEnum):
+    """What a JSON Schema is printed of."""
+
+    CONFIG = "config"
+    SYSTEM = "system"
+    WAIVERS = "waivers"
+    REVIEW = "review"
+    OBJECTION = "objection"
+    REPORT = "report"
+    RECEIPT = "receipt"
+    RECORD = "record"
+    PROFILE = "profile"
+    STUDY = "study"
+    KERNELS = "kernels"
+
+
+def schema_of(of: Of, rules: Round | None = None) -> Schema:
+    """A schema (draft 2020-12); that of system descriptions is of a round."""
+    told = _SCHEMAS[of]
+    made = told.make(rules)
+    title, about = told.title, told.about
+    if of is Of.SYSTEM and rules is not None:
+        title = f"{title}, {rules.title}"
+    head = {"$schema": DIALECT, "$id": f"{HOME}/podium-{of}.json", "title": title}
+    return head | {"description": about} | {k: v for k, v in made.items() if k not in _HEAD}
+
+
+_HEAD = ("$schema", "$id", "title", "description")
+
+
+def _config(_: Round | None) -> Schema:
+    from podium.compliance.tools.packing.planning.config import config_schema
+
+    # What `podium pack` cannot do without may come by its options, and other commands need less
+    return {name: part for name, part in config_schema().items() if name != "required"}
+
+
+def _system(rules: Round | None) -> Schema:
+    from podium.compliance.judging.systems.schema import system_schema
+    from podium.rules.catalogue import newest
+
+    return system_schema(rules or newest())
+
+
+def _waivers(_: Round | None) -> Schema:
+    from podium.compliance.judging.waivers.file import waivers_schema
+
+    return waivers_schema()
+
+
+def _review(_: Round | None) -> Schema:
+    from podium.compliance.tools.review.model import review_schema
+
+    return review_schema()
+
+
+def _objection(_: Round | None) -> Schema:
+    from podium.compliance.tools.review.records import objection_schema
+
+    return objection_schema()
+
+
+def _report(_: Round | None) -> Schema:
+    from podium.compliance.reporting.models import Report
+
+    # The contract's name is `schema`; the field is `schema_`, as models have a method of that name
+    return Report.model_json_schema(by_alias=True)
+
+
+def _receipt(_: Round | None) -> Schema:
+    from podium.compliance.tools.packing.receipt import receipt_schema
+
+    return receipt_schema()
+
+
+def _record(_: Round | None) -> Schema:
+    from podium.logging_spec.reader.record import record_schema
+
+    return record_schema()
+
+
+def _profile(_: Round | None) -> Schema:
+    from pydantic import TypeAdapter
+
+    from podium.reference_runs.profiling.profile import Profile
+
+    return TypeAdapter(Profile).json_schema()
+
+
+def _study(_: Round | None) -> Schema:
+    from pydantic import TypeAdapter
+
+    from podium.reference_runs.profiling.studies.study import DeviceStudy, Schedule, Study
+
+    return TypeAdapter(Study | DeviceStudy | Schedule).json_schema()
+
+
+def _kernels(_: Round | None) -> Schema:
+    from pydantic import TypeAdapter
+
+    from podium.reference_runs.kernels.result import KernelRun
+
+    return TypeAdapter(KernelRun).json_schema()
+
+
+class _Told(NamedTuple):
+    title: str
+    about: str
+    make: Callable[[Round | None], Schema]
+
+
+_SCHEMAS = {
+    Of.CONFIG: _Told(
+        "podium.toml",
+        "What a submission to MLPerf Training or HPC is made of, and rules of one's own.",
+        _config,
+    ),
+    Of.SYSTEM: _Told(
+        "MLPerf system description",
+        "systems/*.json of a submission: what the policy and the official verifier demand of it.",
+        _system,
+    ),
+    Of.WAIVERS: _Told(
+        "podium waivers", "waivers.toml: exceptions that a review has granted.", _waivers
+    ),
+    Of.REVIEW: _Told(
+        "podium review", "review.json: what podium review finds in a whole round.", _review
+    ),
+    Of.OBJECTION: _Told(
+        "podium objection",
+        "objections/*.toml of a review: how far an objection has come.",
+        _objection,
+    ),
+    Of.REPORT: _Told("podium report", "What podium check finds (--format json).", _report),
+    Of.RECEIPT: _Told(
+        "podium receipt",
+        "podium-receipt.json: what podium pack has assembled, from where, and how it is judged.",
+        _receipt,
+    ),
+    Of.RECORD: _Told(
+        "MLPerf log record", "What follows the token :::MLLOG of a log line.", _record
+    ),
+    Of.PROFILE: _Told(
+        "podium profile", "profile.json: what podium profile measures of a trainer.", _profile
+    ),
+    Of.STUDY: _Told(
+        "podium study",
+        "study.json and schedule.json: profiles that podium profile compares, jobs that it plans.",
+        _study,
+    ),
+    Of.KERNELS: _Told(
+        "podium kernels", "kernels.json: what podium kernels measures of a device.", _kernels
+    ),
+}
+
 
 EXAMPLES = examples(
     "podium schema config > podium.schema.json",

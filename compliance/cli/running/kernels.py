@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.analysis.options import RowsOption, TextForm
-from podium.compliance.cli.analysis.tables import ChartOption, deliver
+from podium.compliance.cli.analysis.tables import ChartOption, RowsOption, TextForm, deliver
 from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import OutputOption as FileOption
 from podium.compliance.cli.options import QuietOption
 from podium.compliance.cli.running.kernel_files import Form, Wanted, entry
 from podium.compliance.cli.running.machine import Precision
 from podium.compliance.cli.running.machine import PrecisionOption as TrainerPrecisionOption
-from podium.compliance.cli.running.meshes import ThreadsOption as TrainerThreadsOption
+from podium.compliance.cli.running.machine import ThreadsOption as TrainerThreadsOption
 from podium.compliance.cli.running.progress import bar
 from podium.compliance.cli.running.run import (
     DataOption,

@@ -15,8 +15,9 @@ from podium.compliance.cli.running.machine import (
     DeviceOption,
     Precision,
     PrecisionOption,
+    ProcessesOption,
+    ThreadsOption,
 )
-from podium.compliance.cli.running.meshes import ProcessesOption, ThreadsOption
 from podium.compliance.cli.running.profile_files import Call, keep_profile, quiet_recorder
 from podium.compliance.cli.running.run import (
     DataOption,

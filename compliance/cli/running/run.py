@@ -19,21 +19,19 @@ from podium.compliance.cli.delivery import warn
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import Division
 from podium.compliance.cli.running.machine import (
+    AcceleratorsOption,
     CompileMode,
     CompileModeOption,
     CompileOption,
     DeviceOption,
-    TrainingPrecision,
-    TrainingPrecisionOption,
-)
-from podium.compliance.cli.running.meshes import (
-    AcceleratorsOption,
     MemoryOption,
     MeshOption,
     PlanOption,
     ProcessesOption,
     ShardOption,
     ThreadsOption,
+    TrainingPrecision,
+    TrainingPrecisionOption,
     print_plan,
     ranks_wanted,
 )
@@ -73,7 +71,7 @@ def _list(wanted: bool) -> None:
 
         for name in names():
             typer.echo(f"{name:<16} {find(name).title}")
-        from podium.compliance.judging.plugins.trainers import trainers
+        from podium.compliance.judging.plugins.extensions import trainers
 
         for name, package in trainers().items():
             typer.echo(f"{name:<16} of the plug-in's package {package}")
@@ -269,7 +267,7 @@ def _request(
 
 def _from_plugin(named: str) -> str:
     """The benchmark's own name of a trainer PLUGIN.NAME, once its package is known."""
-    from podium.compliance.judging.plugins.trainers import package_of
+    from podium.compliance.judging.plugins.extensions import package_of
     from podium.reference_runs.catalogue import add
 
     name = named.partition(".")[2]

@@ -14,7 +14,7 @@ import typer
 from podium.compliance.cli.running.profile_files import json_text, table, write
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import refuse_occupied
-from podium.compliance.reporting.profiled.study_page import render_schedule, render_study
+from podium.compliance.reporting.profiled.page import render_schedule, render_study
 from podium.reference_runs.engine.launch import run_request
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.profiling.studies.devices import compared

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import Printing
     from podium.compliance.tools.scoring.report import Scores
-    from podium.compliance.tools.scoring.result import ScoredResult
+    from podium.compliance.tools.scoring.row import ScoredResult
 
 EXAMPLES = examples(
     "podium score training_results_v5.1",
@@ -161,7 +161,7 @@ def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[
 
 def _write_scaling(results: list[ScoredResult]) -> None:
     from podium.compliance.text.terminal import clean
-    from podium.compliance.tools.scoring.write_scaling import write_scaling
+    from podium.compliance.tools.scoring.row import write_scaling
 
     for line in write_scaling(results):
         typer.echo(clean(line), err=True)

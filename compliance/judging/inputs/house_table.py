@@ -19,9 +19,18 @@ from pydantic import (
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.house_rules import WORDS, HouseRule
-from podium.compliance.judging.inputs.toml_lines import heads_of
 from podium.logging_spec.keys.lookup import nearest
 from podium.rules.finding import Severity
+
+
+def heads_of(text: str, table: str, items: Any) -> tuple[int | None, ...]:
+    """The lines, from 1, of the heads `[[table]]`, of which the file has so many items."""
+    count = len(items) if isinstance(items, list) else 0
+    heads = re.compile(rf"\s*\[\[\s*[\"']?{re.escape(table)}[\"']?\s*\]\]")
+    found = [number for number, line in enumerate(text.split("\n"), 1) if heads.match(line)]
+    # A head inside a multi-line text would count: then better no line than a wrong one.
+    return tuple(found) if len(found) == count else (None,) * count
+
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
 Whole = Annotated[int, Field(strict=True)]

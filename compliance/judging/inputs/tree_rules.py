@@ -5,20 +5,10 @@ from __future__ import annotations
 from podium.rules.citations import OWN
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, link, rename, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, note, own, policy
+from podium.rules.fixed.fixed_rule import both, note, own, policy
 
 STRUCTURE = "submission rules, Directory structure"
 
-UNKNOWN_FOLDER = note(
-    "tree.unknown-folder",
-    says="a submission has systems, benchmarks and results, and perhaps code and documentation",
-    why="reviewers look for nothing in other folders",
-    message="{name} is none of the folders of a submission",
-    help="a submission has {folders}: move it to one of them, or remove it",
-    cites=STRUCTURE,
-    bad=(write("measurements/notes.md"),),
-    good=(write("documentation/notes.md"),),
-)
 MISPLACED = policy(
     "tree.misplaced",
     says="every log lies in the folder of a benchmark, and HPC's below strong or weak",
@@ -52,17 +42,15 @@ UNKNOWN_FILE = policy(
     bad=(write("results/ex_n8/notes.txt"),),
     good=(write("results/ex_n8/README.txt"),),
 )
-UNREADABLE = own(
-    "tree.unreadable",
-    Severity.ERROR,
-    Severity.ERROR,
-    says="every folder of a submission can be read",
-    why="what cannot be read cannot be judged, and is not accepted",
-    message="the folder cannot be read ({reason}), so nothing in it is judged",
-    help="make it readable",
-    cites=f"{OWN}, Files",
-    bad="a system's folder of results may not be listed",
-    good="everybody may list it",
+UNKNOWN_FOLDER = note(
+    "tree.unknown-folder",
+    says="a submission has systems, benchmarks and results, and perhaps code and documentation",
+    why="reviewers look for nothing in other folders",
+    message="{name} is none of the folders of a submission",
+    help="a submission has {folders}: move it to one of them, or remove it",
+    cites=STRUCTURE,
+    bad=(write("measurements/notes.md"),),
+    good=(write("documentation/notes.md"),),
 )
 LINKED_FOLDER = both(
     "tree.linked-folder",
@@ -77,12 +65,15 @@ LINKED_FOLDER = both(
     bad=(link("results/other", ".."),),
     good=(write("results/README.md", "see ex_n8\n"),),
 )
-
-RULES: tuple[FixedRule, ...] = (
-    MISPLACED,
-    UNKNOWN_BENCHMARK,
-    UNKNOWN_FILE,
-    UNKNOWN_FOLDER,
-    LINKED_FOLDER,
-    UNREADABLE,
+UNREADABLE = own(
+    "tree.unreadable",
+    Severity.ERROR,
+    Severity.ERROR,
+    says="every folder of a submission can be read",
+    why="what cannot be read cannot be judged, and is not accepted",
+    message="the folder cannot be read ({reason}), so nothing in it is judged",
+    help="make it readable",
+    cites=f"{OWN}, Files",
+    bad="a system's folder of results may not be listed",
+    good="everybody may list it",
 )

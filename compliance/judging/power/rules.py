@@ -11,17 +11,6 @@ _FOLDER = "submission rules, Directory structure"
 _GOOD = "power/result_0/node_0.txt has a reading each second from run_start to run_stop, between "
 _GOOD += "one start and one stop; so has every other run"
 
-VERIFIER_CRASH = verifier(
-    "power.verifier-crash",
-    says="the official verifier can read the names in the power folder",
-    why="it takes the text after a name's last underscore for a number, and crashes on any other",
-    message="the official verifier crashes on this folder: {problem}",
-    help="give each run's folder one file per node, from node_0.txt",
-    expected="power/<run>/node_<i>.txt",
-    bad="power/result_0 holds node_a.txt",
-    good=_GOOD,
-)
-
 NO_RUN_FOLDER = both(
     "power.no-run-folder",
     says="every run of a result with power logs has a folder of them",
@@ -60,6 +49,48 @@ FILE_COUNT = both(
     varies="a warning where the official verifier takes other files for the missing ones",
 )
 
+VERIFIER_CRASH = verifier(
+    "power.verifier-crash",
+    says="the official verifier can read the names in the power folder",
+    why="it takes the text after a name's last underscore for a number, and crashes on any other",
+    message="the official verifier crashes on this folder: {problem}",
+    help="give each run's folder one file per node, from node_0.txt",
+    expected="power/<run>/node_<i>.txt",
+    bad="power/result_0 holds node_a.txt",
+    good=_GOOD,
+)
+
+VERIFIER_NAMES = FixedRule(
+    "power.verifier-names",
+    says="no other file's name begins as those of power logs do",
+    why="the official verifier counts every such name as a log, plots among them",
+    message="the official verifier rejects {run}: it takes each name that begins with {kind} for a "
+    "power log",
+    help="give each run's folder one file per node, from node_0.txt",
+    cites=official("power.verifier-names"),
+    expected="power/<run>/node_<i>.txt",
+    stated_by=StatedBy.VERIFIER,
+    severity=Severity.WARNING,
+    in_verifier=None,  # its profile reports the numbers and counts that result
+    bad="power/result_0 holds nodes_1_to_8.png beside node_0.txt",
+    good=_GOOD,
+)
+
+NO_SUMMARY = FixedRule(
+    "power.no-summary",
+    says="the official summary can work out an energy",
+    why="it divides by the time between the marks, and crashes where there is none",
+    message="the official summary crashes here: {problem}",
+    help="log one start before the first reading and one stop after the last",
+    cites=f"{VERIFIER}, result_summarizer",
+    expected="a log that can be summed",
+    stated_by=StatedBy.VERIFIER,
+    severity=None,  # the policy's own sum does without the marks
+    in_verifier=Severity.WARNING,
+    bad="the measurement stops when it starts",
+    good=_GOOD,
+)
+
 NODE_COUNT = policy(
     "power.node-count",
     says="there is a log for each node of the system",
@@ -86,22 +117,6 @@ NO_INTERCONNECT = policy(
     good="every run has sw_0.txt, too",
 )
 
-VERIFIER_NAMES = FixedRule(
-    "power.verifier-names",
-    says="no other file's name begins as those of power logs do",
-    why="the official verifier counts every such name as a log, plots among them",
-    message="the official verifier rejects {run}: it takes each name that begins with {kind} for a "
-    "power log",
-    help="give each run's folder one file per node, from node_0.txt",
-    cites=official("power.verifier-names"),
-    expected="power/<run>/node_<i>.txt",
-    stated_by=StatedBy.VERIFIER,
-    severity=Severity.WARNING,
-    in_verifier=None,  # its profile reports the numbers and counts that result
-    bad="power/result_0 holds nodes_1_to_8.png beside node_0.txt",
-    good=_GOOD,
-)
-
 STRAY_FILE = policy(
     "power.stray-file",
     says="the power folder holds power logs only",
@@ -124,18 +139,6 @@ SURPLUS = policy(
     cites=_FOLDER,
     bad="there is power/result_10, and no run result_10.txt",
     good=_GOOD,
-)
-
-TOO_EARLY = note(
-    "power.too-early",
-    says="power logs belong to rounds that measure power",
-    why="before training 3.1 and HPC 3.0 nobody looks at them",
-    message="{title} has no rules on power; those of {first} are applied",
-    help="remove the folder, or check that --round names its round",
-    cites=f"{_RULES}, Preamble",
-    expected="no power folder",
-    bad="a result of training 3.0 has a power folder",
-    good="a result of training 5.0 has one",
 )
 
 UNREADABLE = policy(
@@ -173,6 +176,33 @@ BAD_READING = policy(
     cites=f"{_RULES}, Scoring",
     bad='a reading has the value "500"',
     good=_GOOD,
+)
+
+NO_WATTS = policy(
+    "power.no-watts",
+    says="a measured or estimated interconnect draws power",
+    why="switches draw most of their power whether or not there is traffic",
+    message="the interconnect draws {watts} W; must be above 0",
+    help="state the maximum power of the switches times the share of them that the system uses",
+    expected="above 0",
+    actual="watts",
+    cites=f"{_RULES}, Measure or Estimate Interconnects",
+    bad="sw_0.txt has an interconnect_power_est of 0",
+    good="it has one of 100",
+)
+
+IMPLAUSIBLE = policy(
+    "power.implausible",
+    says="a node draws as much power as one that trains",
+    why="values far off are mostly kilowatts or milliwatts, or those of one of several supplies",
+    message="the node draws {watts:.4g} W on average during the run; must be between {least:g} "
+    "and {most:g} W",
+    help="log the watts of the whole node, summed over its power supplies",
+    expected="between {least:g} and {most:g}",
+    actual="watts",
+    cites=f"{_RULES}, Scoring",
+    bad="all readings of node_0.txt are 1 W",
+    good="they are 500 W",
 )
 
 BAD_EFFICIENCY = policy(
@@ -213,45 +243,6 @@ MARKERS = policy(
     "the readings tell when they were taken",
     bad="a power log has no power_measurement_stop",
     good=_GOOD,
-)
-
-UNORDERED = note(
-    "power.unordered",
-    says="readings stand in order of time",
-    why="sums are taken over neighbours in time, so readings are sorted first",
-    message="a reading is older than the one before it",
-    help="write each reading when it is taken",
-    cites=f"{_RULES}, Scoring",
-    expected="readings in order of time",
-    bad="two readings have changed places",
-    good=_GOOD,
-)
-
-NO_WATTS = policy(
-    "power.no-watts",
-    says="a measured or estimated interconnect draws power",
-    why="switches draw most of their power whether or not there is traffic",
-    message="the interconnect draws {watts} W; must be above 0",
-    help="state the maximum power of the switches times the share of them that the system uses",
-    expected="above 0",
-    actual="watts",
-    cites=f"{_RULES}, Measure or Estimate Interconnects",
-    bad="sw_0.txt has an interconnect_power_est of 0",
-    good="it has one of 100",
-)
-
-IMPLAUSIBLE = policy(
-    "power.implausible",
-    says="a node draws as much power as one that trains",
-    why="values far off are mostly kilowatts or milliwatts, or those of one of several supplies",
-    message="the node draws {watts:.4g} W on average during the run; must be between {least:g} "
-    "and {most:g} W",
-    help="log the watts of the whole node, summed over its power supplies",
-    expected="between {least:g} and {most:g}",
-    actual="watts",
-    cites=f"{_RULES}, Scoring",
-    bad="all readings of node_0.txt are 1 W",
-    good="they are 500 W",
 )
 
 CLOCK = policy(
@@ -306,44 +297,26 @@ TOO_FEW_READINGS = policy(
     good=_GOOD,
 )
 
-NO_SUMMARY = FixedRule(
-    "power.no-summary",
-    says="the official summary can work out an energy",
-    why="it divides by the time between the marks, and crashes where there is none",
-    message="the official summary crashes here: {problem}",
-    help="log one start before the first reading and one stop after the last",
-    cites=f"{VERIFIER}, result_summarizer",
-    expected="a log that can be summed",
-    stated_by=StatedBy.VERIFIER,
-    severity=None,  # the policy's own sum does without the marks
-    in_verifier=Severity.WARNING,
-    bad="the measurement stops when it starts",
-    good=_GOOD,
+TOO_EARLY = note(
+    "power.too-early",
+    says="power logs belong to rounds that measure power",
+    why="before training 3.1 and HPC 3.0 nobody looks at them",
+    message="{title} has no rules on power; those of {first} are applied",
+    help="remove the folder, or check that --round names its round",
+    cites=f"{_RULES}, Preamble",
+    expected="no power folder",
+    bad="a result of training 3.0 has a power folder",
+    good="a result of training 5.0 has one",
 )
 
-RULES: tuple[FixedRule, ...] = (
-    NO_RUN_FOLDER,
-    NUMBERING,
-    FILE_COUNT,
-    VERIFIER_CRASH,
-    VERIFIER_NAMES,
-    NO_SUMMARY,
-    NODE_COUNT,
-    NO_INTERCONNECT,
-    STRAY_FILE,
-    SURPLUS,
-    UNREADABLE,
-    NO_READINGS,
-    BAD_READING,
-    NO_WATTS,
-    IMPLAUSIBLE,
-    BAD_EFFICIENCY,
-    MEASUREMENT_TYPE,
-    MARKERS,
-    CLOCK,
-    COVERAGE,
-    CADENCE,
-    TOO_FEW_READINGS,
-    TOO_EARLY,
-    UNORDERED,
+UNORDERED = note(
+    "power.unordered",
+    says="readings stand in order of time",
+    why="sums are taken over neighbours in time, so readings are sorted first",
+    message="a reading is older than the one before it",
+    help="write each reading when it is taken",
+    cites=f"{_RULES}, Scoring",
+    expected="readings in order of time",
+    bad="two readings have changed places",
+    good=_GOOD,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.judging.systems.reader import read_description
 from podium.compliance.judging.systems.values import SystemDescription, describe
-from podium.compliance.reporting.struct_model import Model, model_of
+from podium.compliance.reporting.models import Model, model_of
 
 if TYPE_CHECKING:
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from podium.compliance.judging.systems.document import Document
 from podium.compliance.judging.systems.fields import FIELDS, V11, Category, category_of, period_of
-from podium.compliance.judging.systems.plausibility_rules import (
+from podium.compliance.judging.systems.reader import line_of
+from podium.compliance.judging.systems.rules import (
     BAD_CAPACITY,
     COUNTED_NONE,
     PREVIEW_DUE,
     PRIVATE_SOFTWARE,
     UNUSUAL_DETAIL,
 )
-from podium.compliance.judging.systems.reader import line_of
 from podium.compliance.judging.systems.values import (
     is_empty,
     is_placeholder,

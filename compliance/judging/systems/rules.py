@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.compliance.judging.systems.fields import CANONICAL, CITES
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, drop, link, set_to, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
 
 _LOG = f"{RESULT}/result_0.txt"
 
@@ -68,6 +68,18 @@ MISSING_FIELD = both(
     f"demands it from the next round on; {_UNVERIFIED}",
 )
 
+EMPTY_FIELD = policy(
+    "system.empty-field",
+    says="a field that the policy requires has a meaningful value",
+    why="the official verifier only looks for the name; the policy asks for a response",
+    message="{what} empty: a meaningful value is required",
+    help="fill in the {meaning}",
+    cites=CITES,
+    actual="given",
+    varies="a note for fields that most published descriptions leave empty, such as cooling",
+    bad=(set_to(SYSTEM, "host_memory_capacity", ""),),
+)
+
 MISSPELT_FIELD = FixedRule(
     "system.misspelt-field",
     says="fields are spelt as the submission rules spell them",
@@ -83,18 +95,6 @@ MISSPELT_FIELD = FixedRule(
     bad=(drop(SYSTEM, "division"), set_to(SYSTEM, "divison", "closed")),
     varies="a warning where only the policy or only the official verifier demands the field; "
     + _UNVERIFIED,
-)
-
-EMPTY_FIELD = policy(
-    "system.empty-field",
-    says="a field that the policy requires has a meaningful value",
-    why="the official verifier only looks for the name; the policy asks for a response",
-    message="{what} empty: a meaningful value is required",
-    help="fill in the {meaning}",
-    cites=CITES,
-    actual="given",
-    varies="a note for fields that most published descriptions leave empty, such as cooling",
-    bad=(set_to(SYSTEM, "host_memory_capacity", ""),),
 )
 
 PLACEHOLDER = policy(
@@ -199,8 +199,6 @@ SCHEMA = policy(
     good="a description fits the schema",
 )
 
-# --- beside logs and folders ---
-
 NAME_MISMATCH = policy(
     "system.name-mismatch",
     says="a description names the submitter whose folder it lies in",
@@ -269,6 +267,8 @@ PLATFORM_MISMATCH = policy(
     bad=(set_to(_LOG, "submission_platform", "another"),),
 )
 
+# --- beside logs and folders ---
+
 SIZE_MISMATCH = policy(
     "system.size-mismatch",
     says="a description and the logs of its system give the same numbers of nodes and accelerators",
@@ -282,25 +282,61 @@ SIZE_MISMATCH = policy(
     good="logs of HPC have the description's number_of_nodes and accelerators_per_node",
 )
 
-RULES: tuple[FixedRule, ...] = (
-    UNREADABLE,
-    NOT_JSON,
-    DUPLICATE_FIELD,
-    MISSING_FIELD,
-    EMPTY_FIELD,
-    MISSPELT_FIELD,
-    PLACEHOLDER,
-    BAD_TYPE,
-    BAD_COUNT,
-    BAD_STATUS,
-    BAD_DIVISION,
-    BAD_SYSTEM_TYPE,
-    VERIFIER_CRASH,
-    SCHEMA,
-    NAME_MISMATCH,
-    SUBMITTER_MISMATCH,
-    DIVISION_MISMATCH,
-    STATUS_MISMATCH,
-    PLATFORM_MISMATCH,
-    SIZE_MISMATCH,
+COUNTED_NONE = policy(
+    "system.accelerators-not-counted",
+    says="a system that has an accelerator has at least one in a node",
+    why="results are compared by the number of accelerators, which would be none",
+    message="`accelerators_per_node` is 0, and `accelerator_model_name` is {name!r}",
+    help="count the accelerators of a node, or write N/A for the model",
+    cites=CITES,
+    expected="at least 1",
+    actual="given",
+    bad=(set_to(SYSTEM, "accelerators_per_node", "0"),),
+)
+
+BAD_CAPACITY = policy(
+    "system.bad-capacity",
+    says="a capacity is a number with its unit",
+    why="readers compare systems by it: 256 may be of any unit, and a word of any size",
+    message="`{field}` is {value!r}: must have a number and a unit",
+    help="write it as in {example!r}",
+    cites=CITES,
+    expected="a number and a unit",
+    actual="given",
+    bad=(set_to(SYSTEM, "host_memory_capacity", "lots"),),
+)
+
+UNUSUAL_DETAIL = note(
+    "system.unusual-detail",
+    says="system_type_detail tells what kind of installation it is",
+    why="the policy names cloud, on-premise and edge-server as examples",
+    message="`system_type_detail` is {value!r}, which names no kind of installation",
+    help="write the kind of installation, such as on-premise or cloud, or N/A",
+    cites=CITES,
+    actual="given",
+    bad=(set_to(SYSTEM, "system_type_detail", "banana"),),
+)
+
+PRIVATE_SOFTWARE = policy(
+    "system.private-software",
+    says="a system that is Available uses only software that is available",
+    why="private source, redacted source and private binaries are for Preview and RDI systems",
+    message="`{field}` tells of software that is not available ({word!r}), and the system is "
+    "Available",
+    help="name the public release, commit or tag, or submit the system as Preview or RDI",
+    cites="submission rules, Source code requirements for replication",
+    actual="given",
+    bad=(set_to(SYSTEM, "framework", "PyTorch 2.9 (private build)"),),
+)
+
+PREVIEW_DUE = note(
+    "system.preview-due",
+    says="a Preview system is submitted as Available in time",
+    why="a Preview that is not followed up is withdrawn from the published results",
+    message="`status` is Preview: the system must be submitted and published as Available at the "
+    "next submission date, or at the first after {days} days if that is later",
+    help="plan to submit the smallest and the largest scale again, at most 2 % slower",
+    cites="submission rules, Preview Systems",
+    actual="given",
+    bad=(set_to(SYSTEM, "status", "Preview"),),
 )

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.inputs.toml_lines import heads_of
+from podium.compliance.judging.inputs.house_table import heads_of
 from podium.compliance.judging.waivers.waiver_rules import INVALID
 from podium.compliance.judging.waivers.waivers import Waivers, plain_file
 from podium.logging_spec.limits import BeyondLimitError, read_toml

@@ -1,15 +1,49 @@
-"""What is left out of account: waivers given, and those in the tree."""
+"""What is left out of account: the waivers in effect mark the findings that they cover."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 
 import msgspec
+from msgspec.structs import replace
 
-from podium.compliance.judging.waivers.apply import about, mark
+from podium.compliance.judging.waivers.waiver_rules import EXPIRED, UNUSED
 from podium.compliance.judging.waivers.waivers import Waivers
-from podium.rules.finding import Finding
+from podium.rules.finding import Finding, Profile
+
+
+def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
+    """The findings, those that a waiver of today covers marked as waived."""
+    held = [waiver for waiver in waivers.items if waiver.until >= today]
+    if not held:
+        return list(findings)
+    return [
+        replace(finding, waived=True, waived_by=waivers.path)
+        if any(w.covers(finding) for w in held)
+        else finding
+        for finding in findings
+    ]
+
+
+def about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Finding]:
+    """Findings about the waivers themselves: expired, or covering none of these findings."""
+    for waiver, line in zip(waivers.items, waivers.lines, strict=True):
+        what = f"the waiver of {waiver.rule} at {waiver.place} (by {waiver.who})"
+        if waiver.until < today:
+            until = str(waiver.until)
+            yield EXPIRED.found(
+                Profile.POLICY,
+                waivers.path,
+                line=line,
+                key="until",
+                waiver=what,
+                until=until,
+                today=today,
+            )
+        # One that has expired covers nothing by that alone, and is reported once
+        elif not any(waiver.covers(finding) for finding in findings):
+            yield UNUSED.found(Profile.POLICY, waivers.path, line=line, key="rule", waiver=what)
 
 
 class Suppressions(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.rules.citations import OWN
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, own, policy, verifier
+from podium.rules.fixed.fixed_rule import both, own, policy, verifier
 
 FLAGS_CITES = "training rules, RCP Rules and Guidelines"
 
@@ -21,6 +21,69 @@ def _waiver(rule: str, until: str) -> str:
     )
 
 
+IN_FORCE = both(
+    "params.in-force",
+    Severity.NOTE,
+    says="a bypass flag is in force",
+    why=_VISIBLE,
+    message="{flag} is in force for {scope}: {effect}",
+    help="remove it where it is not needed",
+    cites=FLAGS_CITES,
+    bad=(write(_FLAGS, "rcp-bypass"),),
+)
+UNKNOWN_FLAG = policy(
+    "params.unknown-flag",
+    says="every flag is one that is known",
+    why=_VISIBLE,
+    message="unknown flag {flag!r}; {advice}",
+    help="write one flag per line",
+    cites=FLAGS_CITES,
+    bad=(write(_FLAGS, "rcp-bypas"),),
+    good=(write(_FLAGS, "rcp-bypass"),),
+)
+# The same flag needs opposite endings: the Python program wants a last line without a line end,
+# the scripts, which alone read the submission's own file, one with it
+UNSEEN = verifier(
+    "params.unseen",
+    in_verifier=Severity.WARNING,
+    says="the official verifier sees the flag",
+    why="it honours a flag only on a last line without a line end; its scripts, only on a line "
+    "with one",
+    message="the official verifier does not see {flag} here: {reason}",
+    help="give the flag in the form the official verifier sees, too",
+    bad=(write(_FLAGS, "rcp-bypass\n"),),
+    good=(write(_FLAGS, "rcp-bypass"),),
+)
+
+REFUSED = verifier(
+    "params.refused",
+    says="the official scripts can pass the flag on",
+    why="they make an argument of each line, and stop at one that they do not know",
+    message="the official verifier refuses --{flag}, the argument that its scripts make of this "
+    "line, and judges nothing",
+    help="write the flag with hyphens, without leading ones, and end the line",
+    bad=(write("package_checker_params", "rcp_bypass\n"),),
+    good=(write("package_checker_params", "rcp-bypass\n"),),
+)
+UNREADABLE = both(
+    "params.unreadable",
+    says="the flag file can be read",
+    why=_VISIBLE,
+    message="cannot be read: {reason}",
+    help="make it a plain file with one flag per line",
+    cites=FLAGS_CITES,
+    bad=(write(f"{_FLAGS}/flags", "rcp-bypass"),),
+    good=(write(_FLAGS, "rcp-bypass"),),
+)
+VERIFIER_CRASH = verifier(
+    "params.verifier-crash",
+    says="the official verifier can read the flag file",
+    why="it crashes on bytes that are not UTF-8",
+    message="the official verifier ends without a verdict: the file is not UTF-8 text",
+    help="write the file as plain ASCII text",
+    bad="a package_checker_params among the results holds the byte e9",
+    good="it holds rcp-bypass",
+)
 INVALID = own(
     "waivers.invalid",
     Severity.ERROR,
@@ -57,79 +120,4 @@ UNUSED = own(
     cites=_OWN,
     bad="a waiver of the file given by --waivers is of seeds.none, and every run logs a seed",
     good="a run logs no seed",
-)
-
-IN_FORCE = both(
-    "params.in-force",
-    Severity.NOTE,
-    says="a bypass flag is in force",
-    why=_VISIBLE,
-    message="{flag} is in force for {scope}: {effect}",
-    help="remove it where it is not needed",
-    cites=FLAGS_CITES,
-    bad=(write(_FLAGS, "rcp-bypass"),),
-)
-UNKNOWN_FLAG = policy(
-    "params.unknown-flag",
-    says="every flag is one that is known",
-    why=_VISIBLE,
-    message="unknown flag {flag!r}; {advice}",
-    help="write one flag per line",
-    cites=FLAGS_CITES,
-    bad=(write(_FLAGS, "rcp-bypas"),),
-    good=(write(_FLAGS, "rcp-bypass"),),
-)
-# The same flag needs opposite endings: the Python program wants a last line without a line end,
-# the scripts, which alone read the submission's own file, one with it
-UNSEEN = verifier(
-    "params.unseen",
-    in_verifier=Severity.WARNING,
-    says="the official verifier sees the flag",
-    why="it honours a flag only on a last line without a line end; its scripts, only on a line "
-    "with one",
-    message="the official verifier does not see {flag} here: {reason}",
-    help="give the flag in the form the official verifier sees, too",
-    bad=(write(_FLAGS, "rcp-bypass\n"),),
-    good=(write(_FLAGS, "rcp-bypass"),),
-)
-REFUSED = verifier(
-    "params.refused",
-    says="the official scripts can pass the flag on",
-    why="they make an argument of each line, and stop at one that they do not know",
-    message="the official verifier refuses --{flag}, the argument that its scripts make of this "
-    "line, and judges nothing",
-    help="write the flag with hyphens, without leading ones, and end the line",
-    bad=(write("package_checker_params", "rcp_bypass\n"),),
-    good=(write("package_checker_params", "rcp-bypass\n"),),
-)
-UNREADABLE = both(
-    "params.unreadable",
-    says="the flag file can be read",
-    why=_VISIBLE,
-    message="cannot be read: {reason}",
-    help="make it a plain file with one flag per line",
-    cites=FLAGS_CITES,
-    bad=(write(f"{_FLAGS}/flags", "rcp-bypass"),),
-    good=(write(_FLAGS, "rcp-bypass"),),
-)
-VERIFIER_CRASH = verifier(
-    "params.verifier-crash",
-    says="the official verifier can read the flag file",
-    why="it crashes on bytes that are not UTF-8",
-    message="the official verifier ends without a verdict: the file is not UTF-8 text",
-    help="write the file as plain ASCII text",
-    bad="a package_checker_params among the results holds the byte e9",
-    good="it holds rcp-bypass",
-)
-
-RULES: tuple[FixedRule, ...] = (
-    IN_FORCE,
-    UNKNOWN_FLAG,
-    UNSEEN,
-    REFUSED,
-    UNREADABLE,
-    VERIFIER_CRASH,
-    INVALID,
-    EXPIRED,
-    UNUSED,
 )

@@ -1,19 +1,47 @@
-"""Templates of pages: what a log or a description says is escaped in all of them."""
+"""Pages of podium: templates, names of files, and the policy of what a page may load and run.
+
+A page loads its own style and its own script, and nothing else.
+"""
 
 from __future__ import annotations
 
+import base64
 import datetime
-from collections.abc import Callable, Mapping
+import hashlib
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from podium.compliance.reporting.page_policy import FOLDER_POLICY
 from podium.compliance.text.terminal import clean
 from podium.compliance.text.words import plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+FOLDER_POLICY = (
+    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; base-uri 'none'; "
+    "form-action 'none'"
+)
+"""The policy of pages that lie in one folder with their style, scripts and pictures."""
+
+
+def page_policy(style: str, script: str = "") -> str:
+    """The Content-Security-Policy of a page with these texts between its tags.
+
+    They are allowed by their hashes: what a log could smuggle in, in spite of all escaping, would
+    not run, nor fetch, send or restyle anything.
+    """
+    own = f"script-src {_hash(script)}; " if script else ""
+    return f"default-src 'none'; style-src {_hash(style)}; {own}base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
 
 SHARED = "shared"
 """Templates whose name begins so, with a slash, are those that all folders of pages have."""
@@ -78,3 +106,36 @@ def brief(number: float) -> str:
         if abs(number) >= size:
             return f"{number / size:.4g}{letter}"
     return f"{number:.4g}"
+
+
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
+_LONGEST = 48
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def plain_name(text: str, longest: int = _LONGEST) -> str:
+    """A text as a part of a file's name, anywhere; empty ones become `none`."""
+    name = _NOT_PLAIN.sub("_", text).strip("._-")[:longest]
+    return name or "none"
+
+
+def slugs(names: Sequence[str], prefix: str) -> dict[str, str]:
+    """A file's name for each name: no two alike, also where capitals are not told apart."""
+    return distinct((name, f"{prefix}-{plain_name(name)}") for name in names)
+
+
+def distinct(wanted: Iterable[tuple[Key, str]]) -> dict[Key, str]:
+    """The name that each key wants, with a number behind it where an earlier key has it."""
+    found: dict[Key, str] = {}
+    taken: set[str] = set()
+    counts: dict[str, int] = {}
+    for key, plain in wanted:
+        name, number = plain, counts.get(plain.casefold(), 1)
+        while name.casefold() in taken:
+            number += 1
+            name = f"{plain}_{number}"
+        counts[plain.casefold()] = number
+        taken.add(name.casefold())
+        found[key] = name
+    return found

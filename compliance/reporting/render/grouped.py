@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from podium.compliance.reporting.grouping import Group, by_submission
-from podium.compliance.reporting.places import places_of
+from podium.compliance.reporting.placing import places_of
 from podium.compliance.reporting.render.paint import Paint, painted
 from podium.compliance.reporting.render.words import (
     excused,

@@ -14,7 +14,7 @@ from podium.compliance.reporting.grouping import (
     by_submission,
     groups_of,
 )
-from podium.compliance.reporting.page_policy import page_policy
+from podium.compliance.reporting.pages.templates import page_policy
 from podium.compliance.reporting.render.words import (
     excused,
     following_text,

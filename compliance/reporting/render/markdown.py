@@ -1,11 +1,11 @@
-"""The report as Markdown for a pull request or a job summary."""
+"""The report as Markdown for a pull request or a job summary, with all text escaped."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from podium.compliance.reporting.grouping import Group, OneMessage, by_submission, groups_of
-from podium.compliance.reporting.markdown_text import code, escape
 from podium.compliance.reporting.render.words import (
     excused,
     following_text,
@@ -17,12 +17,42 @@ from podium.compliance.reporting.render.words import (
     remarks_of,
     submission_table,
 )
+from podium.compliance.text.terminal import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from podium.compliance.reporting.data import Outcome
     from podium.rules.finding import Finding
+
+
+# Where text becomes a link by itself: addresses, e-mail, mentions, issues. What stands before makes
+# no difference: after `_` and `(` GitHub makes one, too
+_SPECIAL = re.compile(
+    r"(?P<link>@(?=\w)|#(?=\d)|GH-(?=\d)|:(?=/)|(?<=www)(?=\.)"
+    r"|(?:mailto|xmpp):)"
+    r"|[\\`*{}\[\]<>&|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+_SIMPLE = re.compile(r"[\w./:,=+()-]+(?: [\w./:,=+()-]+)*", re.ASCII)
+
+
+def escape(text: str) -> str:
+    """Escape text so that Markdown and HTML show it as it is: no markup, mention or link."""
+    return _SPECIAL.sub(
+        # GitHub makes links of mentions and addresses after it has decoded entities: only something
+        # between their characters breaks them
+        lambda mark: f"{mark[0]}<!-- -->" if mark["link"] is not None else f"&#{ord(mark[0])};",
+        clean(text),
+    )
+
+
+def code(text: str) -> str:
+    """Set text as code."""
+    text = clean(text)
+    # A backtick in the text would end the code, a pipe the cell of a table
+    return f"`{text}`" if _SIMPLE.fullmatch(text) else f"<code>{escape(text)}</code>"
+
 
 OPEN_AT_MOST = 20
 """Findings up to which the tables are shown unfolded."""

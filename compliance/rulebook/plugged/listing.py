@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.plugins.examples import tried
 from podium.compliance.judging.plugins.installed import Plugin, installed, left_out
 from podium.compliance.judging.plugins.messages import Tried
+from podium.compliance.judging.plugins.taking_part import tried
 from podium.compliance.reporting.console import print_text
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.rulebook.plugged.rules import outcomes

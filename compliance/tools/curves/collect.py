@@ -11,9 +11,14 @@ from typing import NamedTuple
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.logs.trace import trace_of
-from podium.compliance.tools.curves.model import BadRecording, Curve, Point
-from podium.compliance.tools.curves.tensorboard import read_events
-from podium.compliance.tools.curves.wandb import MAGIC, read_run
+from podium.compliance.tools.curves.trackers import (
+    MAGIC,
+    BadRecording,
+    Curve,
+    Point,
+    read_events,
+    read_run,
+)
 from podium.logging_spec.reader.read import read_log
 from podium.rules.run import Run
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean, wrap
-from podium.compliance.tools.curves.model import Curve
+from podium.compliance.tools.curves.trackers import Curve
 from podium.compliance.tools.rcp.plots import plots
-from podium.compliance.tools.scoring.render.delimited import cell
+from podium.compliance.tools.scoring.render.rows import cell
 from podium.compliance.tools.scoring.render.table import Heading, Row, table
 
 SCHEMA = "podium.curves/1"

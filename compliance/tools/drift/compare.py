@@ -11,8 +11,8 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.workers.processes import Care, spread
 from podium.compliance.rulebook.tables.log_kinds import Which, cases, effective
-from podium.compliance.tools.drift.batches import batches
-from podium.compliance.tools.drift.disagreement import (
+from podium.compliance.tools.drift.installed import About, Installed, KeyRule, Said
+from podium.compliance.tools.drift.text import (
     NAMES,
     Comparison,
     Disagreement,
@@ -24,8 +24,7 @@ from podium.compliance.tools.drift.disagreement import (
     row_at,
     row_text,
 )
-from podium.compliance.tools.drift.installed import About, Installed, KeyRule, Said
-from podium.compliance.tools.drift.trials import Trial, trials
+from podium.compliance.tools.drift.trials import Trial, batches, trials
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.finding import Profile, Severity

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.tools.drift.disagreement import NAMES, Comparison, Disagreement
 from podium.compliance.tools.drift.installed import KeyRule
+from podium.compliance.tools.drift.text import NAMES, Comparison, Disagreement
 from podium.compliance.tools.drift.translate import constant_of, drafted_row
 from podium.rules.catalogue import rounds_of
 from podium.rules.model.benchmark import line_name

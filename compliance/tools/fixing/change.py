@@ -1,11 +1,19 @@
-"""What `podium fix` would do, as data: one change for each file or name."""
+"""What `podium fix` changes: one value for each change of a file or name, and how it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
 
 import msgspec
+
+from podium.compliance.judging.inputs.listing import holds
+from podium.compliance.judging.inputs.source_files import open_plain
 
 
 class Action(StrEnum):
@@ -54,3 +62,73 @@ class FixOutcome(msgspec.Struct):
 
 
 Plan = Change | Left
+
+
+def apply(root: Path, changes: Sequence[Change]) -> tuple[list[Change], list[Left]]:
+    """Make changes in a tree; those made, and those that failed with the system's reason."""
+    done: list[Change] = []
+    failed: list[Left] = []
+    # Names last: until then each path is that of the tree as it was read
+    others = [each for each in changes if each.action is not Action.RENAME]
+    renames = [each for each in changes if each.action is Action.RENAME]
+    for change in (*others, *_in_turn(root, renames)):
+        try:
+            _make(root, change)
+        except OSError as error:
+            failed.append(Left(change.path, (error.strerror or str(error)).lower()))
+        else:
+            done.append(change)
+    return done, failed
+
+
+def _in_turn(root: Path, renames: list[Change]) -> Iterator[Change]:
+    """Renames one by one, each where possible once its new name is free."""
+    waiting = list(renames)
+    while waiting:
+        free = (each for each in waiting if not os.path.lexists(root / each.to))
+        change = next(free, waiting[0])
+        waiting.remove(change)
+        yield change
+
+
+def lies_in(root: Path, path: str) -> bool:
+    """Whether a path's folder is the one below the root that it names: no link leads elsewhere."""
+    full = os.path.join(os.path.realpath(root), os.path.dirname(path)).rstrip("/")
+    return os.path.realpath(full) == full and holds(os.path.realpath(root), full)
+
+
+def _make(root: Path, change: Change) -> None:
+    if not lies_in(root, change.path):
+        raise OSError(0, "a link leads there")
+    full = root / change.path
+    match change.action:
+        case Action.EDIT:
+            _replace(full, change)
+        case Action.MODE:
+            if stat.S_ISLNK(os.lstat(full).st_mode):
+                raise OSError(0, "it has become a link")
+            os.chmod(full, change.modes[1])
+        case Action.REMOVE:
+            os.unlink(full)
+        case Action.RENAME:
+            # A rename would take the place of another file without a word
+            if os.path.lexists(root / change.to):
+                raise OSError(0, f"{change.to} is there already")
+            os.rename(full, root / change.to)
+
+
+def _replace(full: Path, change: Change) -> None:
+    """Put new bytes in a file's place, with the permissions of the old."""
+    with open_plain(full) as stream:
+        if stream.read() != change.before:
+            raise OSError(0, "it has changed meanwhile")
+        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+    handle, draft = tempfile.mkstemp(dir=full.parent, prefix=f".{full.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(change.after)
+        os.chmod(draft, mode)
+        os.replace(draft, full)
+    finally:
+        with suppress(OSError):
+            os.unlink(draft)  # there only where an error came first

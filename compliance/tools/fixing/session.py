@@ -14,8 +14,15 @@ from podium.compliance.judging.inputs.listing import Kind as OnDisk
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.systems.reader import LARGEST
-from podium.compliance.tools.fixing.apply import apply, lies_in
-from podium.compliance.tools.fixing.change import Action, Change, FixOutcome, Left, Plan
+from podium.compliance.tools.fixing.change import (
+    Action,
+    Change,
+    FixOutcome,
+    Left,
+    Plan,
+    apply,
+    lies_in,
+)
 from podium.compliance.tools.fixing.descriptions import fixed_description, fixed_text
 from podium.compliance.tools.fixing.numbering import renames
 from podium.compliance.tools.fixing.temporary import temporary_files

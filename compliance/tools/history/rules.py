@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.rules.fixed.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.fixed_rule import note, policy
 
 _RESUBMISSION = "training rules, Results Resubmission"
 _BORROWING = "training rules, Hyperparameter Borrowing"
@@ -195,21 +195,4 @@ SLOWER = policy(
     cites=_PREVIEWS,
     bad="the available system takes 3 % longer than its Preview",
     good="the available system takes 2 % longer than its Preview",
-)
-
-RULES: tuple[FixedRule, ...] = (
-    RESUBMITTED,
-    SHIFTED_LOG,
-    OTHER_SUBMITTER,
-    SYSTEM_CHANGED,
-    SYSTEM_UNKNOWN,
-    GROUP,
-    NOT_A_GROUP,
-    NOT_ALLOWED,
-    BORROWER_CHANGED,
-    SCALE_CHANGED,
-    UNPROVEN_SCALE,
-    NOT_FOLLOWED,
-    NOT_COMPARABLE,
-    SLOWER,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.rules.citations import OWN
 from podium.rules.finding import Severity
-from podium.rules.fixed.fixed_rule import FixedRule, own
+from podium.rules.fixed.fixed_rule import own
 
 NOT_YET_LOGGED = own(
     "guard.not-yet-logged",
@@ -34,5 +34,3 @@ CONFLICTING_DECLARATION = own(
     good="a logger made for the closed division logs the submission_division closed",
     formerly=("guard.declared-otherwise",),
 )
-
-RULES: tuple[FixedRule, ...] = (NOT_YET_LOGGED, CONFLICTING_DECLARATION)

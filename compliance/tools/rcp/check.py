@@ -30,7 +30,7 @@ from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from podium.compliance.tools.scoring.result import ScoredResult
+    from podium.compliance.tools.scoring.row import ScoredResult
     from podium.rules.convergence.data import Point
 
 SCHEMA = "podium.rcp-check/1"

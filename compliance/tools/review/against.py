@@ -16,7 +16,6 @@ from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.systems.agreement import same_organisation
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.history.hyperparameter_borrowing import BATCH_SIZES, differing
-from podium.compliance.tools.review.manifest import Manifest, differences
 from podium.compliance.tools.review.model import (
     Against,
     Change,
@@ -25,7 +24,13 @@ from podium.compliance.tools.review.model import (
     ResultEntry,
     Review,
 )
-from podium.compliance.tools.review.records import Record, read_records, with_records
+from podium.compliance.tools.review.records import (
+    Manifest,
+    Record,
+    differences,
+    read_records,
+    with_records,
+)
 from podium.logging_spec.limits import read_json
 from podium.rules.catalogue import find_round
 

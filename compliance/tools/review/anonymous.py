@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.reporting.pages.names import plain_name
-from podium.compliance.tools.review.manifest import Manifest
+from podium.compliance.reporting.pages.templates import plain_name
 from podium.compliance.tools.review.material import Material
 from podium.compliance.tools.review.model import Review
+from podium.compliance.tools.review.records import Manifest
 
 LEAST = 2
 """Letters of a name that is looked for in texts; a shorter one is replaced in paths alone."""

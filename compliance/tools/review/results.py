@@ -1,13 +1,18 @@
-"""The entries of a round's results: what tables and curves show of each."""
+"""The entries of the results of a round: what tables, curves and comparisons of settings show."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any
 
 from podium.compliance.judging.logs.trace import Series, thinned
+from podium.compliance.judging.results.consistency import canonical_text
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.summary import rcp_entry
+from podium.compliance.judging.systems.agreement import same_organisation
 from podium.compliance.reporting.data import ResultEntry as Judged
+from podium.compliance.tools.history.hyperparameter_borrowing import differing
 from podium.compliance.tools.review.anomalies.peers import margin_of, sigmas_below, speeds
 from podium.compliance.tools.review.anomalies.stretches import seeds_of
 from podium.compliance.tools.review.material import Material, trace
@@ -20,9 +25,102 @@ from podium.compliance.tools.review.model import (
     SpeedEntry,
     SystemEntry,
 )
-from podium.compliance.tools.review.settings import compared_settings
 from podium.rules.constraints.bounds import Limit
 from podium.rules.run import MINUTE_MS
+
+Compared = tuple[dict[str, Setting], list[str]]
+"""The settings of a result, and the results of other submitters that have all the same."""
+
+_LONGEST = 200
+
+
+def compared_settings(material: Material) -> dict[str, Compared]:
+    """The settings of every result, by its path, beside those of its benchmark's other results."""
+    groups: dict[str, list[Result]] = defaultdict(list)
+    for result in material.results:
+        groups[result.place.benchmark].append(result)
+    first = _first_seen(material)
+    found: dict[str, Compared] = {}
+    for benchmark, results in groups.items():
+        values = {result.place.display_path: settings_of(result) for result in results}
+        holders = _holders(results, values)
+        for result in results:
+            path = result.place.display_path
+            marked = {
+                key: _marked(key, value, result, results, holders, first.get(benchmark, {}))
+                for key, value in values[path].items()
+            }
+            found[path] = marked, _lenders(result, results, values)
+    return found
+
+
+def settings_of(result: Result) -> dict[str, Any]:
+    """The hyperparameters that the first run of a result logs."""
+    return result.runs[0].facts.settings.as_dict() if result.runs else {}
+
+
+_Spelled = tuple[str, str]
+"""A key, and its value as it is compared."""
+
+
+def _holders(results: list[Result], values: dict[str, dict[str, Any]]) -> dict[_Spelled, list[str]]:
+    """The submitter of each result with a value."""
+    found: dict[_Spelled, list[str]] = defaultdict(list)
+    for result in results:
+        for key, value in values[result.place.display_path].items():
+            found[key, canonical_text(value)].append(result.place.submitter)
+    return found
+
+
+def _first_seen(material: Material) -> dict[str, dict[_Spelled, str]]:
+    """The first result of earlier rounds with a value, by benchmark."""
+    found: dict[str, dict[_Spelled, str]] = defaultdict(dict)
+    for earlier in material.earlier:
+        for result in earlier.results:
+            path = earlier.place(result.place.display_path)
+            for key, value in settings_of(result).items():
+                found[result.place.benchmark].setdefault((key, canonical_text(value)), path)
+    return found
+
+
+def _marked(
+    key: str,
+    value: Any,
+    result: Result,
+    results: list[Result],
+    holders: dict[_Spelled, list[str]],
+    first: dict[_Spelled, str],
+) -> Setting:
+    spelled = key, canonical_text(value)
+    held = holders[spelled]
+    submitters = {each.place.submitter for each in results}
+    return Setting(
+        value=shown(value),
+        alone=len(submitters) > 1 and {*held} == {result.place.submitter},
+        usual=len(held) == len(results),
+        first=first.get(spelled, ""),
+    )
+
+
+def _lenders(result: Result, results: list[Result], values: dict[str, dict[str, Any]]) -> list[str]:
+    mine = values[result.place.display_path]
+    return [
+        other.place.display_path
+        for other in results
+        if mine
+        and other.division == result.division
+        and not same_organisation(other.place.submitter, result.place.submitter)
+        and not differing(values[other.place.display_path], mine)
+    ]
+
+
+def shown(value: Any) -> Any:
+    """A value as a review keeps it: plain ones as they are, all else as a short text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
 
 MOST_SHOWN = 60
 """Points of a curve that `review.json` and the pages have."""

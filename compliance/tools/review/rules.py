@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from podium.rules.citations import OWN
 from podium.rules.finding import Severity
-from podium.rules.fixed.fixed_rule import FixedRule, note, own, policy
+from podium.rules.fixed.fixed_rule import note, own, policy
 
 _PLAUSIBLE = f"{OWN}, Plausibility"
 _RUNS = "training rules, Benchmark Results"
@@ -197,24 +197,6 @@ DESCRIPTION_CHANGES = note(
     good="both name one",
 )
 
-RULES: tuple[FixedRule, ...] = (
-    OVERLAPPING_RUNS,
-    COPIED_STRETCH,
-    SAME_LEARNING,
-    CLOCK_BACK,
-    CLOCK_STANDS,
-    REGULAR_TIMES,
-    PACE,
-    TOO_FAST,
-    OUTSIDE_BAND,
-    NEAR_MISS,
-    SEEDS_REUSED,
-    MISSING_RUN,
-    MISSING_NUMBERS,
-    CONFIG_DISAGREES,
-    SHARED_CODE,
-    DESCRIPTION_CHANGES,
-)
 
 SUPERSEDED = frozenset({"result.overlapping-runs", "result.same-score"})
 """Rules of the check whose findings a review leaves out: it says more of the same."""

@@ -14,10 +14,10 @@ from podium.compliance.tools.review.against import Before, compared, followed
 from podium.compliance.tools.review.anomalies.every import anomalies
 from podium.compliance.tools.review.anomalies.peers import ranked
 from podium.compliance.tools.review.anonymous import anonymised
-from podium.compliance.tools.review.manifest import Manifest, manifest_of
 from podium.compliance.tools.review.material import Material, read_round
 from podium.compliance.tools.review.model import NearMiss, Objection, Review, SubmissionEntry
 from podium.compliance.tools.review.objections import OWN_FAULTS, objections_of, weight
+from podium.compliance.tools.review.records import Manifest, manifest_of
 from podium.compliance.tools.review.results import result_entries
 
 MOST_NEAR = 50

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from podium.compliance.judging.results.judge import judge_reference_points, judge_scaling
 from podium.compliance.judging.waivers.bypass_flags import RCP, Params
 from podium.compliance.text.words import join_limited, plural
-from podium.compliance.tools.scoring.result import ScoredResult
+from podium.compliance.tools.scoring.row import ScoredResult
 from podium.compliance.tools.scoring.rules import (
     ABSURD_CONVERGENCE,
     BROKEN_RUN_COUNTED,

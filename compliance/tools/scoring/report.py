@@ -7,8 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from podium.compliance.judging.results.factor import Convention
-from podium.compliance.reporting.models import FindingEntry, RcpEntry, Rules, Tool
-from podium.compliance.reporting.struct_model import Model
+from podium.compliance.reporting.models import FindingEntry, Model, RcpEntry, Rules, Tool
 
 SCHEMA: Literal["podium.scores/1"] = "podium.scores/1"
 

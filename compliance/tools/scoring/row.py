@@ -1,14 +1,22 @@
-"""What a row of scores holds, from the result behind it."""
+"""A result as a row of the score report, and as the scaling.json that a user asks for."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from podium.compliance.judging.inputs.layout import SCALING_FILE
+from podium.compliance.judging.results.factor import read_scaling
 from podium.compliance.judging.results.result import Result
 from podium.compliance.judging.results.score import final_quality
 from podium.compliance.judging.results.summary import rcp_entry
-from podium.compliance.reporting.struct_model import as_model
+from podium.compliance.reporting.console import write_whole
+from podium.compliance.reporting.models import as_model
 from podium.compliance.tools.scoring.report import RunEntry, ScoreEntry, SpreadEntry
 from podium.rules.convergence.result import converged_at
 from podium.rules.convergence.spread import Spread
@@ -127,3 +135,52 @@ def _run_list(result: Result) -> list[RunEntry]:
             result.runs, result.counted, result.score.runs, result.energies, strict=True
         )
     ]
+
+
+class ScoredResult(msgspec.Struct, frozen=True):
+    """One row, and the result behind it; the row's run_list is in the order of the runs."""
+
+    result: Result
+    entry: ScoreEntry
+
+
+def scored(result: Result) -> ScoredResult:
+    """The result with its row."""
+    return ScoredResult(result, row_of(result))
+
+
+def by_path(results: Iterable[ScoredResult]) -> list[ScoredResult]:
+    """Rows in the order of their paths."""
+    # Loose logs of several benchmarks share a folder, and with it the path
+    return sorted(
+        results, key=lambda one: (one.result.place.display_path, one.result.place.benchmark)
+    )
+
+
+def write_scaling(results: Iterable[ScoredResult]) -> Iterator[str]:
+    """Write the factor of each result that its reference points scale; tells each file.
+
+    A file that is there is never changed: its factor is the committee's.
+    """
+    for scored in results:
+        factor = scored.result.score.factor
+        # The factor multiplies minutes to train, which throughput does not have
+        if scored.result.throughput is not None or scored.result.score.minutes is None:
+            continue
+        path = scored.result.place.folder / SCALING_FILE
+        # The official tools overwrite or delete this file, and with it what the committee decided
+        if path.exists():
+            yield _kept(scored, path)
+        elif factor.computed != 1.0:
+            write_whole(path, json.dumps({"scaling_factor": factor.computed}) + "\n")
+            yield f"written: {path} ({factor.computed!r})"
+
+
+def _kept(scored: ScoredResult, path: Path) -> str:
+    given, _ = read_scaling(path.parent)
+    implied = scored.result.convergence.scaling_factor
+    if given is None:
+        return f"kept: {path}, though it gives no factor"
+    # Some published files give the factor with six decimals
+    same = math.isclose(given, implied, rel_tol=1e-6)
+    return f"kept: {path} ({given!r}{'' if same else f'; the points imply {implied!r}'})"

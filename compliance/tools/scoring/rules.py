@@ -6,7 +6,7 @@ Each profile works out a score of its own, so that what keeps it from one weighs
 from __future__ import annotations
 
 from podium.rules.finding import Severity
-from podium.rules.fixed.fixed_rule import FixedRule, policy, policy_in_both
+from podium.rules.fixed.fixed_rule import policy, policy_in_both
 
 _RUNS = "training rules, Benchmark Results"
 _POINTS = "training rules, Reference Convergence Points (RCPs)"
@@ -112,15 +112,4 @@ NO_ENERGY = policy_in_both(
     cites="power measurement rules, Scoring",
     bad="power/result_0 holds a node_0.txt without a reading",
     good="there is no power folder",
-)
-
-RULES: tuple[FixedRule, ...] = (
-    INVALID,
-    NO_TIME,
-    MIXED_BATCH_SIZES,
-    ABSURD_CONVERGENCE,
-    NEGATIVE_TIME,
-    BROKEN_RUN_COUNTED,
-    UNEVEN_SPEED,
-    NO_ENERGY,
 )

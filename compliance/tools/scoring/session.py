@@ -20,7 +20,7 @@ from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.systems.check import describe, read_description
 from podium.compliance.tools.scoring.findings import findings_of
 from podium.compliance.tools.scoring.report import Scores
-from podium.compliance.tools.scoring.result import ScoredResult, by_path, scored
+from podium.compliance.tools.scoring.row import ScoredResult, by_path, scored
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.round import Round

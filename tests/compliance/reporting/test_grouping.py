@@ -13,7 +13,7 @@ from podium.compliance.judging.options import Options
 from podium.compliance.judging.session import check_paths
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.grouping import Group, groups_of, merged, own_findings
-from podium.compliance.reporting.places import places_of
+from podium.compliance.reporting.placing import places_of
 from podium.compliance.reporting.render import text
 from podium.rules.finding import Finding, Severity
 from tests.compliance.render_reports import (

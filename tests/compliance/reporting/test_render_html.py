@@ -16,7 +16,7 @@ from hypothesis import given
 
 from podium.compliance.cli import entry as cli
 from podium.compliance.exit_codes import Exit
-from podium.compliance.reporting.page_policy import page_policy
+from podium.compliance.reporting.pages.templates import page_policy
 from podium.compliance.reporting.render import html as page
 from podium.compliance.text.terminal import clean
 from tests.builders import LogBuilder

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.reporting.profiled.page import render
-from podium.compliance.reporting.profiled.study_page import render_schedule, render_study
+from podium.compliance.reporting.profiled.page import render, render_schedule, render_study
 from tests.compliance import command_line
 from tests.compliance.web import chromium
 

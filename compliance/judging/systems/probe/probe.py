@@ -13,10 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.judging.systems.probe.accelerators import probe_accelerators
-from podium.compliance.judging.systems.probe.devices import probe_disks, probe_network
 from podium.compliance.judging.systems.probe.finding import Found
-from podium.compliance.judging.systems.probe.host import probe_host
-from podium.compliance.judging.systems.probe.software import probe_software
+from podium.compliance.judging.systems.probe.host import (
+    probe_disks,
+    probe_host,
+    probe_network,
+    probe_software,
+)
 
 SCHEMA: Literal["podium.probe/1"] = "podium.probe/1"
 

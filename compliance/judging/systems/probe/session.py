@@ -8,7 +8,7 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.round_selection import config_bytes
-from podium.compliance.judging.plugins.probes import probed
+from podium.compliance.judging.plugins.extensions import probed
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.judging.systems.probe.fill import (
     Draft,
@@ -19,8 +19,7 @@ from podium.compliance.judging.systems.probe.fill import (
 )
 from podium.compliance.judging.systems.probe.finding import Found
 from podium.compliance.judging.systems.probe.probe import Probe, probe_node, read_probe
-from podium.compliance.judging.systems.probe.surroundings import read_surroundings
-from podium.compliance.judging.systems.probe.sysinfo import read_sysinfo
+from podium.compliance.judging.systems.probe.sysinfo import read_surroundings, read_sysinfo
 from podium.compliance.reporting.console import write_whole
 from podium.compliance.text.terminal import clean
 from podium.logging_spec.limits import read_toml

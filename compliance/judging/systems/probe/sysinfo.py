@@ -1,9 +1,13 @@
-"""Descriptions made by others: mlperf-sysinfo's JSON, a `:::SYSJSON` line, an older description."""
+"""What others have written of a machine: descriptions, and environment variables.
+
+Descriptions are the JSON of mlperf-sysinfo, a `:::SYSJSON` line, or an older description.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +114,35 @@ def _text(value: Any) -> str | None:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return ", ".join(f"{name} {number}" for name, number in value.items())
+
+
+_OTHERS = {
+    "submitter": ("MLPERF_SUBMISSION_ORG",),
+    "system_name": ("MLPERF_SUBMISSION_PLATFORM",),
+    "number_of_nodes": ("MLPERF_NUM_NODES", "DGXNNODES", "SLURM_JOB_NUM_NODES"),
+    "operating_system": ("MLPERF_HOST_OS",),
+}
+"""Names beside `MLPERF_` and the field's own in capitals; the first that says something counts."""
+
+
+def variables_of(field: str) -> tuple[str, ...]:
+    """The variables that may hold a field, in order."""
+    own = f"MLPERF_{field.upper().replace('-', '_')}"
+    return (own, *_OTHERS.get(field, ()))
+
+
+def read_surroundings(variables: Mapping[str, str]) -> tuple[Found, dict[str, str]]:
+    """Values by field, and the variable that each came from; placeholders count as nothing."""
+    found, sources = Found(), {}
+    for field in FIELDS:
+        for name in variables_of(field):
+            value = variables.get(name, "").strip()
+            if not value:
+                continue
+            if value.upper().startswith("UNKNOWN_") or is_placeholder(field, value):
+                found.notes.append(f"{name} still holds a placeholder")
+                continue
+            found.set(field, value)
+            sources[field] = f"${name}"
+            break
+    return found, sources

@@ -1,8 +1,14 @@
-"""What the tables' rules find in a run that goes on, and what no later record can take back."""
+"""What is certain of a run that goes on: findings that no later record can take back.
+
+`Gates` are the checks still to be looked at, `missing_keys` the keys that a run must still log.
+Most records cannot break most checks. A check says itself which records may break it for good; one
+that a later record may yet satisfy waits for the end of the log.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -11,6 +17,9 @@ from podium.compliance.judging.logs.judge import _Judgement
 from podium.compliance.judging.logs.policy import PolicyReading
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import LineFault, Log
+from podium.rules.checks import Check, Context, Worth
+from podium.rules.constraints.order import before
+from podium.rules.derived_records import GATHERED
 from podium.rules.finding import Finding, Profile
 from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
@@ -115,3 +124,65 @@ def _certain(row: Row, run: Run) -> Row:
     if times is row.times and policy is row.policy:
         return row
     return replace(row, times=times, policy=policy)
+
+
+class Gates:
+    """The checks of a round that are still to be looked at, by the keys that may break them.
+
+    `named` tells whether division and benchmark are known for good.
+    """
+
+    def __init__(self, context: Context, checks: Iterable[Check], named: bool) -> None:
+        self.by_key: dict[str, list[tuple[Check, Worth]]] = {}
+        self.checks: list[Check] = []
+        for check in checks:
+            if check.watches and check.applies(context) and (named or not check.needs_names):
+                self.checks.append(check)
+                self._open(check, context)
+
+    def _open(self, check: Check, context: Context) -> None:
+        for watch in check.watches:
+            worth = watch.begin(context)
+            for key in watch.keys:
+                self.by_key.setdefault(key, []).append((check, worth))
+
+    def retire(self, rule: str) -> None:
+        """Look at a check no more: it has been reported."""
+        self.checks = [check for check in self.checks if check.id != rule]
+        for key, waiting in list(self.by_key.items()):
+            kept = [each for each in waiting if each[0].id != rule]
+            if kept:
+                self.by_key[key] = kept
+            else:
+                del self.by_key[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A required key that has not been logged. `too_late`: the key it had to come before."""
+
+    key: str
+    rule: str
+    meaning: str
+    role: str
+    too_late: str = ""
+
+
+def missing_keys(scopes: Sequence[Scope], run: Run, undecided: Collection[str]) -> list[Missing]:
+    """The required keys that have not been logged, in the order of the tables."""
+    # As to the official verifier, the last scope that lists a key decides it
+    last = {row.name: (scope.name, row) for scope in scopes for row in scope.rows}
+    found = []
+    for name, (scope, row) in last.items():
+        logged = not run.where.keys().isdisjoint((name, *row.times.instead))
+        # No run logs the gathered record: the official verifier makes it of evaluations
+        if row.times.least and not logged and name not in undecided and name != GATHERED:
+            rule, late = f"{scope}.{name}", _too_late(row, run)
+            found.append(Missing(name, rule, row.key.meaning, row.key.role, late))
+    return found
+
+
+def _too_late(row: Row, run: Run) -> str:
+    """A key that stands in the log already and that the row's key had to come before."""
+    barred = (each.key for each in row.each if isinstance(each, before))
+    return next((key for key in barred if key in run.where), "")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from podium.compliance.tools.live.partial.reference import Expected
+from podium.compliance.tools.live.partial.declared import Expected
 from podium.rules.constraints.bounds import above, at_least, at_most, below
 from podium.rules.constraints.constraint import Constraint
 from podium.rules.model.schedule import Due

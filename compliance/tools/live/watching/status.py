@@ -8,8 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from podium.compliance.tools.live.guard import Guard
-from podium.compliance.tools.live.partial.missing import Missing
-from podium.compliance.tools.live.partial.reference import Expected
+from podium.compliance.tools.live.partial.certain import Missing
+from podium.compliance.tools.live.partial.declared import Expected
 from podium.compliance.tools.live.watching.forecast import Forecast, Goal, Point, forecast, goal_of
 from podium.rules.checks.lifecycle import init_limit
 from podium.rules.checks.points import (

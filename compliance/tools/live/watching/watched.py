@@ -9,9 +9,8 @@ from podium.compliance.judging.inputs.round_selection import Choice, RoundReques
 from podium.compliance.judging.logs.judge import LogVerdict, judge_log
 from podium.compliance.tools.live.guard import Guard
 from podium.compliance.tools.live.partial.certain import line_findings
-from podium.compliance.tools.live.partial.reference import Expected, reference_at
-from podium.compliance.tools.live.watching.follow import Piece, Tail
-from podium.compliance.tools.live.watching.growing import GrowingLog
+from podium.compliance.tools.live.partial.declared import Expected, reference_at
+from podium.compliance.tools.live.watching.growing import GrowingLog, Piece, Tail
 from podium.compliance.tools.live.watching.status import Status, status_of_run
 from podium.logging_spec.reader.record import Record
 from podium.rules.finding import Finding, Profile, Severity

@@ -10,8 +10,7 @@ from podium.compliance.judging.inputs.layout import is_log
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
 from podium.compliance.tools.packing.planning.config import CONFIG_FILE, CodeConfig, PackConfig
-from podium.compliance.tools.packing.planning.placing import pass_over, put_file, put_folder
-from podium.compliance.tools.packing.planning.plan import Plan
+from podium.compliance.tools.packing.planning.plan import Plan, pass_over, put_file, put_folder
 from podium.compliance.tools.packing.planning.results import take_results
 from podium.compliance.tools.packing.planning.sources import expand, in_folder, shown_path
 from podium.compliance.tools.packing.receipt import RECEIPT_FILE, SUMMARY_FILE

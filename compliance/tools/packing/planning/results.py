@@ -21,8 +21,7 @@ from podium.compliance.judging.options import Options
 from podium.compliance.text.words import plural
 from podium.compliance.tools.packing.planning.choice import Candidate, Choice, Chooser, find_copies
 from podium.compliance.tools.packing.planning.config import ResultConfig
-from podium.compliance.tools.packing.planning.placing import put_file, put_folder
-from podium.compliance.tools.packing.planning.plan import Plan
+from podium.compliance.tools.packing.planning.plan import Plan, put_file, put_folder
 from podium.compliance.tools.packing.planning.sources import (
     LeftOut,
     Source,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.compliance.reporting.markdown_text import code, escape
+from podium.compliance.reporting.render.markdown import code, escape
 from podium.compliance.text.words import size_text
 from podium.compliance.tools.packing.planning.plan import Plan
 from podium.compliance.tools.packing.receipt import PackedResult, Receipt, official

@@ -12,7 +12,6 @@ from podium.compliance.tools.review.anomalies import (
     numbers,
     peers,
     runs,
-    seeds,
     stretches,
 )
 from podium.compliance.tools.review.material import Material
@@ -28,7 +27,7 @@ FINDERS: tuple[Finder, ...] = (
     peers.too_fast,
     peers.outside_band,
     peers.near_misses,
-    seeds.reused,
+    runs.reused,
     runs.missing,
     numbers.missing_numbers,
     code.code,

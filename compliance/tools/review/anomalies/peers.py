@@ -1,10 +1,10 @@
-"""Results beside others: too fast for their accelerator, off the reference, near its minimum."""
+"""Results that stand out among their peers: too fast, off the reference, near its minimum."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 import msgspec
@@ -13,9 +13,24 @@ from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.systems.fields import letters
 from podium.compliance.tools.review.material import Material
 from podium.compliance.tools.review.model import SpeedEntry
-from podium.compliance.tools.review.robust import robust_z
 from podium.compliance.tools.review.rules import NEAR_MISS, OUTSIDE_BAND, TOO_FAST
+from podium.rules.convergence.spread import MAD_TO_DEVIATION
 from podium.rules.finding import Finding, Profile
+
+
+def robust_z(values: Sequence[float], least: float) -> list[float]:
+    """How many deviations, as the median distance estimates them, each value is off the median.
+
+    `least` is the smallest deviation that is assumed, in the unit of the values: equal values say
+    nothing of how far apart the next one may be. Of no values there are none.
+    """
+    if not values:
+        return []
+    middle = median(values)
+    distance = median([abs(value - middle) for value in values])
+    deviation = max(MAD_TO_DEVIATION * distance, least)
+    return [(value - middle) / deviation if deviation else 0.0 for value in values]
+
 
 _PROFILE = Profile.POLICY
 

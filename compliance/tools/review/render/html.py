@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from podium.compliance.reporting.pages.names import slugs
-from podium.compliance.reporting.pages.templates import asset, environment
+from podium.compliance.reporting.pages.templates import asset, environment, slugs
 from podium.compliance.tools.review.model import Objection, ResultEntry, Review
 from podium.compliance.tools.review.objections import about, letter
 from podium.compliance.tools.review.render.charts import Picture

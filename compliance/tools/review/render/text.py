@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from podium.compliance.reporting.markdown_text import code, escape
+from podium.compliance.reporting.render.markdown import code, escape
 from podium.compliance.text.terminal import clean, wrap
 from podium.compliance.text.words import plural
 from podium.compliance.tools.review.model import Objection, Review

@@ -8,15 +8,20 @@ from pathlib import Path
 
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.reporting.json_text import json_text
-from podium.compliance.reporting.pages.names import slugs
+from podium.compliance.reporting.pages.templates import slugs
 from podium.compliance.tools.review.against import MANIFEST_FILE, REVIEW_FILE
-from podium.compliance.tools.review.manifest import Manifest
 from podium.compliance.tools.review.model import Review
 from podium.compliance.tools.review.objections import letters
-from podium.compliance.tools.review.records import FOLDER, record_of, record_text
-from podium.compliance.tools.review.render.charts import Picture, drawable, pictures
+from podium.compliance.tools.review.records import FOLDER, Manifest, record_of, record_text
+from podium.compliance.tools.review.render.charts import (
+    SCRIPT,
+    Picture,
+    data_script,
+    drawable,
+    pictures,
+    script,
+)
 from podium.compliance.tools.review.render.html import RuleTexts, benchmark_slugs, render
-from podium.compliance.tools.review.render.interactive import SCRIPT, data_script, script
 
 README = """# Review of {title}
 

@@ -20,7 +20,7 @@ def render(scores: Scores, name: str, *, long: bool = False) -> str:
         return scores.to_json()
     if name == "csv":
         # Loaded on demand: no command waits for the modules of a format it does not print
-        from podium.compliance.tools.scoring.render.delimited import to_csv
+        from podium.compliance.tools.scoring.render.rows import to_csv
 
         return to_csv(scores, long=long)
     if name == "markdown":

@@ -14,7 +14,7 @@ from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.compliance.tools.scoring.report import RunEntry
-    from podium.compliance.tools.scoring.result import ScoredResult
+    from podium.compliance.tools.scoring.row import ScoredResult
 
 
 _CASES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from podium.compliance.reporting.markdown_text import escape
+from podium.compliance.reporting.render.markdown import escape
 from podium.compliance.tools.scoring.render.text import (
     factors_used,
     strong_numbers,

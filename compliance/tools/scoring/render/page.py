@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from podium.compliance.reporting.page_policy import page_policy
+from podium.compliance.reporting.pages.templates import page_policy
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.scoring.render.markdown import WORDS, sections
 from podium.compliance.tools.scoring.render.text import factors_used, summary

@@ -1,13 +1,18 @@
-"""Scores as flat rows: one per result, and the tidy long form with one per run."""
+"""Scores as flat rows and as CSV: one row for each result, or with `long` one for each run."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from podium.compliance.text.terminal import clean
+
 if TYPE_CHECKING:
     from podium.compliance.tools.scoring.report import ScoreEntry, Scores
+
 
 RESULT_COLUMNS = (
     "round",
@@ -97,3 +102,31 @@ def _runs(entry: ScoreEntry) -> Iterator[dict[str, Any]]:
 def run_columns() -> tuple[str, ...]:
     """The columns of `run_rows`."""
     return (*_IDENTITY, "result", "run", *RUN_COLUMNS, "unit", "seed")
+
+
+# A spreadsheet runs a cell that begins so, and anyone may name a system in a log
+_FORMULAS = ("=", "+", "-", "@")
+
+
+def to_csv(scores: Scores, *, long: bool = False) -> str:
+    """One row per result, or with `long` one per run."""
+    columns = run_columns() if long else result_columns()
+    rows = run_rows(scores) if long else result_rows(scores)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([cell(row[name]) for name in columns])
+    return stream.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """A value for a spreadsheet: text that a program would take for a formula is quoted."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return value
+    text = clean(value)
+    return f"'{text}" if text.startswith(_FORMULAS) else text

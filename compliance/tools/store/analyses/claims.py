@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.tools.store.analyses.comparing import differences, named, obstacles
+from podium.compliance.tools.store.analyses.compare import differences, named, obstacles
 from podium.compliance.tools.store.analyses.material import ResultRow
 from podium.compliance.tools.store.analyses.table import Analysis
 

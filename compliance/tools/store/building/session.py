@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,20 +11,21 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.errors import UsageFault
+from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.files.atomic import draft_folder, new_file
 from podium.compliance.files.durable import sync_path
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import PREFIX, discard, leftovers
-from podium.compliance.files.states import State
+from podium.compliance.files.states import State, state_of
 from podium.compliance.judging.discovery import Taking, find
 from podium.compliance.judging.files import Judged
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.judging.session import check_paths
 from podium.compliance.reporting.json_text import json_text
+from podium.compliance.tools.review.material import Home
+from podium.compliance.tools.review.records import manifest_of
 from podium.compliance.tools.scoring.session import results_of
-from podium.compliance.tools.store.building.manifest import Files, files_of
 from podium.compliance.tools.store.building.records import EXTRA, Taken, take
 from podium.compliance.tools.store.building.rows import Material, TakenLog, small_tables
 from podium.compliance.tools.store.building.writing import Records, write_evaluations, write_rows
@@ -32,6 +35,60 @@ from podium.compliance.version import VERSION as PODIUM
 from podium.logging_spec.limits import read_json
 from podium.rules.catalogue import find_round
 from podium.rules.model.round import Round
+
+
+class Files(msgspec.Struct, frozen=True):
+    """The files below a round's folder, by their paths there, each with its state.
+
+    A store has the states alone: it may be handed on, and the folder is nobody else's business.
+    """
+
+    root: str
+    states: dict[str, State]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of them."""
+        return sum(state[0] for state in self.states.values())
+
+    def hash(self) -> str:
+        """A hash of every name, size and content."""
+        hashed = hashlib.blake2b(digest_size=16)
+        # Also of what cannot be read, and of files beyond those that a manifest has
+        for path, state in sorted(self.states.items()):
+            hashed.update(f"{state[0]} {path}\n".encode("utf-8", "surrogateescape"))
+        for path, content in sorted(manifest_of([Home("", Path(self.root), "")]).items()):
+            hashed.update(f"{content} {path}\n".encode("utf-8", "surrogateescape"))
+        return hashed.hexdigest()
+
+    def changed(self) -> str:
+        """A file that is not as it was when these were looked at; empty where all are."""
+        now = files_of(Path(self.root)).states
+        if now == self.states:
+            return ""
+        differing = {*self.states.items()} ^ {*now.items()}
+        return min(path for path, _ in differing)
+
+
+def files_of(root: Path) -> Files:
+    """The files below a folder as they are; raises NothingToJudge where there is no such folder."""
+    if not root.is_dir():
+        raise NothingToJudge(f"no such folder: {root}")
+    return Files(os.path.realpath(root), dict(_states(root)))
+
+
+def _states(root: Path) -> Iterator[tuple[str, State]]:
+    for folder, folders, names in os.walk(root):
+        # A clone's own bookkeeping changes with every fetch
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                told = os.lstat(path)
+            except OSError:
+                continue
+            yield os.path.relpath(path, root), state_of(told)
+
 
 STATES = "files.json"
 """Beside a round's tables: the files they were made of."""

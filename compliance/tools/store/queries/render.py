@@ -12,7 +12,7 @@ from typing import Any
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean
-from podium.compliance.tools.scoring.render.delimited import cell as spreadsheet_cell
+from podium.compliance.tools.scoring.render.rows import cell as spreadsheet_cell
 from podium.compliance.tools.store.building.records import EXTRA
 from podium.compliance.tools.store.queries.formats import Format
 

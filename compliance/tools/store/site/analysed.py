@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from podium.compliance.reporting.pages.names import distinct, plain_name
+from podium.compliance.reporting.pages.templates import distinct, plain_name
 from podium.compliance.tools.store.analyses.breakdown import breakdown
 from podium.compliance.tools.store.analyses.charts import CHARTS, MOST_FACETS, chart_svg
 from podium.compliance.tools.store.analyses.material import ResultRow

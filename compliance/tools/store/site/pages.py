@@ -21,12 +21,10 @@ from podium.compliance.tools.store.site.curves import (
     seeds_of,
 )
 from podium.compliance.tools.store.site.findings import Tally, counted, grouped
-from podium.compliance.tools.store.site.footnotes import footnotes
 from podium.compliance.tools.store.site.material import Material, OfRound
-from podium.compliance.tools.store.site.places import places_of
+from podium.compliance.tools.store.site.places import places_of, search_script
 from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, plot
-from podium.compliance.tools.store.site.row import Row, category, members, plain
-from podium.compliance.tools.store.site.search import search_script
+from podium.compliance.tools.store.site.row import Row, category, footnotes, members, plain
 from podium.compliance.tools.store.site.sources import Source
 from podium.compliance.tools.store.site.tables import Span, matrices, spans
 from podium.compliance.version import VERSION

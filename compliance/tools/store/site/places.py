@@ -1,12 +1,18 @@
-"""Which file each page is: plain names below the folder, whatever submissions are called."""
+"""Which file each page is, and the index that the search of the pages reads.
+
+File names are plain, whatever submissions are called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from podium.compliance.reporting.pages.names import Key, distinct, plain_name
+from podium.compliance.reporting.pages.templates import Key, distinct, plain_name
+from podium.compliance.text.terminal import clean
 from podium.compliance.tools.store.site.material import Material
+from podium.compliance.tools.store.site.row import Row
 
 LONGEST = 36
 """Characters that a name has in that of a file."""
@@ -45,3 +51,38 @@ def _files(folder: str, wanted: Iterable[tuple[Key, Iterable[str]]]) -> dict[Key
     plain = ((key, "-".join(plain_name(word, LONGEST) for word in words)) for key, words in wanted)
     # A folder's name before it: some systems keep names such as `con` for themselves
     return {key: f"{folder}/{folder[0]}-{name}.html" for key, name in distinct(plain).items()}
+
+
+FACETS = ("suite", "round", "model", "division", "category", "chip", "submitter", "system")
+"""What results are told apart by; each value stands once in the index."""
+
+
+def search_script(material: Material, places: Places) -> str:
+    """Every result, submitter, system and benchmark, as few bytes each."""
+    words: dict[str, dict[str, int]] = {name: {} for name in FACETS}
+    results = [_entry(row, words, places.results[row["result"]]) for row in material.results]
+    pages = [
+        *([name, file, "submitter"] for name, file in places.submitters.items()),
+        *([f"{key[1]}, {key[0]}", file, "system"] for key, file in places.systems.items()),
+        *([f"{key[1]}, {key[0]}", file, "benchmark"] for key, file in places.models.items()),
+    ]
+    data = {
+        "facets": {name: [clean(word) for word in known] for name, known in words.items()},
+        "results": results,
+        "pages": [[clean(name), _short(file), kind] for name, file, kind in pages],
+    }
+    # All but ASCII is escaped
+    return f"window.podiumSearch = {json.dumps(data, separators=(',', ':'))};\n"
+
+
+def _entry(row: Row, words: dict[str, dict[str, int]], file: str) -> Sequence[Any]:
+    found: list[Any] = []
+    for name in FACETS:
+        known = words[name]
+        found.append(known.setdefault(row[name] or "", len(known)))
+    score = row["score"] if row["scaling"] != "weak" else None
+    return [*found, row["chips"], None if score is None else float(f"{score:.6g}"), _short(file)]
+
+
+def _short(file: str) -> str:
+    return file.removesuffix(".html")

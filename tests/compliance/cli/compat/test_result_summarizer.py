@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.cli.compat.result_summarizer import expand
-from podium.compliance.cli.compat.summary_columns import columns_of
+from podium.compliance.cli.compat.result_summarizer import columns_of, expand
 from podium.compliance.errors import NothingToJudge
 from podium.rules.catalogue import find_round
 from tests.compliance.command_line import Done, podium

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from podium.compliance.cli.compat.desc_and_repo import compat_repo, compat_system
+from podium.compliance.cli.compat.checkers import compat_repo, compat_system
 from podium.compliance.errors import UsageFault
 from tests.compliance.command_line import Done, podium
 from tests.compliance.judging.systems.test_check import good

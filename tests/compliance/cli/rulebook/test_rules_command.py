@@ -16,12 +16,12 @@ from rich.cells import cell_len
 from podium.compliance.judging.logs.log_rules import RULE_OF_FAULT
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import example_of, explain
+from podium.compliance.rulebook.fixed_rules import FIXED_RULES
 from podium.compliance.rulebook.tables.candidates import COMMON_VALUES
 from podium.compliance.rulebook.tables.history import Kind
 from podium.compliance.rulebook.tables.rule import Rule, rules_of
 from podium.compliance.rulebook.tables.settings import settings
 from podium.compliance.rulebook.tables.tables import tables, tables_for
-from podium.compliance.tools.live import rules as live
 from podium.logging_spec.reader.read import Fault, read_log
 from podium.logging_spec.reader.record import Record
 from podium.rules.catalogue import USAGES, find_round, newest, rounds_of
@@ -340,7 +340,7 @@ def test_a_rule_is_explained_by_an_id_that_it_had_before(old: str, new: str) -> 
 
 
 def test_every_id_named_in_the_sources_is_explained() -> None:
-    """A rule that no table states is declared in a RULES tuple: see rules/fixed/fixed_rule.py."""
+    """A rule that no table states is declared as a value: see rules/fixed/fixed_rule.py."""
     root = ROOT
     families = (
         r"\"((?:log|tree|result|system|rcp|score|power|internal|run|seed|seeds|code|repo|params|"
@@ -355,7 +355,7 @@ def test_every_id_named_in_the_sources_is_explained() -> None:
         for path in (root / folder).rglob("*.py")
         for found in re.findall(families, path.read_text(encoding="utf-8"))
     }
-    former = {before for each in live.RULES for before in each.formerly}
+    former = {before for each in FIXED_RULES for before in each.formerly}
     assert named - known - former == set()
 
 

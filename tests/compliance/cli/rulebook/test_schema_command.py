@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from podium.compliance.cli.rulebook.schemas import Of
+from podium.compliance.cli.rulebook.schema import Of
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.house_table import read_rules
 from podium.compliance.judging.waivers.file import read_waivers

@@ -16,8 +16,8 @@ import pytest
 from podium.compliance.errors import UsageFault
 from podium.compliance.files import optional_imports
 from podium.compliance.files.staging import MARKER, PREFIX
-from podium.compliance.judging.inputs import remote
-from podium.compliance.judging.inputs.at_hand import at_hand
+from podium.compliance.judging.inputs import given_paths
+from podium.compliance.judging.inputs.given_paths import at_hand
 from tests.builders import LogBuilder
 from tests.compliance.command_line import podium
 from tests.compliance.trees import usual
@@ -226,14 +226,14 @@ def test_a_name_of_a_file_and_a_folder_is_refused(
 def test_limits_are_kept(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         bucket.pipe_file(f"/top/result_{number}.txt", b"x" * 100)
-    monkeypatch.setattr(remote, "MOST_FILES", 2)
+    monkeypatch.setattr(given_paths, "MOST_FILES", 2)
     with pytest.raises(UsageFault, match="more than 2 files"), at_hand(["memory://top"]):
         pass
-    monkeypatch.setattr(remote, "MOST_FILES", 3)
-    monkeypatch.setattr(remote, "MOST_BYTES", 299)
+    monkeypatch.setattr(given_paths, "MOST_FILES", 3)
+    monkeypatch.setattr(given_paths, "MOST_BYTES", 299)
     with pytest.raises(UsageFault, match="would be fetched"), at_hand(["memory://top"]):
         pass
-    monkeypatch.setattr(remote, "MOST_BYTES", 300)
+    monkeypatch.setattr(given_paths, "MOST_BYTES", 300)
     with at_hand(["memory://top"]) as given:
         assert len([*given.paths[0].iterdir()]) == 3
 
@@ -257,7 +257,7 @@ def test_what_is_fetched_goes_at_an_interrupt(bucket: Any, staged: Path) -> None
 def _interrupted(moment: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if moment == "fetching":
-            patch.setattr(remote, "_copy", _interrupt)
+            patch.setattr(given_paths, "_copy", _interrupt)
         with at_hand(["memory://top"]):
             assert moment == "judging"
             _interrupt()
@@ -280,7 +280,7 @@ def test_a_config_above_the_fetched_tree_decides_nothing(
 
 def test_what_a_killed_call_has_left_is_removed(bucket: Any, staged: Path) -> None:
     bucket.pipe_file("/top/result_0.txt", b"x")
-    left = staged / f"{PREFIX}podium-remote.abcdefgh"
+    left = staged / f"{PREFIX}podium-given_paths.abcdefgh"
     left.mkdir()
     (left / MARKER).write_bytes(os.fsencode(staged / "podium-remote"))
     (left / "result_0.txt").touch()

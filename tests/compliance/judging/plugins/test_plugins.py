@@ -319,5 +319,5 @@ def test_where_nothing_is_installed_nothing_is_loaded(log: Path) -> None:
     assert not loaded & {
         "importlib.metadata",
         "multiprocessing",
-        "podium.compliance.judging.plugins.host",
+        "podium.compliance.judging.plugins.hosting",
     }

@@ -13,14 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.systems.probe import accelerators, programs
-from podium.compliance.judging.systems.probe.accelerators import probe_accelerators
-from podium.compliance.judging.systems.probe.devices import probe_disks, probe_network
+from podium.compliance.judging.systems.probe import accelerators
+from podium.compliance.judging.systems.probe.accelerators import ask, probe_accelerators
 from podium.compliance.judging.systems.probe.finding import Found
-from podium.compliance.judging.systems.probe.host import probe_host
+from podium.compliance.judging.systems.probe.host import (
+    probe_disks,
+    probe_host,
+    probe_network,
+    probe_software,
+)
 from podium.compliance.judging.systems.probe.probe import Probe, probe_node, read_probe
-from podium.compliance.judging.systems.probe.programs import ask
-from podium.compliance.judging.systems.probe.software import probe_software
 
 Fake = Callable[[str, str], Path]
 
@@ -193,7 +195,7 @@ def test_a_driver_without_devices_leaves_the_next_to_be_asked(fake: Fake, root: 
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(
     fake: Fake, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "PATIENCE", 0.5)
+    monkeypatch.setattr(accelerators, "PATIENCE", 0.5)
     fake("nvidia-smi", "#!/bin/sh\n/bin/sleep 600 &\n/bin/sleep 600\n")
     start = time.monotonic()
     found = probe_accelerators(root)
@@ -217,7 +219,7 @@ def test_endless_output_is_read_no_further_than_bounded(fake: Fake) -> None:
     fake("flood", "#!/bin/sh\n/usr/bin/head -c 5000000 /dev/zero\n")
     text = ask(("flood",)).text
     assert text is not None
-    assert len(text) == programs.MOST_OUTPUT
+    assert len(text) == accelerators.MOST_OUTPUT
 
 
 def test_no_program_and_nothing_on_the_bus_is_a_node_without_accelerators(
@@ -254,7 +256,7 @@ def test_torch_is_asked_in_a_process_of_its_own(
 @given(st.text(max_size=300))
 def test_no_answer_of_a_program_breaks_the_probe(text: str) -> None:
     found = Found()
-    accelerators._rows(programs.Answer(text), found)
+    accelerators._rows(accelerators.Answer(text), found)
     for told in accelerators._json_in(text).values():
         accelerators._is_card("card0", told)
 

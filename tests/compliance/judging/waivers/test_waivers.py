@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.waivers.apply import about, mark
 from podium.compliance.judging.waivers.file import read_waivers, waivers_in_tree
+from podium.compliance.judging.waivers.suppressions import about, mark
 from podium.compliance.judging.waivers.waivers import Waivers
 from podium.rules.finding import Finding, Severity
 

@@ -10,8 +10,7 @@ import pytest
 
 from podium.compliance.errors import ComplianceError, UsageFault
 from podium.compliance.tools.live.declaration import parse_yaml, read_declaration
-from podium.compliance.tools.live.preflight import Preflight, preflight
-from podium.compliance.tools.live.preflight_text import page
+from podium.compliance.tools.live.preflight import Preflight, page, preflight
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import find_round

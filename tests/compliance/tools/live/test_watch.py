@@ -16,8 +16,7 @@ import pytest
 from podium.compliance.errors import ComplianceError, NothingToJudge
 from podium.compliance.exit_codes import Exit
 from podium.compliance.judging.logs.judge import judge_log
-from podium.compliance.tools.live.watching.follow import Tail
-from podium.compliance.tools.live.watching.growing import GrowingLog
+from podium.compliance.tools.live.watching.growing import GrowingLog, Tail
 from podium.compliance.tools.live.watching.loop import Options, Watch
 from podium.compliance.tools.live.watching.watched import Watched, WatchOptions
 from podium.logging_spec.reader.read import parse_log

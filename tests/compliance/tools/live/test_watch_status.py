@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from podium.compliance.exit_codes import Exit
-from podium.compliance.tools.live.partial.reference import Expected
+from podium.compliance.tools.live.partial.declared import Expected
 from podium.compliance.tools.live.watching.forecast import Point, forecast, goal_of
 from podium.compliance.tools.live.watching.page import page, row, sparkline
 from podium.compliance.tools.live.watching.status import Status

@@ -16,8 +16,7 @@ from podium.compliance.exit_codes import Exit
 from podium.compliance.reporting.data import RcpEntry
 from podium.compliance.tools.review.anomalies.peers import BAND
 from podium.compliance.tools.review.model import Curve, ResultEntry, RunEntry, SystemEntry
-from podium.compliance.tools.review.render.charts import KINDS, Picture, pictures
-from podium.compliance.tools.review.render.interactive import data_script
+from podium.compliance.tools.review.render.charts import KINDS, Picture, data_script, pictures
 from podium.compliance.tools.review.render.specification import specification
 from tests.compliance.rulebook.cases_review import converging
 from tests.compliance.tools.review.rounds import NAME

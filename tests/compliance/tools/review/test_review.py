@@ -14,7 +14,7 @@ import pytest
 from podium.compliance.cli import entry as cli
 from podium.compliance.exit_codes import Exit
 from podium.compliance.judging.logs.trace import MOST_POINTS, trace_of
-from podium.compliance.tools.review.robust import robust_z
+from podium.compliance.tools.review.anomalies.peers import robust_z
 from podium.logging_spec.reader.record import Record
 from podium.rules.run import Run
 from tests.compliance.rulebook.cases_review import STRETCH

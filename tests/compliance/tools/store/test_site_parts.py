@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.compliance.reporting.pages.names import distinct, plain_name, slugs
+from podium.compliance.reporting.pages.templates import distinct, plain_name, slugs
 from podium.compliance.tools.store.site.findings import grouped
-from podium.compliance.tools.store.site.footnotes import footnotes
 from podium.compliance.tools.store.site.plots import HEIGHT, WIDTH, Axis, Line, Rule, plot
-from podium.compliance.tools.store.site.row import members
+from podium.compliance.tools.store.site.row import footnotes, members
 from podium.compliance.tools.store.site.sources import Source, source_of
 from podium.compliance.tools.store.site.tables import best_of, matrices, spans
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.reporting.profiled.study_page import render_study
+from podium.compliance.reporting.profiled.page import render_study
 from podium.reference_runs.profiling.studies.devices import compared
 from podium.reference_runs.profiling.studies.running import settings_of, studied
 from podium.reference_runs.profiling.studies.study import Study

@@ -1,0 +1,93 @@
+"""What plug-ins add besides rules: probes of a machine, formats of reports, trainers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.plugins.hosting import run
+from podium.compliance.judging.plugins.installed import (
+    FORMATS,
+    PROBES,
+    TRAINERS,
+    installed,
+    left_out,
+)
+from podium.compliance.judging.plugins.loading import LONGEST, Misbehaviour, Parts
+from podium.compliance.judging.plugins.messages import LARGEST, Answered
+from podium.compliance.judging.plugins.taking_part import described
+from podium.compliance.reporting.data import Outcome
+from podium.compliance.reporting.json_text import json_text
+from podium.compliance.text.terminal import clean
+from podium.compliance.text.words import join_limited
+from podium.logging_spec.limits import read_json
+
+
+def probed() -> Iterator[tuple[str, dict[str, str], str]]:
+    """(plug-in, values by field, why it failed) of each plug-in that brings probes."""
+    for plugin in installed():
+        if any(group == PROBES for group, _ in plugin.entries):
+            outcome = run(plugin, _probe, [None])
+            found = outcome.answers[0].fields if not outcome.why else {}
+            yield plugin.name, found, outcome.why
+
+
+def _probe(parts: Parts, _: object) -> Answered:
+    fields: dict[str, str] = {}
+    for name, function in parts.functions[PROBES].items():
+        found = function()
+        if not isinstance(found, Mapping):
+            raise Misbehaviour(f"finds {type(found).__name__} by {name}; must be fields = values")
+        for field, value in found.items():
+            plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+            if not isinstance(field, str) or not plain or len(str(value)) > LONGEST:
+                raise Misbehaviour(f"finds {field!r} by {name}, which is no text and no number")
+            fields[field] = str(value)
+    return Answered(fields=fields)
+
+
+def rendered(name: str, report: Outcome) -> tuple[str, str]:
+    """A report in the format PLUGIN.NAME of an installed plug-in, or empty and why it failed."""
+    (plugin,) = [each for each in installed() if each.name == name.partition(".")[0]]
+    outcome = run(plugin, partial(_render, name), [json_text(report)])
+    if outcome.why:
+        return "", clean(outcome.why)
+    return outcome.answers[0].text, ""
+
+
+def _render(name: str, parts: Parts, report: str) -> Answered:
+    """The text that the plug-in makes of a report, given as its JSON data."""
+    functions = parts.functions[FORMATS]
+    if name not in functions:
+        raise Misbehaviour(
+            f"has no format {name}; it has {join_limited(list(functions)) or 'none'}"
+        )
+    text = functions[name](read_json(report))
+    if not isinstance(text, str):
+        raise Misbehaviour(f"makes {type(text).__name__} of a report in {name}; must be text")
+    if len(text) > LARGEST // 4:
+        raise Misbehaviour(f"makes more than {LARGEST // 4 >> 20} MiB of a report in {name}")
+    return Answered(text=text)
+
+
+def trainers() -> dict[str, str]:
+    """The package of each trainer of a plug-in, by PLUGIN.NAME."""
+    return {
+        part.name: part.about
+        for outcome in described([each for each in installed() if _trains(each.entries)])
+        for part in outcome.loaded.trainers
+    }
+
+
+def package_of(name: str) -> str:
+    """The package of the trainer PLUGIN.NAME; raises UsageFault where there is none."""
+    found = trainers()
+    if name not in found:
+        there = ", ".join(sorted(found)) or ("they are left out" if left_out() else "none")
+        raise UsageFault(f"no plug-in brings the trainer {name}; there are: {there}")
+    return found[name]
+
+
+def _trains(entries: tuple[tuple[str, str], ...]) -> bool:
+    return any(group == TRAINERS for group, _ in entries)

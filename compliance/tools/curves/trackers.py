@@ -1,0 +1,208 @@
+"""Files of experiment trackers, read without their libraries: what was logged, by name.
+
+An event file of TensorBoard is a row of records: length (8 bytes, little end first), its checksum
+(4), the record, its checksum (4). Fields by number, of tensorflow/core/util/event.proto and its
+neighbors: Event 1 wall time, 2 step, 5 summary; Summary 1 value; Value 1 tag, 2 a plain number, 8 a
+tensor; TensorProto 1 type, 4 content, 5 floats, 6 doubles. Newer writers store scalars as tensors
+of one number.
+
+An offline run of Weights & Biases (`run-ID.wandb`) is a header of 7 bytes (`:W&B`, a number, a
+version) and records in the framing of LevelDB's log: blocks of 32768 bytes, in which each piece has
+its checksum (4 bytes), length (2), and kind (1 whole, 2 first, 3 middle, 4 last). Fields by number,
+of wandb_internal.proto: Record 2 history; HistoryRecord 1 item, 2 step; HistoryItem 1 key, 2 nested
+key, 16 value as JSON; HistoryStep 1 number.
+
+The readers bound what a file can cost, and need no TensorFlow and no wandb: together they are
+shorter than the dependencies that those bring.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from podium.logging_spec.limits import read_json
+from podium.logging_spec.reader.protobuf import fields, whole
+
+Source = Literal["log", "tensorboard", "wandb"]
+
+
+class Point(NamedTuple):
+    """How far training was, in the curve's unit; seconds since 1970; the value."""
+
+    at: float
+    time: float | None
+    value: float
+
+
+class Curve(NamedTuple):
+    """One quantity over a run, in the order of the file.
+
+    `unit` says what `at` of its points counts: a member of the log's metadata, or `step`.
+    """
+
+    path: str
+    source: Source
+    name: str
+    unit: str
+    points: tuple[Point, ...]
+
+
+class BadRecording(Exception):
+    """A file of a tracker that cannot be read; the message says why, without the file's name."""
+
+
+MAGIC = b":W&B"
+HEADER, BLOCK, PIECE = 7, 32768, 7
+WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+HISTORY, ITEM, STEP, NUMBER = 2, 1, 2, 1
+KEY, NESTED, JSON = 1, 2, 16
+
+TIME = "_timestamp"
+"""What the library itself adds to each row: seconds since 1970."""
+
+
+def read_run(data: bytes, counted_by: str = "") -> dict[str, list[Point]]:
+    """The numbers of a run's history by name; what a run that was killed has cut off is left out.
+
+    `counted_by` names the logged number that says how far training was, else the library's step
+    does. Raises BadRecording for what is no such file.
+    """
+    if not data.startswith(MAGIC):
+        raise BadRecording("is no offline run of Weights & Biases")
+    found: dict[str, list[Point]] = defaultdict(list)
+    try:
+        for record in _records(data):
+            for number, message in fields(record):
+                if number == HISTORY:
+                    step, row = _row(message)
+                    at = row.get(counted_by) if counted_by else step
+                    if at is None:
+                        continue
+                    for name, value in row.items():
+                        if not name.startswith("_") and name != counted_by:
+                            found[name].append(Point(at, row.get(TIME), value))
+    except (ValueError, struct.error) as error:
+        raise BadRecording(f"is a damaged offline run of Weights & Biases: {error}") from None
+    return found
+
+
+def _records(data: bytes) -> Iterator[bytes]:
+    at, begun = HEADER, b""
+    while at + PIECE <= len(data):
+        left = BLOCK - at % BLOCK
+        if left < PIECE:  # too little for a piece: the block is filled up
+            at += left
+            continue
+        _, length, kind = struct.unpack_from("<IHB", data, at)
+        piece = data[at + PIECE : at + PIECE + length]
+        if len(piece) < length:
+            return
+        at += PIECE + length
+        if kind not in (WHOLE, FIRST, MIDDLE, LAST):
+            raise ValueError(f"a piece is of kind {kind}")
+        begun = piece if kind in (WHOLE, FIRST) else begun + piece
+        if kind in (WHOLE, LAST):
+            yield begun
+
+
+def _row(message: bytes) -> tuple[float | None, Mapping[str, float]]:
+    """The library's step and the numbers of one row."""
+    step: float | None = None
+    row: dict[str, float] = {}
+    for number, part in fields(message):
+        if number == STEP:
+            held = dict(fields(part))
+            step = whole(held[NUMBER]) if NUMBER in held else 0
+        elif number == ITEM:
+            name, value = _item(part)
+            if value is not None:
+                row[name] = value
+    if step is None:
+        step = row.get("_step")
+    return step, row
+
+
+def _item(message: bytes) -> tuple[str, float | None]:
+    names, text = [], b"null"
+    for number, part in fields(message):
+        if number in (KEY, NESTED):
+            names.append(part.decode("utf-8", "replace"))
+        elif number == JSON:
+            text = part
+    return ".".join(names), _number(text)
+
+
+def _number(text: bytes) -> float | None:
+    try:
+        value = read_json(text)
+        return float(value) if type(value) in (int, float) else None
+    except (ValueError, OverflowError):  # a value that nobody could draw is no fault of the file
+        return None
+
+
+WALL_TIME, EVENT_STEP, SUMMARY = 1, 2, 5
+VALUE, TAG, PLAIN, TENSOR = 1, 1, 2, 8
+TYPE, CONTENT, FLOATS, DOUBLES = 1, 4, 5, 6
+FLOAT, DOUBLE = 1, 2
+
+FRAME = 16
+"""Bytes of a record's length and checksums."""
+
+
+def read_events(data: bytes) -> dict[str, list[Point]]:
+    """The scalars of an event file by tag; what a run that was killed has cut off is left out.
+
+    Raises BadRecording for what is no event file.
+    """
+    found: dict[str, list[Point]] = defaultdict(list)
+    try:
+        for record in _events(data):
+            event = dict(fields(record))
+            if SUMMARY not in event:
+                continue
+            time = struct.unpack("<d", event[WALL_TIME])[0] if WALL_TIME in event else None
+            step = whole(event[EVENT_STEP]) if EVENT_STEP in event else 0
+            for tag, value in _scalars(event[SUMMARY]):
+                found[tag].append(Point(step, time, value))
+    except (ValueError, struct.error) as error:
+        raise BadRecording(f"is no event file of TensorBoard: {error}") from None
+    return found
+
+
+def _events(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at + FRAME <= len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        if at + FRAME + length > len(data):
+            if at == 0:
+                raise ValueError("its first record is longer than the file")
+            return
+        yield data[at + 12 : at + 12 + length]
+        at += FRAME + length
+
+
+def _scalars(summary: bytes) -> Iterator[tuple[str, float]]:
+    for number, value in fields(summary):
+        if number != VALUE:
+            continue
+        parts = dict(fields(value))
+        tag = parts.get(TAG, b"").decode("utf-8", "replace")
+        if PLAIN in parts:
+            yield tag, struct.unpack("<f", parts[PLAIN])[0]
+        elif TENSOR in parts and (scalar := _of_tensor(parts[TENSOR])) is not None:
+            yield tag, scalar
+
+
+def _of_tensor(message: bytes) -> float | None:
+    """The number of a tensor that has just one; None for text, pictures and larger tensors."""
+    parts = dict(fields(message))
+    kind = whole(parts[TYPE]) if TYPE in parts else 0
+    for name, form, wanted in (("<f", FLOATS, FLOAT), ("<d", DOUBLES, DOUBLE)):
+        held = parts.get(CONTENT) or parts.get(form) or b""
+        if kind == wanted and len(held) == struct.calcsize(name):
+            number: float = struct.unpack(name, held)[0]
+            return number
+    return None
