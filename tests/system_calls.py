@@ -98,5 +98,5 @@ def watched(root: Path, listener: Listener) -> Iterator[None]:
             made = _stand_in(name, getattr(os, name), str(root.resolve()), listener)
             stack.enter_context(mock.patch.object(os, name, made))
         made = _stand_in("_renamed", write._renamed, str(root.resolve()), listener)
-        stack.enter_context(mock.patch.object(swap, "_renamed", made))
+        stack.enter_context(mock.patch.object(write, "_renamed", made))
         yield

@@ -24,7 +24,7 @@ from podium.reference_runs.benchmarks.resnet.data import (  # noqa: E402
     images_in,
     synthetic,
 )
-from podium.reference_runs.benchmarks.resnet.model import ResidualNet, logged_name  # noqa: E402
+from podium.reference_runs.benchmarks.resnet.model import ResidualNet  # noqa: E402
 from podium.reference_runs.benchmarks.resnet.train import Classification  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
@@ -42,6 +42,14 @@ def small_task(**more: str) -> Classification:
     task = Classification(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     return task
+
+
+def logged_name(parameter: str) -> str:
+    """A parameter's name as the rules' lists of initialised tensors have it."""
+    place, _, kind = parameter.rpartition(".")
+    if ".bn" in f".{place}":
+        kind = {"weight": "gamma", "bias": "beta"}[kind]
+    return f"{place}.{kind}".replace(".", "_")
 
 
 def test_the_reference_model_has_the_published_number_of_parameters() -> None:

@@ -20,7 +20,7 @@ from podium.reference_runs.benchmarks.unet3d.data import (  # noqa: E402
     synthetic,
 )
 from podium.reference_runs.benchmarks.unet3d.evaluation import corners, dice, dice_loss, segment  # noqa: E402
-from podium.reference_runs.benchmarks.unet3d.model import SegmentationNet, logged_name  # noqa: E402
+from podium.reference_runs.benchmarks.unet3d.model import SegmentationNet  # noqa: E402
 from podium.reference_runs.benchmarks.unet3d.train import Segmentation  # noqa: E402
 from podium.reference_runs.engine.config import Unit  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
@@ -51,6 +51,18 @@ def test_the_reference_model_is_as_large_as_its_filters_make_it() -> None:
     down = block(1, 32) + sum(block(above, below) for above, below in steps)
     up = sum(8 * b * a + a + block(2 * a, a) for a, b in steps)
     assert sum(p.numel() for p in model.parameters()) == down + up + 33 * 3 == 31_190_243
+
+
+def logged_name(layer: str) -> str:
+    """A layer's name as the rules' list has it: `down.0.1.conv` is `down0_block_1_conv`."""
+    parts = layer.replace("up.", "up").replace("down.", "down").split(".")
+    if parts == ["output"]:
+        return "output_conv"
+    if parts[0] == "input_block":
+        return f"input_block_{parts[1]}_{parts[2]}"
+    if parts[1] == "deconv":
+        return f"{parts[0]}_deconv"
+    return f"{parts[0]}_block_{parts[-2]}_{parts[-1]}"
 
 
 def test_the_reference_models_layers_are_those_that_the_rules_list() -> None:

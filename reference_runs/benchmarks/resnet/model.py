@@ -95,11 +95,3 @@ def _initialise(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
     elif isinstance(module, Bottleneck):
         nn.init.zeros_(module.bn3.weight)
-
-
-def logged_name(parameter: str) -> str:
-    """A parameter's name as the rules' lists of initialised tensors have it."""
-    place, _, kind = parameter.rpartition(".")
-    if ".bn" in f".{place}":
-        kind = {"weight": "gamma", "bias": "beta"}[kind]
-    return f"{place}.{kind}".replace(".", "_")

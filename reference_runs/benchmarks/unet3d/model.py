@@ -68,15 +68,3 @@ class SegmentationNet(nn.Module):
             x = up(x, skipped.pop())
         y: Tensor = self.output(x)
         return y
-
-
-def logged_name(layer: str) -> str:
-    """A layer's name as the rules' list has it: `down.0.1.conv` is `down0_block_1_conv`."""
-    parts = layer.replace("up.", "up").replace("down.", "down").split(".")
-    if parts == ["output"]:
-        return "output_conv"
-    if parts[0] == "input_block":
-        return f"input_block_{parts[1]}_{parts[2]}"
-    if parts[1] == "deconv":
-        return f"{parts[0]}_deconv"
-    return f"{parts[0]}_block_{parts[-2]}_{parts[-1]}"

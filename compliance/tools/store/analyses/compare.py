@@ -50,17 +50,6 @@ def named(results: Sequence[ResultRow], word: str) -> list[ResultRow]:
     return found or [one for one in results if one.system == word]
 
 
-def one_named(results: Sequence[ResultRow], word: str) -> ResultRow:
-    """The only result that a word names; raises UsageFault where there is none, or are several."""
-    found = named(results, word)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise UsageFault(f"no result is named {word}; the table results has all names")
-    shown = ", ".join(each.result for each in found[:3])
-    raise UsageFault(f"{len(found)} results are named {word}: {shown}, …; name one")
-
-
 POINTS = (
     *("suite", "round", "submitter", "system", "benchmark", "division", "category", "verdict"),
     *("nodes", "chips", "chip", "framework", "batch_size", "score", "minutes", "factor"),

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.store.analyses.cost import cost_of
 from podium.compliance.tools.store.analyses.table import Analysis
 from podium.logging_spec.limits import read_json
@@ -90,11 +89,6 @@ def read_entry(path: Path) -> Entry:
         raise UsageFault(f"{path} is no DAWNBench entry: {error}") from None
 
 
-def write_entry(entry: Entry) -> str:
-    """The JSON file of an entry."""
-    return json_text(entry)
-
-
 def read_training(path: Path) -> Training:
     """The rows of a TSV file; accuracies of 0 to 100 become shares. Raises UsageFault."""
     rows = [row for row in csv.reader(io.StringIO(_text(path)), delimiter="\t") if row]
@@ -116,16 +110,6 @@ def read_training(path: Path) -> Training:
     scale = 100.0 if percent else 1.0
     rows_of = [row._replace(qualities=tuple(v / scale for v in row.qualities)) for row in found]
     return Training(task, rows_of)
-
-
-def write_training(training: Training) -> str:
-    """The TSV file of a training; accuracies in per cent, F1 as a share."""
-    scale = 1.0 if training.task.quality == "f1Score" else 100.0
-    lines = ["\t".join(training.task.columns)]
-    for row in training.rows:
-        values = (row.epoch, row.hours, *(value * scale for value in row.qualities))
-        lines.append("\t".join(f"{value:.10g}" for value in values))
-    return "\n".join(lines) + "\n"
 
 
 def board_time(seconds: float) -> str:

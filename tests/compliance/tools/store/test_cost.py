@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from podium.compliance.errors import UsageFault
@@ -15,8 +16,6 @@ from podium.compliance.tools.store.analyses.dawnbench import (
     board_time,
     read_entry,
     read_training,
-    write_entry,
-    write_training,
 )
 from tests.compliance.command_line import podium
 from tests.compliance.tools.store.made import result
@@ -59,9 +58,18 @@ def test_the_first_entry_and_the_fastest() -> None:
 # --- its files ---
 
 
-def entry(**said: object) -> Entry:
-    given = {"author": "A", "author_email": "a@b.c", "framework": "F", "model": "ResNet"}
-    return Entry(**(given | {"hardware": "8 X1", "timestamp": "2019-01-02"} | said))  # type: ignore[arg-type]
+FIELDS = {
+    "author": "A",
+    "author_email": "a@b.c",
+    "framework": "F",
+    "model": "ResNet",
+    "hardware": "8 X1",
+    "timestamp": "2019-01-02",
+}
+
+
+def entry(**more: object) -> Entry:
+    return Entry(**(FIELDS | more))  # type: ignore[arg-type]
 
 
 TABLES = {
@@ -72,14 +80,12 @@ TABLES = {
 
 
 @pytest.mark.parametrize("task", TABLES)
-def test_entries_are_read_and_written(task: str, tmp_path: Path) -> None:
+def test_entries_are_read(task: str, tmp_path: Path) -> None:
     hours = 157.55 / 3600
-    (tmp_path / "a.json").write_text(write_entry(entry(cost_per_hour=24.48)))
+    (tmp_path / "a.json").write_bytes(msgspec.json.encode(entry(cost_per_hour=24.48)))
     (tmp_path / "a.tsv").write_text(TABLES[task].format(hours=hours))
     training = read_training(tmp_path / "a.tsv")
     assert training.hours == pytest.approx(hours)
-    (tmp_path / "b.tsv").write_text(write_training(training))
-    assert read_training(tmp_path / "b.tsv").hours == pytest.approx(hours)
     told = read_entry(tmp_path / "a.json")
     assert told == entry(cost_per_hour=24.48)
     (row,) = board([(told, training)]).rows

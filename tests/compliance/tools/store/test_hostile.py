@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from podium.compliance.judging.logs.log_rules import CRASHED
@@ -11,7 +12,7 @@ from tests.builders import build
 from tests.compliance.command_line import podium
 from tests.compliance.tools.review.rounds import NAME, submission
 from tests.compliance.tools.store.stores import built, table
-from tests.compliance.tools.store.test_cost import HEAD, LINE, TABLES, entry, write_entry
+from tests.compliance.tools.store.test_cost import HEAD, LINE, TABLES, entry
 from tests.hostile import Grammar
 
 LOGS, FILES = 40, 60
@@ -42,7 +43,7 @@ def test_a_round_of_hostile_logs(tmp_path: Path) -> None:
 SIDE = {
     "prices.csv": (HEAD + LINE.format(price=10)).encode(),
     "claims.csv": b"result,number,unit,against,claim\na/b,2.2,x,c/d,faster\n",
-    "entry.json": write_entry(entry(cost_per_hour=2.0)).encode(),
+    "entry.json": msgspec.json.encode(entry(cost_per_hour=2.0)),
     "entry.tsv": TABLES["CIFAR10"].format(hours=2).encode(),
 }
 
