@@ -124,12 +124,12 @@ def rulebook() -> Rulebook:
 
 
 def _rule_texts(report: Outcome) -> Mapping[str, RuleText]:
-    from podium.compliance.rulebook.rule_texts import texts_of
+    from podium.compliance.rulebook.selectors import texts_of
 
     return texts_of(report)
 
 
 def _has_one_message(rule: str) -> bool:
-    from podium.compliance.rulebook.rule_texts import has_one_message
+    from podium.compliance.rulebook.selectors import has_one_message
 
     return has_one_message(rule)

@@ -10,15 +10,16 @@ from typing import Any
 from podium.compliance.errors import UsageFault
 from podium.compliance.reporting.console import print_text
 from podium.compliance.reporting.json_text import json_text
+from podium.compliance.rulebook.added_rules import added_rules
 from podium.compliance.rulebook.changes import differences as between
-from podium.compliance.rulebook.coverage_page import (
+from podium.compliance.rulebook.coverage import (
     coverage_data,
     coverage_page,
     print_coverage,
 )
 from podium.compliance.rulebook.explain import explain, find
 from podium.compliance.rulebook.key_rules import KeyRules, key_rules, print_key_rules
-from podium.compliance.rulebook.markdown import check_table, escape
+from podium.compliance.rulebook.markdown import check_table, escape, example_block, table_lines
 from podium.compliance.rulebook.pages import (
     benchmark_page,
     benchmark_table,
@@ -26,7 +27,6 @@ from podium.compliance.rulebook.pages import (
     facts,
     rows,
 )
-from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.rulebook.printer import Printer
 from podium.compliance.rulebook.tables.rule import Rule, check_rules, rules_of, target_text
 from podium.compliance.rulebook.tables.settings import choices, evaluations, settings
@@ -37,18 +37,17 @@ from podium.compliance.rulebook.tables.tables import (
     tables,
     tables_for,
 )
-from podium.compliance.rulebook.text import explained as labelled_texts
 from podium.compliance.rulebook.text import (
     print_benchmarks,
     print_check_table,
     print_checks,
     print_differences,
-    print_explanation,
     print_legend,
     print_matches,
     print_page,
     print_settings,
     print_tables,
+    print_view,
     value_text,
 )
 from podium.logging_spec.keys import known, nearest
@@ -192,13 +191,13 @@ def keys(rules: Round, benchmark: str, division: str | None, form: str) -> None:
 
 
 def _keys_markdown(title: str, found: Sequence[KeyRules]) -> list[str]:
-    lines = [f"# {title}", "", "| Key | Division | State | Rules | Cites |"]
-    lines.append("| --- | --- | --- | --- | --- |")
-    for each in found:
-        ids = ", ".join(f"`{rule}`" for rule in each.rules)
-        cells = (escape(each.key), each.division or "all", each.state.value, ids, each.cites)
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    heads = ("Key", "Division", "State", "Rules", "Cites")
+    return [f"# {title}", "", *table_lines(heads, map(_key_cells, found))]
+
+
+def _key_cells(each: KeyRules) -> tuple[str, ...]:
+    ids = ", ".join(f"`{rule}`" for rule in each.rules)
+    return (escape(each.key), each.division or "all", each.state.value, ids, each.cites)
 
 
 def clauses(form: str) -> None:
@@ -227,17 +226,15 @@ def explained(rules: Round, wanted: str, form: str) -> None:
     else:
         to = Printer()
         for rule in found:
-            print_explanation(to, explain(rules, rule))
+            print_view(to, explain(rules, rule))
 
 
 def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
-    explanation = explain(rules, rule)
+    view = explain(rules, rule)
     lines = [f"## `{rule.id}`", "", f"{escape(rule.meaning)}.", ""]
-    lines += [f"- {label}: {escape(text)}" for label, text in labelled_texts(explanation)]
-    for label, example in (("Violation", explanation.bad), ("Fixed", explanation.good)):
-        if example:
-            lines += ["", f"{label}:", "", "```text", *example, "```"]
-    return [*lines, ""]
+    lines += [f"- {label}: {escape(text)}" for label, text in view.labelled()]
+    lines += example_block("Violation", view.bad)
+    return [*lines, *example_block("Fixed", view.good), ""]
 
 
 def differences(old: Round, new: Round, form: str) -> None:
@@ -248,16 +245,8 @@ def differences(old: Round, new: Round, form: str) -> None:
     elif form == "markdown":
         lines = [f"# {old.title} to {new.title}"]
         for group, items in groupby(found, key=lambda each: each.group):
-            lines += [
-                "",
-                f"## {group}",
-                "",
-                "| What | Name | From | To |",
-                "| --- | --- | --- | --- |",
-            ]
-            for each in items:
-                cells = (each.what, each.name, escape(each.before), escape(each.after))
-                lines.append(f"| {' | '.join(cells)} |")
+            cells = ((x.what, x.name, escape(x.before), escape(x.after)) for x in items)
+            lines += ["", f"## {group}", "", *table_lines(("What", "Name", "From", "To"), cells)]
         _print(lines if found else [*lines, "", "No difference."])
     else:
         print_differences(Printer(), old, new, found)
@@ -303,10 +292,11 @@ def hyperparameters(
         listed = [each.to_dict() for each in found]
         _json(rules, benchmark=name, division=division, settings=listed, evaluations=grid)
     elif form == "markdown":
-        lines = [f"# {title}", "", "| Key | Value | Allowed | Rule |", "| --- | --- | --- | --- |"]
-        for each in found:
-            value = escape(value_text(each))
-            lines.append(f"| {each.key} | {value} | {escape(each.allowed)} | `{each.rule}` |")
+        cells = (
+            (each.key, escape(value_text(each)), escape(each.allowed), f"`{each.rule}`")
+            for each in found
+        )
+        lines = [f"# {title}", "", *table_lines(("Key", "Value", "Allowed", "Rule"), cells)]
         times = [f"- {escape(each['text'])} (`{each['stated_by']}`)" for each in grid]
         _print([*lines, *(["", "Evaluations:", "", *times] if grid else [])])
     else:

@@ -1,4 +1,4 @@
-"""Which rules hold each clause of the documents, and what no rule holds."""
+"""Which rules hold each clause of the documents: as data, as JSON, as a page, on a terminal."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from podium.compliance.rulebook.catalogue import all_rules
+from podium.compliance.rulebook.markdown import MADE, escape, table_lines
+from podium.compliance.rulebook.printer import Grid, Printer
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.clauses import Clause, Document, cited, documents
 
@@ -133,3 +136,86 @@ def totals(found: list[Held]) -> dict[str, dict[str, int]]:
 
 def _states(found: list[Held], name: str) -> Iterator[State]:
     return (each.state for each in found if each.document.name == name)
+
+
+_INTRODUCTION = (
+    "Every clause of the documents that bind a submission, in our own words, and the rules that "
+    "hold it. A clause is *checked*; or checked *in part*, where some of it cannot be told from "
+    "what is submitted; or *not mechanical*, with the reason; or *not yet* checked, though it "
+    "could be. Where a command is named, its result is what the clause defines."
+)
+
+
+def coverage_data() -> dict[str, Any]:
+    """The clauses and their totals as JSON data."""
+    found = coverage()
+    return {
+        "documents": [
+            {"name": each.name, "title": each.title, "numbered_in": each.numbered_in}
+            for each in documents().values()
+        ],
+        "totals": totals(found),
+        "clauses": [each.to_dict() for each in found],
+    }
+
+
+def coverage_page() -> str:
+    """The page `coverage.md`."""
+    found = coverage()
+    lines = ["# Clauses and the rules that hold them", "", MADE, "", _INTRODUCTION, ""]
+    lines += _totals(found)
+    for document, clauses in groupby(found, key=lambda each: each.document.name):
+        lines += _document(documents()[document], list(clauses))
+    return "\n".join(lines) + "\n"
+
+
+def _totals(found: list[Held]) -> Iterator[str]:
+    heads = ("Document", *(state.value.capitalize() for state in State))
+    return table_lines(heads, _total_rows(found), range(1, len(heads)))
+
+
+def _total_rows(found: list[Held]) -> tuple[tuple[str, ...], ...]:
+    """The number of clauses in each state, document by document."""
+    return tuple((name, *map(str, counts.values())) for name, counts in totals(found).items())
+
+
+def _document(document: Document, clauses: list[Held]) -> Iterator[str]:
+    yield from ("", f"## {document.name.capitalize()}", "", f"{escape(document.title)}.", "")
+    if document.numbered_in:
+        yield from (f"Numbers of sections are those of {escape(document.numbered_in)}.", "")
+    heads = ("Clause", "Section", "Says", "Rounds", "State", "Held by")
+    yield from table_lines(heads, map(_cells, clauses))
+
+
+def _cells(held: Held) -> tuple[str, ...]:
+    clause = held.clause
+    section = escape(f"{held.number} {clause.section}".strip())
+    state = (clause.rounds or "all", held.state.value, _held_by(held))
+    return (held.id, section, escape(clause.says), *state)
+
+
+def _held_by(held: Held) -> str:
+    clause = held.clause
+    rules = ", ".join(f"`{rule}`" for rule in held.named)
+    texts = (
+        rules,
+        f"`{clause.computed}`" if clause.computed else "",
+        f"by hand: {escape(clause.by_hand)}" if clause.by_hand else "",
+        f"not yet: {escape(clause.missing)}" if clause.missing else "",
+    )
+    return "<br>".join(text for text in texts if text)
+
+
+def print_coverage(to: Printer) -> None:
+    """The clauses on a terminal, document by document, with totals."""
+    found = coverage()
+    for document, clauses in groupby(found, key=lambda each: each.document.name):
+        to.head(document)
+        for each in clauses:
+            clause = each.clause
+            to.say(f"{each.id}  [{each.state.value}]  {clause.section}", "  ", "    ")
+            to.say(clause.says, "      ")
+            to.say(each.by, "      ", "        ")
+    to.head("totals")
+    heads = ("Document", *(state.value for state in State))
+    to.grid(Grid(heads, _total_rows(found), tuple(range(1, len(heads)))))

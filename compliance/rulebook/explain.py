@@ -1,17 +1,20 @@
-"""What one rule means: its bound, who states it, since when, a violation of it, and its fix."""
+"""A rule as people read it: its bound, who states it, since when, a violation of it, and its fix.
+
+`RuleView` is what the terminal, Markdown and JSON show of a rule.
+"""
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.rulebook.added_rules import added_rules
 from podium.compliance.rulebook.catalogue import all_rules, rounds_with
-from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.rulebook.rates import rates
 from podium.compliance.rulebook.tables.examples import Example, example
 from podium.compliance.rulebook.tables.history import Kind
@@ -22,6 +25,7 @@ from podium.logging_spec.reader.record import TOKEN, Record
 from podium.rules.catalogue import USAGES
 from podium.rules.checks import Check
 from podium.rules.derived_records import GATHERED
+from podium.rules.finding import StatedBy
 from podium.rules.fixed.fixed_rule import Example as FixedExample
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
@@ -34,9 +38,19 @@ NEAR = 0.6
 """How alike an id must be to be offered instead of one that does not exist."""
 
 
+STATED_BY = {
+    StatedBy.BOTH: "the official verifier and the policy",
+    StatedBy.VERIFIER: "the official verifier only",
+    StatedBy.POLICY: "the policy only; the official verifier does not look at it",
+    StatedBy.PODIUM: "neither text; podium asks for it",
+    StatedBy.PLUGIN: "neither text; a plug-in brings it",
+    StatedBy.HOUSE: "neither text; a podium.toml has it",
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """A rule in one round, and an example that violates it and one that obeys it.
+class RuleView:
+    """A rule in one round as people read it, and an example that violates it and one that obeys it.
 
     Each is a few lines: of a log, or edits of a complete submission.
     """
@@ -54,24 +68,59 @@ class Explanation:
         fires_on = None if rate is None else rate.to_dict()
         return {**rule, "bad": list(self.bad), "good": list(self.good), "fires_on": fires_on}
 
+    def labelled(self) -> Iterator[tuple[str, str]]:
+        """What there is to say about the rule: (label, text)."""
+        rule, rate = self.rule, rates().of(self.rule.id)
+        if rule.policy is None:
+            yield "must be" if rule.kind in (Kind.ROW, Kind.TARGET) else "says", rule.constraint
+        else:
+            yield from (("verifier", rule.constraint), ("policy", rule.policy))
+        disputed = rule.policy_exempt_reason
+        verifier = rule.verifier_severity or "not reported"
+        labelled = (
+            ("logged", rule.times),
+            ("message", rule.message),
+            ("stated by", self._stated_by),
+            ("why", rule.why),
+            ("disputed", disputed if disputed != rule.why else ""),
+            ("since", f"{self.rules.usage} {rule.since}" if rule.since else "every round"),
+            ("formerly", ", ".join(rule.formerly)),
+            ("cites", rule.cites),
+            ("severity", f"{rule.policy_severity} (policy profile); {verifier} (verifier profile)"),
+            ("varies", rule.varies),
+            ("help", rule.hint),
+            ("fires on", f"{rate.text} (measured on {rates().source})" if rate else ""),
+        )
+        yield from ((label, text) for label, text in labelled if text)
 
-def explain(rules: Round, rule: Rule) -> Explanation:
+    @property
+    def _stated_by(self) -> str:
+        # No text states that podium itself must not fail
+        if self.rule.kind is Kind.INTERNAL:
+            return ""
+        # Programs that judge trees are of no round: they are the official ones of any
+        if not self.rules.verified and self.rule.stated_by in (StatedBy.POLICY, StatedBy.BOTH):
+            return "the policy; no verifier is public"
+        return STATED_BY[self.rule.stated_by]
+
+
+def explain(rules: Round, rule: Rule) -> RuleView:
     """A rule with its example, where one can be made."""
     if isinstance(rule.source, Check):
         bad, good = rule.source.bad, rule.source.good
-        return Explanation(rules, rule, _lines(bad), _lines(good))
+        return RuleView(rules, rule, _lines(bad), _lines(good))
     if isinstance(rule.source, FixedRule):
         fixed = rule.source
-        return Explanation(rules, rule, example_lines(fixed.bad), example_lines(fixed.good))
+        return RuleView(rules, rule, example_lines(fixed.bad), example_lines(fixed.good))
     found = example_of(rules, rule)
     if found is None:
-        return Explanation(rules, rule, (), ())
+        return RuleView(rules, rule, (), ())
     known = rules.benchmarks.get(tables(rules)[rule.table].benchmark)
     unit = known.gathers if known else ""
     bad_lines, good_lines = (
         _rendered(_apart(records, unit), rules) for records in (found.bad, found.good)
     )
-    return Explanation(rules, rule, bad_lines, good_lines, absent=not found.bad)
+    return RuleView(rules, rule, bad_lines, good_lines, absent=not found.bad)
 
 
 def example_of(rules: Round, rule: Rule) -> Example | None:

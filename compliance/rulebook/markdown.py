@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from podium.compliance.rulebook.rates import rates
 from podium.compliance.rulebook.tables.rule import Rule
@@ -24,17 +24,26 @@ def rate_cell(rule: Rule) -> str:
     return "" if rate is None else rate.text
 
 
+def table_lines(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
+) -> Iterator[str]:
+    """The lines of a table, its cells as they are; `right` are the columns of numbers."""
+    sides = ("---:" if index in right else "---" for index in range(len(heads)))
+    yield from (f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows))
+
+
+def example_block(label: str, lines: Sequence[str]) -> Iterator[str]:
+    """The lines of an example under its label; nothing where there are none."""
+    if lines:
+        yield from ("", f"{label}:", "", "```text", *lines, "```")
+
+
 def check_table(found: Iterable[Rule]) -> Iterator[str]:
     """Checks as a Markdown table."""
-    yield "| Rule | Says | Applies to | Severity | Fires on | Cites |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for rule in found:
-        cells = (
-            f"`{rule.id}`",
-            escape(rule.constraint),
-            rule.meaning,
-            rule.policy_severity,
-            rate_cell(rule),
-            escape(rule.cites),
-        )
-        yield f"| {' | '.join(cells)} |"
+    heads = ("Rule", "Says", "Applies to", "Severity", "Fires on", "Cites")
+    return table_lines(heads, map(_check_cells, found))
+
+
+def _check_cells(rule: Rule) -> tuple[str, ...]:
+    says = (f"`{rule.id}`", escape(rule.constraint), rule.meaning, rule.policy_severity)
+    return (*says, rate_cell(rule), escape(rule.cites))

@@ -6,12 +6,21 @@ The pages lie in `rules/pages`; `podium rules pages --write` makes them anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 
+from podium.compliance.rulebook.catalogue import FIXED
 from podium.compliance.rulebook.changes import LIMITS
-from podium.compliance.rulebook.coverage_page import coverage_page
-from podium.compliance.rulebook.fixed_page import fixed_page
-from podium.compliance.rulebook.markdown import MADE, check_table, escape, rate_cell
+from podium.compliance.rulebook.coverage import coverage_page
+from podium.compliance.rulebook.explain import example_lines
+from podium.compliance.rulebook.markdown import (
+    MADE,
+    check_table,
+    escape,
+    example_block,
+    rate_cell,
+    table_lines,
+)
 from podium.compliance.rulebook.rates import rates
 from podium.compliance.rulebook.tables.rule import (
     UNCONSTRAINED,
@@ -23,7 +32,59 @@ from podium.compliance.rulebook.tables.rule import (
 from podium.compliance.rulebook.tables.tables import divisions, own_tables, tables
 from podium.rules import catalogue
 from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
+
+_FIXED_INTRODUCTION = (
+    "These rules are the same in every round. A message names in angle brackets what each finding "
+    "fills in. What only the official verifier demands is a note, where the policy profile has a "
+    "warning, in rounds before training 4.1. An example is an edit of a complete submission: that "
+    "of submitter Acme to training 5.1, with one result of three runs."
+)
+
+
+def fixed_page() -> str:
+    """Every fixed rule: what it says, why, how it is reported, and an example."""
+    lines = ["# Rules of lines, files and packages", "", MADE, "", _FIXED_INTRODUCTION]
+    lines += ["", f"How often rules fire was measured on {rates().source}."]
+    # The sort is stable: in a family, rules keep the order in which they are declared
+    for family, rules in groupby(sorted(FIXED, key=_table_of), key=_table_of):
+        lines += ["", f"## {family}"]
+        for rule in rules:
+            lines += ["", *_fixed_section(rule)]
+    return "\n".join(lines) + "\n"
+
+
+def _table_of(rule: Rule) -> str:
+    return rule.table
+
+
+def _fixed_section(rule: Rule) -> Iterator[str]:
+    yield f"### `{rule.id}`"
+    yield ""
+    yield f"{_sentence(rule.constraint)} {_sentence(rule.why)}"
+    yield ""
+    verifier = rule.verifier_severity or "not reported"
+    labelled = (
+        ("Policy profile", rule.policy_severity),
+        ("Verifier profile", verifier),
+        ("Varies", rule.varies),
+        ("Message", rule.message),
+        ("Help", rule.hint),
+        ("Cites", rule.cites),
+        ("Formerly", ", ".join(rule.formerly)),
+        ("Fires on", rate_cell(rule)),
+    )
+    yield from (f"- {label}: {escape(text)}" for label, text in labelled if text)
+    if isinstance(rule.source, FixedRule):
+        yield from example_block("Violation", example_lines(rule.source.bad))
+        yield from example_block("Fixed", example_lines(rule.source.good))
+
+
+def _sentence(text: str) -> str:
+    return f"{escape(text[:1].upper() + text[1:])}."
+
 
 FIXED_PAGE = "fixed.md"
 """The page of the rules that every round has."""
@@ -137,23 +198,16 @@ def _division(rules: Round, division: str, name: str) -> Iterator[str]:
 
 def rows(found: Iterable[Rule]) -> Iterator[str]:
     """Rules as a Markdown table."""
-    yield f"| {' | '.join(COLUMNS)} |"
-    yield f"| {' | '.join('---' for _ in COLUMNS)} |"
-    for rule in found:
-        bound = escape(rule.constraint)
-        if rule.policy is not None:
-            bound += f"<br>policy: {escape(rule.policy)}"
-        cells = (
-            escape(rule.name),
-            bound,
-            escape(rule.meaning),
-            escape(rule.times),
-            rule.stated_by.value,
-            rule.since,
-            rate_cell(rule).removesuffix(" published results"),
-            f"`{rule.id}`",
-        )
-        yield f"| {' | '.join(cells)} |"
+    return table_lines(COLUMNS, map(_cells, found))
+
+
+def _cells(rule: Rule) -> tuple[str, ...]:
+    bound = escape(rule.constraint)
+    if rule.policy is not None:
+        bound += f"<br>policy: {escape(rule.policy)}"
+    fires_on = rate_cell(rule).removesuffix(" published results")
+    texts = (escape(rule.name), bound, escape(rule.meaning), escape(rule.times))
+    return (*texts, rule.stated_by.value, rule.since, fires_on, f"`{rule.id}`")
 
 
 def differences_section(found: Iterable[Rule]) -> Iterator[str]:
@@ -219,20 +273,17 @@ def round_page(rules: Round) -> str:
 def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
     """The benchmarks of a round as a Markdown table."""
     heads = [f"{division} rules".strip().capitalize() for division in divisions(rules)]
-    yield f"| Name | Title | Runs | Target | {' | '.join(heads)} |"
-    yield f"| --- | --- | ---: | --- | {' | '.join('---:' for _ in heads)} |"
-    for name, known in rules.benchmarks.items():
+    numbers = (2, *range(4, 4 + len(heads)))
+
+    def cells(name: str, known: Benchmark) -> tuple[str, ...]:
         title = f"[{name}]({name}.md)" if links else name
         left = " (not listed any more)" if name in rules.retired_with_rules else ""
-        counts = [str(count(rules, name, division)) for division in divisions(rules)]
-        cells = (
-            f"{title}{left}",
-            escape(known.title),
-            str(known.runs),
-            escape(target_text(known)),
-            *counts,
-        )
-        yield f"| {' | '.join(cells)} |"
+        counts = (str(count(rules, name, division)) for division in divisions(rules))
+        texts = (f"{title}{left}", escape(known.title), str(known.runs))
+        return (*texts, escape(target_text(known)), *counts)
+
+    found = (cells(name, known) for name, known in rules.benchmarks.items())
+    return table_lines(("Name", "Title", "Runs", "Target", *heads), found, numbers)
 
 
 def count(rules: Round, name: str, division: str) -> int:
@@ -256,10 +307,12 @@ def _index() -> str:
     lines += [f"- [Clauses of the documents, and the rules that hold them]({COVERAGE_PAGE})", ""]
     for usage in USAGES:
         lines += [f"## {usage.capitalize() if usage != 'hpc' else 'HPC'}", ""]
-        lines += ["| Round | Benchmarks |", "| --- | --- |"]
-        for rules in reversed(list(rounds_of(usage).values())):
-            folder = f"{usage}-{rules.name}"
-            names = (f"[{name}]({folder}/{name}.md)" for name in rules.benchmarks)
-            lines.append(f"| [{rules.name}]({folder}/README.md) | {', '.join(names)} |")
-        lines.append("")
+        rounds = reversed([*rounds_of(usage).values()])
+        lines += [*table_lines(("Round", "Benchmarks"), map(_index_row, rounds)), ""]
     return "\n".join(lines)
+
+
+def _index_row(rules: Round) -> tuple[str, str]:
+    folder = f"{rules.usage}-{rules.name}"
+    names = (f"[{name}]({folder}/{name}.md)" for name in rules.benchmarks)
+    return f"[{rules.name}]({folder}/README.md)", ", ".join(names)

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from podium.compliance.rulebook.pages import count, difference, facts
 from podium.compliance.rulebook.printer import Grid, Printer
-from podium.compliance.rulebook.rates import rates
 from podium.compliance.rulebook.tables.history import Kind
 from podium.compliance.rulebook.tables.rule import Rule, check_rules, rules_of, target_text
 from podium.compliance.rulebook.tables.tables import Table, divisions, own_tables
 from podium.rules.constraints.formula import show
-from podium.rules.finding import StatedBy
 from podium.rules.model.round import Round
 from podium.rules.table import Row
 
 if TYPE_CHECKING:
     from podium.compliance.rulebook.changes import Difference
-    from podium.compliance.rulebook.explain import Explanation
+    from podium.compliance.rulebook.explain import RuleView
     from podium.compliance.rulebook.tables.settings import Setting
-
-STATED_BY = {
-    StatedBy.BOTH: "the official verifier and the policy",
-    StatedBy.VERIFIER: "the official verifier only",
-    StatedBy.POLICY: "the policy only; the official verifier does not look at it",
-    StatedBy.PODIUM: "neither text; podium asks for it",
-    StatedBy.PLUGIN: "neither text; a plug-in brings it",
-    StatedBy.HOUSE: "neither text; a podium.toml has it",
-}
 
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -136,74 +125,31 @@ def print_page(to: Printer, rules: Round, name: str) -> None:
 # --- one rule -------------------------------------------------------------------------------------
 
 
-def print_explanation(to: Printer, explanation: Explanation) -> None:
+def print_view(to: Printer, view: RuleView) -> None:
     """One rule: what it asks, by whom, since when; a violation of it, and its fix."""
-    rule = explanation.rule
+    rule = view.rule
     to.head(rule.id)
     to.say(rule.meaning, "  ")
     to.say()
-    for label, text in explained(explanation):
+    for label, text in view.labelled():
         to.say(text, f"  {label:<11}", " " * 13)
-    absent = (f"no {rule.key} at all",) if explanation.absent else ()
-    for label, lines in (("violation", explanation.bad or absent), ("fixed", explanation.good)):
+    absent = (f"no {rule.key} at all",) if view.absent else ()
+    for label, lines in (("violation", view.bad or absent), ("fixed", view.good)):
         if lines:
             to.say()
             to.say(f"{label}:", "  ")
         for line in lines:
             to.say(line, "    ", "      ")
-    if not (explanation.bad or explanation.good or absent):
+    if not (view.bad or view.good or absent):
         to.say()
-        to.say(_no_example(explanation), "  ")
+        to.say(_no_example(view), "  ")
 
 
-def _no_example(explanation: Explanation) -> str:
-    row = explanation.rule.source
+def _no_example(view: RuleView) -> str:
+    row = view.rule.source
     if isinstance(row, Row) and not row.times.least and not row.each:
         return "Nothing that is logged can violate this rule: it only names the key."
     return "No few lines can show it: it is about the whole log or file."
-
-
-def explained(explanation: Explanation) -> Iterator[tuple[str, str]]:
-    """What there is to say about a rule: (label, text)."""
-    rule, rules = explanation.rule, explanation.rules
-    if rule.policy is None:
-        yield "must be" if rule.kind in (Kind.ROW, Kind.TARGET) else "says", rule.constraint
-    else:
-        yield "verifier", rule.constraint
-        yield "policy", rule.policy
-    if rule.times:
-        yield "logged", rule.times
-    if rule.message:
-        yield "message", rule.message
-    # No text states that podium itself must not fail
-    if rule.kind is not Kind.INTERNAL:
-        stated_by = STATED_BY[rule.stated_by]
-        # Programs that judge trees are of no round: they are the official ones of any
-        if not rules.verified and rule.stated_by in (StatedBy.POLICY, StatedBy.BOTH):
-            stated_by = "the policy; no verifier is public"
-        yield "stated by", stated_by
-    yield from ((label, text) for label, text in _reasons(rule) if text)
-    yield "since", f"{rules.usage} {rule.since}" if rule.since else "every round"
-    if rule.formerly:
-        yield "formerly", ", ".join(rule.formerly)
-    if rule.cites:
-        yield "cites", rule.cites
-    verifier = rule.verifier_severity or "not reported"
-    yield "severity", f"{rule.policy_severity} (policy profile); {verifier} (verifier profile)"
-    if rule.varies:
-        yield "varies", rule.varies
-    if rule.hint:
-        yield "help", rule.hint
-    rate = rates().of(rule.id)
-    if rate is not None:
-        yield "fires on", f"{rate.text} (measured on {rates().source})"
-
-
-def _reasons(rule: Rule) -> tuple[tuple[str, str], ...]:
-    return (
-        ("why", rule.why),
-        ("disputed", rule.policy_exempt_reason if rule.policy_exempt_reason != rule.why else ""),
-    )
 
 
 def print_matches(to: Printer, rules: Round, found: Sequence[Rule]) -> None:

@@ -18,6 +18,6 @@ def plugins(
 
     Exit status 1 where one cannot.
     """
-    from podium.compliance.rulebook.plugged.listing import list_plugins
+    from podium.compliance.rulebook.plugin_list import list_plugins
 
     raise typer.Exit(Exit.CLEAN if list_plugins(format.value) else Exit.FOUND)

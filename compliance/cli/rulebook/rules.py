@@ -263,7 +263,7 @@ def try_examples(
     Exit status 1 where one does not do what it says, 2 where the plug-in cannot be loaded.
     """
     from podium.compliance.judging.inputs.round_selection import named_round
-    from podium.compliance.rulebook.plugged.listing import try_rules
+    from podium.compliance.rulebook.plugin_list import try_rules
 
     passed = try_rules(plugin, named_round(usage, round), format.value)
     raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)

@@ -19,7 +19,7 @@ from podium.rules.table import End, Line, Row, Times
 UNCONSTRAINED = "unconstrained"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One rule as people read it. `policy` is the policy's own bound where it differs.
 
@@ -31,17 +31,17 @@ class Rule:
     id: str
     kind: Kind
     table: str
-    key: str | None
+    key: str | None = None
     meaning: str
     constraint: str
-    policy: str | None
-    times: str
+    policy: str | None = None
+    times: str = ""
     stated_by: StatedBy
-    since: str
+    since: str = ""
     why: str
-    hint: str
+    hint: str = ""
     cites: str
-    policy_exempt_reason: str
+    policy_exempt_reason: str = ""
     policy_severity: str
     verifier_severity: str
     varies: str = ""
@@ -135,7 +135,6 @@ def _target_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
         source=row,
         stated_by=row.stated_by,
         why=row.why,
-        hint="",
         cites=row.cites or _cites(rules, table),
         policy_exempt_reason=row.policy_exempt_reason,
         **_severities(
@@ -149,16 +148,12 @@ def _end_rule(rules: Round, table: Table, end: End) -> Rule:
         id=f"{table.name}.{end.id}",
         kind=Kind.END,
         table=table.name,
-        key=None,
         meaning="about the whole log",
         constraint=end.text,
-        policy=None,
-        times="",
         since=since(rules, table.name, end, Kind.END),
         source=end,
         stated_by=end.stated_by,
         why=end.why,
-        hint="",
         cites=end.cites or _cites(rules, table),
         policy_exempt_reason=end.policy_exempt_reason,
         **_severities(rules, end.stated_by, end.policy_exempt_reason, False),
@@ -197,41 +192,39 @@ def _severities(
 def check_rules(rules: Round, division: str | None = None) -> list[Rule]:
     """The round's checks as rules; those of one division where one is given."""
     return [
-        _check_rule(rules, check)
+        check_rule(check, since=_first_with(rules, check))
         for check in rules.checks
         if division is None or not check.divisions or division in check.divisions
     ]
 
 
-def _check_rule(rules: Round, check: Check) -> Rule:
-    older = rules.chain()
+def _first_with(rules: Round, check: Check) -> str:
     first = rules
-    for before in older[1:]:
+    for older in rules.chain()[1:]:
         # By id: a check whose words changed is the same check
-        if check.id not in {other.id for other in before.checks}:
+        if check.id not in {other.id for other in older.checks}:
             break
-        first = before
-    where = f"{' and '.join(check.divisions)} division" if check.divisions else ""
+        first = older
+    return first.name
+
+
+def check_rule(check: Check, *, since: str = "") -> Rule:
+    """A check as a rule; `since` is empty for a check of every round."""
     by_verifier = check.stated_by in (StatedBy.BOTH, StatedBy.VERIFIER)
-    verifier = check.severity.value if by_verifier else ""
     return Rule(
         id=check.id,
         kind=Kind.CHECK,
         table=check.id.partition(".")[0],
         key=check.key,
-        meaning=where or "any division",
+        meaning=f"{' and '.join(check.divisions) or 'any'} division",
         constraint=check.says,
-        policy=None,
-        times="",
-        since=first.name,
+        since=since,
         source=check,
         stated_by=check.stated_by,
         why=check.why,
-        hint="",
         cites=check.cites,
-        policy_exempt_reason="",
         policy_severity=check.severity.value,
-        verifier_severity=verifier,
+        verifier_severity=check.severity.value if by_verifier else "",
         formerly=check.formerly,
     )
 

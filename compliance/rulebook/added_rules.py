@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from podium.compliance.judging.inputs.house_rules import HouseRule, as_check
 from podium.compliance.judging.inputs.round_selection import configured_rules
 from podium.compliance.judging.plugins.installed import Plugin, installed
-from podium.compliance.rulebook.plugged.reading import rule_of
-from podium.compliance.rulebook.tables.rule import Rule
+from podium.compliance.rulebook.tables.rule import Rule, check_rule
+from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Check
 from podium.rules.finding import StatedBy
 
@@ -24,18 +28,13 @@ def added_rules() -> tuple[Rule, ...]:
 
 def house_rules() -> tuple[Rule, ...]:
     """The `[[rules]]` of the nearest podium.toml, from the working directory upwards."""
-    rules = configured_rules(".")
-    if not rules:
-        return ()
-    from podium.compliance.rulebook.plugged.house import as_rule
-
-    return tuple(map(as_rule, rules))
+    return tuple(map(_house_rule, configured_rules(".")))
 
 
 def plugin_rules() -> tuple[Rule, ...]:
     """The rules of all plug-ins that can be loaded, by plug-in; they are of every round."""
     rules = (rule for each in outcomes() for rule in each.loaded.rules)
-    return tuple(map(_rule, rules))
+    return tuple(map(_plugin_rule, rules))
 
 
 def outcomes() -> tuple[Outcome, ...]:
@@ -53,19 +52,34 @@ def _described(plugins: tuple[Plugin, ...]) -> tuple[Outcome, ...]:
     return tuple(described(plugins))
 
 
-def _rule(told: RuleData) -> Rule:
+def _plugin_rule(data: RuleData) -> Rule:
     check = Check(
-        id=told.id,
+        id=data.id,
         # Its code stays in the process of the plug-in
         find=lambda *_: iter(()),
-        says=told.says,
-        why=told.why,
-        cites=told.cites,
-        key=told.key,
-        bad=told.bad,
-        good=told.good,
-        severity=told.severity,
+        says=data.says,
+        why=data.why,
+        cites=data.cites,
+        key=data.key,
+        bad=data.bad,
+        good=data.good,
+        severity=data.severity,
         stated_by=StatedBy.PLUGIN,
-        divisions=told.divisions,
+        divisions=data.divisions,
     )
-    return rule_of(check)
+    return check_rule(check)
+
+
+def _house_rule(rule: HouseRule) -> Rule:
+    """The rule with what breaks it and what obeys it, where a value of its bound shows that."""
+    from podium.compliance.rulebook.tables.examples import example
+    from podium.compliance.rulebook.tables.whole_log import line_of
+
+    def lines(records: Iterable[Record]) -> str:
+        return "\n".join(line_of(each, "mllog", "").decode() for each in records)
+
+    made = example(rule.row, {})
+    check = as_check(rule)
+    if made is not None:
+        check = replace(check, bad=lines(made.bad), good=lines(made.good))
+    return check_rule(check)

@@ -12,7 +12,7 @@ from podium.compliance.judging.plugins.messages import Tried
 from podium.compliance.judging.plugins.taking_part import tried
 from podium.compliance.reporting.console import print_text
 from podium.compliance.reporting.json_text import json_text
-from podium.compliance.rulebook.plugged.rules import outcomes
+from podium.compliance.rulebook.added_rules import outcomes
 from podium.compliance.rulebook.printer import Grid, Printer
 from podium.compliance.text.terminal import clean
 from podium.rules.model.round import Round
