@@ -139,7 +139,8 @@ def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
         if was is None:
             yield Difference(new.name, "added", name, "", _line_text(line))
         elif _whole(was, stated) != _whole(line, stated):
-            yield Difference(new.name, "changed", name, *_what_changed(was, line, stated))
+            then, now = _what_changed(was, line, stated)
+            yield Difference(new.name, "changed", name, before=then, after=now)
     for name, line in before.items():
         if name not in after:
             yield Difference(new.name, "dropped", name, _line_text(line), "")

@@ -125,7 +125,9 @@ def build(
         refuse_inside("--output", output, given.own)
         options = Options(usage, round, jobs=processes(jobs), engine=workers)
         build_store(
-            *(given.paths, output, options),
+            given.paths,
+            output,
+            options,
             force=force,
             durable=not no_sync,
             progress=progress,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -83,34 +83,6 @@ Clean = Annotated[
 Format = Annotated[AnswerFormat, _option("How to print the plan.")]
 
 
-class _Fields(NamedTuple):
-    """The options that are fields of podium.toml, too."""
-
-    submitter: str | None
-    usage: Usage | None
-    round: str | None
-    division: Division | None
-    into: Path | None
-    systems: list[str] | None
-    results: list[str] | None
-    code: list[str] | None
-    documents: list[str] | None
-    waivers: Path | None
-    merge: list[Path] | None
-
-
-class _Handling(NamedTuple):
-    """The options that say what becomes of the tree and its receipt."""
-
-    replace: list[str] | None
-    keep: list[str] | None
-    force: bool
-    receipt: Path | None
-    receipt_in_tree: bool
-    jobs: int | None
-    durable: bool
-
-
 def pack(
     config: ConfigArgument = Path(),
     submitter: Submitter = None,
@@ -148,30 +120,37 @@ def pack(
     2 bad arguments or nowhere to write.
     """
     if since is not None:
-        raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
-    words = (submitter, usage, round, division, into, system, result, code, document)
-    handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs, not no_sync)
-    job = _job(config, _Fields(*words, waivers, merge), set, handling)
+        raise typer.Exit(_check_since(git or Path(), since, usage, round, processes(jobs)))
+    from podium.compliance.tools.packing.planning.request import fields_of, read_request
+    from podium.compliance.tools.packing.writing.pack import PackJob
+
+    fields = {
+        "submitter": submitter,
+        "usage": usage,
+        "round": round,
+        "division": division,
+        "into": into,
+        "systems": system,
+        "results": result,
+        "code": code,
+        "documents": document,
+        "waivers": waivers,
+        "merge": merge,
+    }
+    job = PackJob(
+        read_request(config, fields_of(fields), set or ()),
+        replace=tuple(replace or ()),
+        keep=tuple(keep or ()),
+        force=force,
+        jobs=processes(jobs),
+        receipt=receipt,
+        receipt_in_tree=receipt_in_tree,
+        durable=not no_sync,
+    )
     _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
     _print(packed := _pack(job, git, push=push, dry_run=dry_run), format, quiet=quiet)
     _bundle(packed, bundle, durable=not no_sync)
     raise typer.Exit(_status(packed, force=force))
-
-
-def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _Handling) -> PackJob:
-    from podium.compliance.tools.packing.planning.request import fields_of, read_request
-    from podium.compliance.tools.packing.writing.pack import PackJob
-
-    return PackJob(
-        read_request(config, fields_of(fields._asdict()), settings or ()),
-        tuple(handling.replace or ()),
-        tuple(handling.keep or ()),
-        handling.force,
-        processes(handling.jobs),
-        handling.receipt,
-        handling.receipt_in_tree,
-        durable=handling.durable,
-    )
 
 
 def _leftovers(
@@ -247,11 +226,11 @@ def _status(packed: Packed, *, force: bool) -> Exit:
     return Exit.CLEAN if planned or packed.state in ("packed", "unchanged") else Exit.FOUND
 
 
-def _check_since(clone: Path, ref: str, rules: tuple[str | None, str | None], jobs: int) -> Exit:
+def _check_since(clone: Path, ref: str, usage: str | None, round_: str | None, jobs: int) -> Exit:
     from podium.compliance.judging.inputs.round_selection import RoundRequest
     from podium.compliance.reporting.console import print_text, width
     from podium.compliance.tools.packing.git.since import check_since, to_text
 
-    changes = check_since(clone, ref, RoundRequest(*rules), jobs)
+    changes = check_since(clone, ref, RoundRequest(usage, round_), jobs)
     print_text(to_text(changes, width()))
     return Exit.CLEAN if changes.accepted else Exit.FOUND

@@ -161,8 +161,14 @@ def init(
     # Refused before anything is probed or asked; writing looks again, as a file may have come since
     session.refuse_older(file, replace=replace)
     rules = RoundRequest(usage, round).choose(file.absolute().parent).rules
-    listed = (tuple(set or ()), os.environ, tuple(sources or ()), tuple(node or ()))
-    draft = session.draft_description(file, rules, session.Sources(*listed, probe=probe))
+    given = session.Sources(
+        given=tuple(set or ()),
+        variables=os.environ,
+        sysinfo=tuple(sources or ()),
+        nodes=tuple(node or ()),
+        probe=probe,
+    )
+    draft = session.draft_description(file, rules, given)
     # In a batch job nobody could answer, and the call would never end
     if input and sys.stdin.isatty() and sys.stdout.isatty():
         session.ask_for_missing(draft, _ask, typer.echo)

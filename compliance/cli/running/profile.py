@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -31,7 +31,7 @@ from podium.compliance.cli.running.run import (
 from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.profiling.studies.study import Kind
-from podium.reference_runs.profiling.wanted import Deepest, Utilisation, Wanted
+from podium.reference_runs.profiling.wanted import Wanted
 
 app = group(
     "Profile a trainer: steps, layers and kernels, and what measuring each costs.\n\n"
@@ -121,27 +121,6 @@ PlanFolderOption = Annotated[
 ]
 
 
-class _Machine(NamedTuple):
-    """The options that say how the trainer computes: fields of `Setting`."""
-
-    precision: str
-    device: str
-    compile: bool
-    data: Path | None
-    threads: int | None
-
-
-class _Measures(NamedTuple):
-    """The options that say what is measured: fields of `Wanted`."""
-
-    turns: int
-    turn_steps: int
-    deepest: Deepest
-    folder: Path | None
-    utilisation: Utilisation
-    in_log: bool
-
-
 @app.command(
     epilog=examples(
         "podium profile trainer llama31_8b",
@@ -175,16 +154,29 @@ def trainer(
 
     Exit status: 0 measured, 1 the trainer could not go on, 2 bad arguments or nothing to train.
     """
-    machine = _Machine(precision.value, device, compile, data, threads)
-    measures = _Measures(turns, steps, level.value, output, utilisation.value, in_log)
     with reported():
         if study is Study.DEVICES:
             from podium.compliance.cli.running.studies import compare_devices
 
             compare_devices(trainer, output)
             return
-        setting = Setting(scale=scale.value, **machine._asdict())
-        call = Call(_one(trainer), setting, pairs(settings or []), Wanted(**measures._asdict()))
+        setting = Setting(
+            scale=scale.value,
+            precision=precision.value,
+            device=device,
+            compile=compile,
+            data=data,
+            threads=threads,
+        )
+        wanted = Wanted(
+            turns=turns,
+            turn_steps=steps,
+            deepest=level.value,
+            folder=output,
+            utilisation=utilisation.value,
+            in_log=in_log,
+        )
+        call = Call(_one(trainer), setting, pairs(settings or []), wanted)
         if study is not None:
             from podium.compliance.cli.running.studies import run_study
 

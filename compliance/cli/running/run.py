@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -151,30 +151,6 @@ ResumeOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
-class _Machine(NamedTuple):
-    """The options that say how a run computes: fields of `Setting`."""
-
-    precision: str
-    device: str
-    compile: bool
-    compile_mode: CompileMode | None
-    shard: bool
-    mesh: str | None
-    threads: int | None
-
-
-class _Files(NamedTuple):
-    """The options that say which files a run reads and writes: fields of `Setting`."""
-
-    data: Path | None
-    allow_subset: bool
-    cache: Path | None
-    weights: Path | None
-    checkpoint: Path | None
-    resume: bool
-    trace: Path | None
-
-
 def run(
     benchmark: BenchmarkArgument,
     scale: ScaleOption = Scale.SMOKE,
@@ -211,22 +187,30 @@ def run(
 
     Exit status: 0 every run reached its target (--plan: some mesh fits), 1 not, 2 bad arguments.
     """
-    files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
     with reported():
-        machine = _Machine(precision.value, device, compile, compile_mode, shard, mesh, threads)
-        setting = _setting(scale, seed, org, machine, files)
-        request = _request(benchmark, setting, settings or [], (round, division))
+        setting = Setting(
+            scale=scale.value,
+            seed=seed,
+            org=org,
+            precision=precision.value,
+            device=device,
+            compile=compile or compile_mode is not None,
+            compile_mode=(compile_mode or CompileMode.DEFAULT).value,
+            shard=shard,
+            mesh=parse(mesh) if mesh else None,
+            threads=threads,
+            data=data,
+            allow_subset=allow_subset,
+            cache=cache,
+            weights=weights,
+            checkpoint=checkpoint,
+            resume=resume,
+            trace=trace,
+        )
+        request = _request(benchmark, setting, settings or [], round, division)
         if plan:
             print_plan(request, accelerators, memory)
         raise typer.Exit(_run(request, output, runs, processes, dry_log=dry_log, quiet=quiet))
-
-
-def _setting(scale: Scale, seed: int, org: str, machine: _Machine, files: _Files) -> Setting:
-    made = machine._asdict() | files._asdict()
-    made["mesh"] = parse(machine.mesh) if machine.mesh else None
-    made["compile"] |= machine.compile_mode is not None
-    made["compile_mode"] = machine.compile_mode or CompileMode.DEFAULT
-    return Setting(scale=scale.value, seed=seed, org=org, **made)
 
 
 @contextmanager
@@ -253,11 +237,14 @@ def ranks_started(processes: int) -> Iterator[None]:
 
 
 def _request(
-    benchmark: str, setting: Setting, settings: list[str], rules: tuple[str | None, Division | None]
+    benchmark: str,
+    setting: Setting,
+    settings: list[str],
+    round_name: str | None,
+    division: Division | None,
 ) -> RunRequest:
     from podium.reference_runs.engine.launch import run_request
 
-    round_name, division = rules
     if "." in benchmark:
         benchmark = _from_plugin(benchmark)
     return run_request(

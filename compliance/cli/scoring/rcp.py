@@ -204,11 +204,11 @@ def show(
 
 def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:
     from podium.compliance.judging.results.convergence import references
-    from podium.compliance.tools.rcp.plots import Curve, curve_of, write_plot
+    from podium.compliance.tools.rcp.plots import curve_of, write_plot
 
     known = references(Profile.POLICY, rules, benchmark, points)
     unit = rules.benchmark(benchmark).convergence.unit
-    write_plot([Curve(*curve_of(known), unit=unit, title=f"{benchmark}, {rules.title}")], plot)
+    write_plot([curve_of(known, unit, f"{benchmark}, {rules.title}")], plot)
 
 
 @app.command(

@@ -75,7 +75,9 @@ def compare(wanted: Wanted, python: str | None, jobs: int) -> Comparison:
     name = python or sys.executable
     about = Installed.about(name)
     pairs = [*_pairs(wanted, about)]
-    tasks = [task for pair in pairs for task in _tasks(*pair, wanted, about, name)]
+    tasks = [
+        task for rules, ruleset in pairs for task in _tasks(rules, ruleset, wanted, about, name)
+    ]
     if not tasks:
         raise UsageFault("there is nothing to compare: neither has such a round and benchmark")
     # The longest first, so that no process is left with one at the end

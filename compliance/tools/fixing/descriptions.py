@@ -39,8 +39,7 @@ class Member(NamedTuple):
 class Edit(NamedTuple):
     """A part of a text to replace, and why."""
 
-    start: int
-    end: int
+    span: tuple[int, int]
     text: str
     why: str
 
@@ -77,7 +76,8 @@ def fixed_description(data: bytes, rules: Round) -> tuple[bytes, list[str]]:
     text = document.text
     edits = sorted(_edits(text, document.fields, rules), reverse=True)
     for edit in edits:
-        text = text[: edit.start] + edit.text + text[edit.end :]
+        start, end = edit.span
+        text = text[:start] + edit.text + text[end:]
     return text.encode(), [*why, *(edit.why for edit in reversed(edits))]
 
 
@@ -86,14 +86,14 @@ def _edits(text: str, fields: dict[str, Any], rules: Round) -> Iterator[Edit]:
     for name, named, valued in _members(text):
         right = meant.get(name, name)
         if right != name:
-            yield Edit(*named, json.dumps(right), f"{name} is not a field; {right} is")
+            yield Edit(named, json.dumps(right), f"{name} is not a field; {right} is")
         field = FIELDS.get(right)
         if field is None:
             continue
         written = text[slice(*valued)]
         spelt = json.dumps(_spelt(field, fields[name], written, rules))
         if spelt not in ("null", written):
-            yield Edit(*valued, spelt, f"{right} is {written}; must be {spelt}")
+            yield Edit(valued, spelt, f"{right} is {written}; must be {spelt}")
 
 
 def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:

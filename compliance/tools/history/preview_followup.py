@@ -107,7 +107,6 @@ def _available(
     tree: Tree, results: Sequence[ResultVerdict], context: JudgingContext
 ) -> dict[str, list[_Timed]]:
     """The scored results of available systems, by the hardware."""
-    title = context.rules.title
     found: dict[str, list[_Timed]] = {}
     for verdict in results:
         folder = verdict.folder
@@ -122,9 +121,16 @@ def _available(
         score = verdict.result.score
         scale, minutes = scale_of(description), score.score
         if scale and minutes is not None and folder.scaling == "strong":
-            where = tree.place(folder.path)
-            named = title, where, folder.benchmark, verdict.result.described_division
-            timed.append(_Timed(*named, scale, minutes, score.scaled(verdict.result.energy)))
+            one = _Timed(
+                title=context.rules.title,
+                display_path=tree.place(folder.path),
+                benchmark=folder.benchmark,
+                division=verdict.result.described_division,
+                scale=scale,
+                minutes=minutes,
+                joules=score.scaled(verdict.result.energy),
+            )
+            timed.append(one)
     return found
 
 
@@ -179,8 +185,15 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     old, new = then.quality, now.quality
     if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
         return None
-    named = one.rules.title, one.display_path, now.name, one.division
-    return _Timed(*named, scale, one.minutes, one.joules)
+    return _Timed(
+        title=one.rules.title,
+        display_path=one.display_path,
+        benchmark=now.name,
+        division=one.division,
+        scale=scale,
+        minutes=one.minutes,
+        joules=one.joules,
+    )
 
 
 def _today(then: Benchmark, rules: Round) -> Benchmark | None:

@@ -123,7 +123,7 @@ def _curve(
     if mean is not None and not math.isfinite(mean[1]):
         mean = None
     title = f"{scored.result.place.submitter} {scored.result.place.system} {benchmark}".strip()
-    return Curve(*curve_of(known), runs, mean, judged.unit, title)
+    return curve_of(known, judged.unit, title, runs=runs, mean=mean)
 
 
 def draw(found: Sequence[Checked], plot: Path | None) -> None:

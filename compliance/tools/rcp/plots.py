@@ -46,12 +46,23 @@ class Curve:
         return [*found, self.mean] if self.mean is not None else found
 
 
-def curve_of(known: References) -> tuple[list[Pair], list[Pair], list[Pair]]:
-    """The used points, their limits, and the pruned points."""
-    return (
-        [(one.batch_size, one.mean) for one in known.used],
-        [(one.batch_size, one.minimum) for one in known.used],
-        [(one.batch_size, one.mean) for one in known.pruned],
+def curve_of(
+    known: References,
+    unit: str,
+    title: str = "",
+    *,
+    runs: Sequence[Pair] = (),
+    mean: Pair | None = None,
+) -> Curve:
+    """The curve of reference points: those used, their limits, and those pruned."""
+    return Curve(
+        used=[(one.batch_size, one.mean) for one in known.used],
+        limits=[(one.batch_size, one.minimum) for one in known.used],
+        pruned=[(one.batch_size, one.mean) for one in known.pruned],
+        runs=runs,
+        mean=mean,
+        unit=unit,
+        title=title,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from podium.compliance.judging.results.convergence import references
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean, wrap
-from podium.compliance.tools.rcp.plots import Curve, chart, curve_of
+from podium.compliance.tools.rcp.plots import chart, curve_of
 from podium.compliance.tools.scoring.render import numbers
 from podium.compliance.tools.scoring.render.numbers import figure
 from podium.compliance.tools.scoring.render.table import table
@@ -88,7 +88,7 @@ def _as_text(
     ]
     policy = ways[Profile.POLICY]
     if len(policy.used) > 1:
-        lines += chart(Curve(*curve_of(policy), unit=unit), width)
+        lines += chart(curve_of(policy, unit), width)
     return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
 
 

@@ -137,7 +137,8 @@ def result_entries(material: Material) -> list[ResultEntry]:
     entries = []
     for result in material.results:
         path = result.place.display_path
-        entries.append(_entry(result, judged.get(path), fast.get(path), *compared[path]))
+        settings, borrows = compared[path]
+        entries.append(_entry(result, judged.get(path), fast.get(path), settings, borrows))
     return sorted(entries, key=_order)
 
 

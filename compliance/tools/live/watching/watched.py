@@ -150,8 +150,10 @@ class Watched:
         benchmark = guard.context.benchmark
         if benchmark is None:
             return Expected(reason="the benchmark is not known yet")
-        known = (benchmark.name, guard.context.division, guard.run.number("global_batch_size"))
+        division, batch = guard.context.division, guard.run.number("global_batch_size")
+        known = (benchmark.name, division, batch)
         if self._expected is None or self._expected[0] != known:
             rules, profile = self.choice.rules, self.options.profile
-            self._expected = (known, reference_at(rules, *known, profile))
+            expected = reference_at(rules, benchmark.name, division, batch, profile)
+            self._expected = (known, expected)
         return self._expected[1]

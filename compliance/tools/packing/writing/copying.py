@@ -73,7 +73,8 @@ def _copy(entry: Entry, root: Path, notify: Callable[[str], None]) -> Copied:
         os.symlink(source.link, to)
         copied = Copied(entry, _hash_link(source.link))
     else:
-        copied = Copied(entry, *copy_file(source, to))
+        digest, cloned = copy_file(source, to)
+        copied = Copied(entry, digest, cloned)
     notify(f"copied {entry.path}")
     return copied
 

@@ -176,5 +176,5 @@ def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
         Line([(at, row["score"]) for at, row in span.best[name]], name, kind, dotted=True)
         for kind, name in legend
     ]
-    axes = Axis("round", names=span.rounds), Axis("minutes", log=True)
-    return plot(f"Rounds {span.name}", *axes, lines), legend
+    rounds, minutes = Axis("round", names=span.rounds), Axis("minutes", log=True)
+    return plot(f"Rounds {span.name}", rounds, minutes, lines), legend
