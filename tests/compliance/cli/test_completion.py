@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from podium.compliance.cli.registry import PANELS, load_commands
-from podium.compliance.cli.shell.scripts import SHELLS
+from podium.compliance.cli.shell.completion import SHELLS
 from podium.compliance.exit_codes import Exit
 from podium.reference_runs.catalogue import names
 from podium.rules.catalogue import find_round, rounds_of
