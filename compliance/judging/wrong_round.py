@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.files import FileVerdict
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.logs.log_rules import NO_RECORDS
@@ -44,7 +44,7 @@ RULES: tuple[FixedRule, ...] = (WRONG_ROUND,)
 
 
 def traced(
-    findings: Sequence[Finding], logs: Sequence[Judged], rules: Round, path: str
+    findings: Sequence[Finding], logs: Sequence[FileVerdict], rules: Round, path: str
 ) -> list[Finding]:
     """The findings, those about logs marked as caused by a wrong round where that is the cause.
 
@@ -83,18 +83,18 @@ def _marked(finding: Finding) -> Finding:
     return finding if finding.caused_by else replace(finding, caused_by=WRONG_ROUND.id)
 
 
-def _broken(one: Judged) -> Iterator[Finding]:
+def _broken(one: FileVerdict) -> Iterator[Finding]:
     return (f for f in one.verdict.findings if f.severity is Severity.ERROR)
 
 
-def _doubtful(one: Judged) -> bool:
+def _doubtful(one: FileVerdict) -> bool:
     """Whether a log breaks so many rules that it may be of another round."""
     ids = {found.id for found in _broken(one)}
     unknown = any(each.endswith(".submission_benchmark") for each in ids)
     return one.kind == "log" and (len(ids) >= LEAST_RULES or unknown or NO_RECORDS.id in ids)
 
 
-def _fitting(logs: Sequence[Judged], rules: Round) -> Round | None:
+def _fitting(logs: Sequence[FileVerdict], rules: Round) -> Round | None:
     """The round whose rules the logs break nowhere: the folder's if it fits, else the newest."""
     sample = _sample(logs)
     fitting = [each for each in _others(rules) if not any(_errors(one, each) for one in sample)]
@@ -105,8 +105,8 @@ def _fitting(logs: Sequence[Judged], rules: Round) -> Round | None:
     return named if named in fitting else fitting[-1]
 
 
-def _sample(logs: Iterable[Judged]) -> list[Judged]:
-    by_benchmark: dict[str | None, Judged] = {}
+def _sample(logs: Iterable[FileVerdict]) -> list[FileVerdict]:
+    by_benchmark: dict[str | None, FileVerdict] = {}
     for one in logs:
         by_benchmark.setdefault(one.verdict.benchmark, one)
     return [*by_benchmark.values()][:SAMPLE]
@@ -117,14 +117,14 @@ def _others(rules: Round) -> Iterator[Round]:
         yield from (each for each in rounds_of(usage).values() if each is not rules)
 
 
-def _errors(one: Judged, rules: Round) -> bool:
+def _errors(one: FileVerdict, rules: Round) -> bool:
     log = read_log(one.path, rules.generation)
     verdict = judge_log(log, rules, Profile.POLICY, one.display_path)
     # In a round without a verifier a log of another format may break nothing
     return not log.records or any(f.severity is Severity.ERROR for f in verdict.findings)
 
 
-def _named(one: Judged) -> Round | None:
+def _named(one: FileVerdict) -> Round | None:
     try:
         choice = RoundRequest().choose(one.path)
     except UsageFault:

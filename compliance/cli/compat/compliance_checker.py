@@ -7,7 +7,7 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.text.terminal import clean
 from podium.rules.catalogue import newest
 from podium.rules.finding import Profile
@@ -38,7 +38,7 @@ def check_log(
     # Without arguments the official checker takes its newest ruleset, too
     wanted = ruleset or newest(usage).name
     # A mark repeated with one value is a warning, which only --werror counts
-    options = Options(usage, wanted, Profile.VERIFIER, strict=werror)
+    options = Options(usage=usage, round=wanted, profile=Profile.VERIFIER, strict=werror)
     report = check_paths([path], options)
     lines = [f"INFO - {clean(str(path))} by {usage} {wanted}"]
     for finding in report.findings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.compliance.judging.results.model import JudgingContext
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result
 from podium.rules.checks.disclosure import DEVICE_BATCHES
 from podium.rules.finding import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from podium.compliance.judging.inputs.layout import PRUNED, Tree
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.result import Run
 from podium.compliance.text.words import join_limited
 from podium.rules.finding import Finding, Profile, Severity
@@ -79,14 +79,14 @@ RULES: tuple[FixedRule, ...] = (
 )
 
 _PROFILE = Profile.POLICY
-"""The official verifier counts the logs, and looks at no pruned one: all this is the policy's."""
+"""Only the policy states these rules: the official verifier only counts the logs."""
 
 
 def judge_throughput(
-    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run]
 ) -> Iterator[Finding]:
     """One throughput result, and the logs that it leaves out."""
-    if context.verifier or verdict.folder.scaling != "weak":
+    if verdict.folder.scaling != "weak":
         return
     for run in verdict.result.runs:
         if not run.facts.run.converged:
@@ -123,12 +123,8 @@ def _scale(run: Run) -> float | None:
     return facts.accelerators or facts.nodes
 
 
-def without_strong(
-    tree: Tree, results: Iterable[ResultVerdict], context: JudgingContext
-) -> Iterator[Finding]:
+def without_strong(tree: Tree, results: Iterable[ResultVerdict]) -> Iterator[Finding]:
     """Throughput results whose benchmark has no time-to-train result in the submission."""
-    if context.verifier:
-        return
     folders = [verdict.folder for verdict in results]
     # Of any system: submitters mostly give the two metrics a description each
     strong = {folder.benchmark for folder in folders if folder.scaling == "strong"}

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.results.consistency import contradicts, line_of
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.systems.reader import line_of as line_of_field
 from podium.compliance.judging.systems.reader import read_description

@@ -12,7 +12,8 @@ from typing import Any
 
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.results.consistency import canonical_text
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.systems.agreement import same_organisation
 from podium.compliance.judging.systems.values import SystemDescription
 from podium.compliance.text.words import join_limited

@@ -18,7 +18,8 @@ from typing import Any
 import msgspec
 
 from podium.compliance.judging.inputs.layout import Tree
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.systems.agreement import same_organisation
 from podium.compliance.judging.systems.fields import Category
 from podium.compliance.text.words import join_limited

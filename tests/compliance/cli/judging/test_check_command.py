@@ -23,7 +23,7 @@ import zstandard
 from podium.compliance.cli import entry as cli
 from podium.compliance.cli.options import ReportFormat
 from podium.compliance.exit_codes import Exit
-from podium.compliance.judging import files, session
+from podium.compliance.judging import files, pipeline
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.submission import judge as packages
 from podium.compliance.reporting.render import FORMATS
@@ -248,7 +248,7 @@ def test_3_for_a_fault_of_the_whole_says_how_to_report_it(
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(session, "check_paths", fail)
+    monkeypatch.setattr(pipeline, "check_inputs", fail)
     said = podium("check", log)
     assert said.status == Exit.INTERNAL
     assert said.err.startswith("podium: internal error: RuntimeError: a bug (")
@@ -260,13 +260,13 @@ def test_130_after_an_interrupt(podium: Podium, log: Path, monkeypatch: pytest.M
     def interrupt(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "check_paths", interrupt)
+    monkeypatch.setattr(pipeline, "check_inputs", interrupt)
     said = podium("check", log)
     assert (said.status, said.out) == (Exit.INTERRUPTED, "")
     assert "Traceback" not in said.err
 
 
-@pytest.mark.parametrize(("module", "name"), [(session, "check_paths"), (files, "judge_log")])
+@pytest.mark.parametrize(("module", "name"), [(pipeline, "check_inputs"), (files, "judge_log")])
 def test_130_after_an_interrupt_whose_handling_failed(
     podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
 ) -> None:
