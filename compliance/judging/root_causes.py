@@ -42,7 +42,7 @@ from podium.compliance.judging.results.rules.seed_rules import SOURCE_EXTENSIONS
 from podium.compliance.judging.results.rules.seed_rules import UNREADABLE_LOG as UNREADABLE_SEEDS
 from podium.compliance.judging.submission.code_rules import SOURCE_NOT_FOUND
 from podium.compliance.judging.systems.agreement import same_organisation
-from podium.compliance.judging.systems.rules import (
+from podium.compliance.judging.systems.system_rules import (
     DIVISION_MISMATCH,
     MISSING_FIELD,
     MISSPELT_FIELD,

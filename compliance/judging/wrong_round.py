@@ -13,12 +13,11 @@ from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.logs.log_rules import NO_RECORDS
 from podium.compliance.judging.results.rules.run_rules import TOO_MANY_FAILED_RUNS
+from podium.compliance.judging.round_rules import WRONG_ROUND
 from podium.compliance.text.words import join_limited
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import USAGES, rounds_of
-from podium.rules.citations import OWN
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.fixed.fixed_rule import FixedRule, own
 from podium.rules.model.round import Round
 
 LEAST_RULES = 5
@@ -26,21 +25,6 @@ LEAST_RULES = 5
 
 SAMPLE = 3
 """Logs, of several benchmarks if there are, that every other round is tried on."""
-
-WRONG_ROUND = own(
-    "round.mismatch",
-    Severity.ERROR,
-    says="logs are judged by the rules of their own round",
-    why="a log that breaks many rules of one round and none of another is most likely of the other",
-    message="{count} of {total} logs break rules of {judged_by} ({broken}) and none of {fits}",
-    help="give {options}, or name the round in podium.toml; if these are logs of {judged_by}, "
-    "fix what --full lists",
-    cites=f"{OWN}, Plausibility",
-    bad="a submission of 5.0 is checked with --round 6.1",
-    good="it is checked with --round 5.0",
-)
-
-RULES: tuple[FixedRule, ...] = (WRONG_ROUND,)
 
 
 def traced(

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from podium.compliance.judging.systems.fields import LOG_STATUS, letters
-from podium.compliance.judging.systems.rules import (
+from podium.compliance.judging.systems.system_rules import (
     NAME_MISMATCH,
     PLATFORM_MISMATCH,
     SIZE_MISMATCH,

@@ -17,16 +17,16 @@ from podium.compliance.judging.systems.agreement import same_organisation
 from podium.compliance.judging.systems.values import SystemDescription
 from podium.compliance.text.words import join_limited
 from podium.compliance.tools.history.borrowed_scale import changed_scale
-from podium.compliance.tools.history.prior_submission import (
-    Earlier,
-    EarlierResult,
-    changed_fields,
-)
-from podium.compliance.tools.history.rules import (
+from podium.compliance.tools.history.history_rules import (
     BORROWER_CHANGED,
     GROUP,
     NOT_A_GROUP,
     NOT_ALLOWED,
+)
+from podium.compliance.tools.history.prior_submission import (
+    Earlier,
+    EarlierResult,
+    changed_fields,
 )
 from podium.compliance.tools.history.scale import machine, scale
 from podium.rules.finding import Finding

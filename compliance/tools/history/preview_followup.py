@@ -22,8 +22,8 @@ from podium.compliance.judging.results.model import JudgingContext, ResultVerdic
 from podium.compliance.judging.systems.agreement import same_organisation
 from podium.compliance.judging.systems.fields import Category
 from podium.compliance.text.words import join_limited
+from podium.compliance.tools.history.history_rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
 from podium.compliance.tools.history.prior_submission import Earlier, EarlierResult
-from podium.compliance.tools.history.rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
 from podium.compliance.tools.history.scale import hardware as hardware_of
 from podium.compliance.tools.history.scale import scale as scale_of
 from podium.rules.finding import Finding

@@ -29,7 +29,7 @@ from podium.compliance.judging.systems.agreement import same_organisation
 from podium.compliance.judging.systems.reader import read_description
 from podium.compliance.judging.systems.values import SystemDescription
 from podium.compliance.text.words import join_limited
-from podium.compliance.tools.history.rules import (
+from podium.compliance.tools.history.history_rules import (
     OTHER_SUBMITTER,
     RESUBMITTED,
     SHIFTED_LOG,

@@ -13,7 +13,7 @@ from podium.compliance.reporting.markdown_text import escape
 from podium.compliance.reporting.pages.names import plain_name
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.review.model import Evidence, Objection
-from podium.compliance.tools.review.rules import ANOMALIES, SUPERSEDED
+from podium.compliance.tools.review.review_rules import ANOMALIES, SUPERSEDED
 from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.former_ids import matches
 
