@@ -17,6 +17,7 @@ WRONG_ROUND = own(
     cites=f"{OWN}, Plausibility",
     bad="a submission of 5.0 is checked with --round 6.1",
     good="it is checked with --round 5.0",
+    reads_content=False,
 )
 
 RULES: tuple[FixedRule, ...] = (WRONG_ROUND,)

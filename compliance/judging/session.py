@@ -288,7 +288,7 @@ class _Session:
         failing = any(entry.verdict == "fail" and entry.kind == "log" for entry in self.files)
         if self.options.profile is Profile.VERIFIER or not failing:
             return
-        from podium.compliance.judging.wrong_round import traced
+        from podium.compliance.judging.wrong_round import mark_consequences
 
         shown = {str(package.root): package for package in gathered.packages}
         for submission, paths in self.logs_of.items():
@@ -298,7 +298,7 @@ class _Session:
             if len({one.round for one in logs}) > 1:
                 continue
             rules = wish.choose(logs[0].path).rules
-            self.findings = traced(self.findings, logs, rules, path)
+            self.findings = mark_consequences(self.findings, logs, rules, path)
 
     def finish(self) -> None:
         """Tell of waivers that the user gave and that have ended, or cover nothing."""
@@ -325,9 +325,9 @@ class _Session:
         # Facts that several rules report are those of results: loose logs have none
         if not self.described or not findings:
             return findings
-        from podium.compliance.judging.root_causes import traced
+        from podium.compliance.judging.consequences import mark_consequences
 
-        return traced(findings, self.described)
+        return mark_consequences(findings, self.described)
 
     def outcome(self, rules: Rules) -> Outcome:
         """The report."""
