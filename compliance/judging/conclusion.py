@@ -30,9 +30,9 @@ def conclude(
     # Facts that several rules report are those of results: loose logs have none
     described = {path: place for one in judgements for path, place in one.described.items()}
     if described and findings:
-        from podium.compliance.judging.root_causes import traced
+        from podium.compliance.judging.consequences import mark_consequences
 
-        findings = traced(findings, described)
+        findings = mark_consequences(findings, described)
     return conclusion.conclude(
         rules_of(inputs.choices, options.profile),
         files=[each for one in judgements for each in one.files],
@@ -53,13 +53,13 @@ def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
     rounds = {file.round for file in one.group.files.values()}
     if options.profile is Profile.VERIFIER or not failing or len(rounds) > 1:
         return one.findings
-    from podium.compliance.judging.wrong_round import traced
+    from podium.compliance.judging.wrong_round import mark_consequences
 
     package = one.group.package
     files = list(one.group.files.values())
     rules = RoundRequest(options.usage, options.round).choose(files[0].path).rules
     place = "." if package is None else package.display_path or "."
-    return traced(one.findings, files, rules, place)
+    return mark_consequences(one.findings, files, rules, place)
 
 
 def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Finding]:

@@ -12,6 +12,7 @@ from typing import Any, NotRequired, TypedDict, Unpack
 import msgspec
 
 from podium.rules.citations import VERIFIER, official
+from podium.rules.consequences import Follows
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import Edit
 
@@ -29,7 +30,10 @@ class FixedRule(msgspec.Struct, frozen=True):
     the rule. `varies` says when another text than `stated_by` states the rule, or when it weighs
     more or less; only then may a finding say so. `cites` names the document and the heading of the
     section that states it; a finding of what only the verifier states cites its program. `formerly`
-    are ids that the rule had before: they still select, waive and explain it.
+    are ids that the rule had before: they still select, waive and explain it. `follows` are the
+    rules from whose findings those of this one may follow; `reads_content` is false for a rule that
+    judges a file by its name or place, or whether it can be read: all others also follow from what
+    keeps a log from being read.
     """
 
     id: str
@@ -47,6 +51,8 @@ class FixedRule(msgspec.Struct, frozen=True):
     good: Example = ""
     varies: str = ""
     formerly: tuple[str, ...] = ()
+    follows: tuple[Follows, ...] = ()
+    reads_content: bool = True
 
     def found(
         self,
@@ -145,10 +151,12 @@ class _Texts(TypedDict):
     good: NotRequired[Example]
     varies: NotRequired[str]
     formerly: NotRequired[tuple[str, ...]]
+    follows: NotRequired[tuple[Follows, ...]]
+    reads_content: NotRequired[bool]
 
 
 class Texts(_Texts):
-    """What a rule is declared with, beside its id and who states it."""
+    """The texts and options of a rule, apart from its id and who states it."""
 
     cites: str
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
+from podium.compliance.judging.logs.consequences import mark_consequences
 from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
 from podium.compliance.judging.logs.policy import PolicyReading
-from podium.compliance.judging.logs.root_causes import traced
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
 from podium.rules.finding import Finding, Profile, Severity
@@ -116,7 +116,7 @@ class _Judgement:
         found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
         found = in_hindsight(found, self.rules, self.profile)
         repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
-        verdict.findings = traced(found, lambda finding: finding.id in repeated)
+        verdict.findings = mark_consequences(found, repeated)
         verdict.official = self._official(lines, theirs)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = text_of(self.rules.named_by(self.run)) or None

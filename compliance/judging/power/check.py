@@ -28,7 +28,7 @@ from podium.compliance.judging.power.meter import (
     timing_findings,
     total,
 )
-from podium.compliance.judging.power.rules import (
+from podium.compliance.judging.power.power_rules import (
     NO_SUMMARY,
     SURPLUS,
     TOO_EARLY,

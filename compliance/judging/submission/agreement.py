@@ -14,7 +14,7 @@ from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.systems.reader import line_of as line_of_field
 from podium.compliance.judging.systems.reader import read_description
-from podium.compliance.judging.systems.rules import DIVISION_MISMATCH
+from podium.compliance.judging.systems.system_rules import DIVISION_MISMATCH
 from podium.rules.finding import Finding, Severity
 
 if TYPE_CHECKING:

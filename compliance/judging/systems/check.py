@@ -16,7 +16,7 @@ from podium.compliance.judging.systems.reader import (
     read_description,
     unread_description,
 )
-from podium.compliance.judging.systems.rules import SCHEMA
+from podium.compliance.judging.systems.system_rules import SCHEMA
 from podium.compliance.judging.systems.values import SystemDescription, describe
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.hindsight import in_hindsight

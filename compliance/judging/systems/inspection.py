@@ -35,7 +35,7 @@ from podium.compliance.judging.systems.fields import (
     status_listed,
 )
 from podium.compliance.judging.systems.reader import line_of
-from podium.compliance.judging.systems.rules import (
+from podium.compliance.judging.systems.system_rules import (
     BAD_COUNT,
     BAD_DIVISION,
     BAD_STATUS,

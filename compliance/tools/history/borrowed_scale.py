@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
+from podium.compliance.tools.history.history_rules import SCALE_CHANGED, UNPROVEN_SCALE
 from podium.compliance.tools.history.prior_submission import EarlierResult
-from podium.compliance.tools.history.rules import SCALE_CHANGED, UNPROVEN_SCALE
 from podium.compliance.tools.history.scale import scale
 from podium.rules.finding import Finding
 

@@ -27,11 +27,11 @@ from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Run
 from podium.compliance.judging.submission.copies import FingerprintIndex
-from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.judging.systems.reader import read_description
 from podium.compliance.judging.systems.values import SystemDescription
 from podium.compliance.text.words import join_limited
-from podium.compliance.tools.history.rules import (
+from podium.compliance.tools.history.history_rules import (
     OTHER_SUBMITTER,
     RESUBMITTED,
     SHIFTED_LOG,
@@ -205,7 +205,7 @@ def _others(
     tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
 ) -> Iterator[Finding]:
     names = {before.submitter for before in again if before.submitter}
-    others = sorted(name for name in names if not same_organisation(name, tree.submitter))
+    others = sorted(name for name in names if not same_organization(name, tree.submitter))
     if others:
         yield OTHER_SUBMITTER.found(
             context.profile,

@@ -7,7 +7,7 @@ from typing import Any
 
 from podium.compliance.judging.results.consistency import canonical_text
 from podium.compliance.judging.results.result import Result
-from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.tools.history.hyperparameter_borrowing import differing
 from podium.compliance.tools.review.material import Material
 from podium.compliance.tools.review.model import Setting
@@ -93,7 +93,7 @@ def _lenders(result: Result, results: list[Result], values: dict[str, dict[str, 
         for other in results
         if mine
         and other.division == result.division
-        and not same_organisation(other.place.submitter, result.place.submitter)
+        and not same_organization(other.place.submitter, result.place.submitter)
         and not differing(values[other.place.display_path], mine)
     ]
 

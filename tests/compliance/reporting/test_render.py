@@ -295,6 +295,4 @@ def test_a_report_that_only_strictness_rejects_says_so() -> None:
     assert verdict == "REJECTED"
     assert "--strict" not in text.render(conclude(RULES, findings=warned))
     warned.append(finding("a/b.txt"))
-    assert "--strict" not in text.render(
-        conclude(RULES, findings=warned, decision=Decision(strict=True))
-    )
+    assert "--strict" not in text.render(conclude(RULES, findings=warned, decision=decision))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from podium.compliance.judging.inputs.tree_rules import STRUCTURE
 from podium.rules.citations import OWN
+from podium.rules.consequences import Follows, Reach
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, copy, set_to
 from podium.rules.fixed.fixed_rule import FixedRule, note, own, policy
@@ -32,6 +33,7 @@ OTHER_DIVISION = policy(
     cites=DIVISIONS,
     varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
     bad=(set_to(_FIRST, "submission_division", "open"),),
+    follows=(Follows("system.division-mismatch", Reach.SYSTEM),),
 )
 MIXED_SETTINGS = policy(
     "result.mixed-settings",

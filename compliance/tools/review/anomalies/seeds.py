@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from podium.compliance.judging.results.result import Result
 from podium.compliance.tools.review.anomalies.stretches import seeds_of
 from podium.compliance.tools.review.material import Material
-from podium.compliance.tools.review.rules import SEEDS_REUSED
+from podium.compliance.tools.review.review_rules import SEEDS_REUSED
 from podium.rules.finding import Finding, Profile
 
 LARGE = 1_000_000

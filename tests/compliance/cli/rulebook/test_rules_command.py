@@ -21,7 +21,7 @@ from podium.compliance.rulebook.tables.history import Kind
 from podium.compliance.rulebook.tables.rule import Rule, rules_of
 from podium.compliance.rulebook.tables.settings import settings
 from podium.compliance.rulebook.tables.tables import tables, tables_for
-from podium.compliance.tools.live import rules as live
+from podium.compliance.tools.live import live_rules
 from podium.logging_spec.reader.read import Fault, read_log
 from podium.logging_spec.reader.record import Record
 from podium.rules.catalogue import USAGES, find_round, newest, rounds_of
@@ -355,7 +355,7 @@ def test_every_id_named_in_the_sources_is_explained() -> None:
         for path in (root / folder).rglob("*.py")
         for found in re.findall(families, path.read_text(encoding="utf-8"))
     }
-    former = {before for each in live.RULES for before in each.formerly}
+    former = {before for each in live_rules.RULES for before in each.formerly}
     assert named - known - former == set()
 
 
