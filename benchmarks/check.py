@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "src"))
 from podium.compliance.judging.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
 from podium.compliance.judging.inputs.round_selection import RoundRequest  # noqa: E402
 from podium.compliance.judging.options import Options  # noqa: E402
-from podium.compliance.judging.session import check_paths  # noqa: E402
+from podium.compliance.judging.pipeline import check_paths  # noqa: E402
 from podium.rules.finding import Profile  # noqa: E402
 
 MEMORY_BAR_MB = 300

@@ -25,10 +25,10 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from podium.compliance.judging.discovery import find  # noqa: E402
-from podium.compliance.judging.files import Judged, Task, judge_files  # noqa: E402
+from podium.compliance.judging.discovery import discover  # noqa: E402
+from podium.compliance.judging.files import FileVerdict, Task, judge_files  # noqa: E402
 from podium.compliance.judging.options import Options  # noqa: E402
-from podium.compliance.judging.session import check_paths  # noqa: E402
+from podium.compliance.judging.pipeline import check_paths  # noqa: E402
 from podium.compliance.judging.workers.cluster import batches as batching  # noqa: E402
 from podium.compliance.judging.workers.cluster.batch import Answer, packed  # noqa: E402
 from podium.compliance.judging.workers.cluster.connecting import engine_of  # noqa: E402
@@ -67,7 +67,7 @@ def spent(work: Callable[[], object]) -> Spent:
     return Spent(time.perf_counter() - wall, time.process_time() - here, below() - others)
 
 
-def judged(tasks: list[Task], engine: Engine) -> list[Judged]:
+def judged(tasks: list[Task], engine: Engine) -> list[FileVerdict]:
     """The files judged, by an engine."""
     return [one for batch in judge_files(tasks, engine) for one in batch]
 
@@ -150,7 +150,7 @@ def main() -> None:
     rounds = sorted(arguments.folder.glob("*_results_v*"))
     if not rounds:
         sys.exit(f"{arguments.folder}: no rounds in it")
-    once = find(rounds, Options()).tasks
+    once = list(discover(rounds, Options()).tasks)
     tasks = once * arguments.times
     size = sum(os.stat(task.path).st_size for task in tasks)
     print(f"{len(tasks)} files, {size / 1e6:.0f} MB, {os.cpu_count()} cores")

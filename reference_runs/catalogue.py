@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from podium.reference_runs.errors import TorchMissing, UnknownBenchmark
+from podium.reference_runs.errors import IncompleteTrainer, TorchMissing, UnknownBenchmark
 
 if TYPE_CHECKING:
     from podium.reference_runs.engine.config import Config
@@ -108,9 +108,18 @@ def find(name: str) -> Benchmark:
 
 
 def task_of(name: str) -> type[Task[Any]]:
-    """The class that trains a benchmark; raises TorchMissing without torch."""
+    """The class that trains a benchmark.
+
+    Raises TorchMissing without torch, IncompleteTrainer where the class lacks a method.
+    """
     need_torch()
     found: type[Task[Any]] = import_module(f"{package_of(name)}.train").TASK
+    if missing := sorted(found.__abstractmethods__):
+        plural = "s" if len(missing) > 1 else ""
+        raise IncompleteTrainer(
+            f"{found.__module__}.{found.__qualname__} does not define the method{plural} "
+            f"{', '.join(missing)}; every trainer must"
+        )
     return found
 
 

@@ -15,6 +15,10 @@ class UnknownBenchmark(RunFault):
     """No bundled trainer goes by that name."""
 
 
+class IncompleteTrainer(RunFault):
+    """A trainer does not define a method that the shared loop calls."""
+
+
 class UnknownSetting(RunFault):
     """A `--set` names no field of the config, or gives it a value of the wrong type."""
 

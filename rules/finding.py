@@ -16,6 +16,10 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+RANK = {severity: rank for rank, severity in enumerate(Severity)}
+"""Severities from the heaviest on."""
+
+
 class StatedBy(StrEnum):
     """Which text makes the rule: the official verifier, the written policy, or both.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from podium.compliance.reporting.render import FORMATS
 from podium.rules import rounds
 from tests.builders import build
 from tests.compliance.command_line import Done, podium
@@ -38,7 +39,6 @@ SIDE_FILES = {
 }
 """A call of the command that reads each."""
 
-FORMATS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
 WAIVERS = """\
 [[waiver]]
 rule = "seed.*"

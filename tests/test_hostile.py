@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.judging.logs.judge import judge_log
-from podium.compliance.reporting.data import Rules, conclude
+from podium.compliance.reporting.conclusion import conclude
+from podium.compliance.reporting.data import Rules
 from podium.compliance.reporting.render import renderer
 from podium.logging_spec.limits import (
     DEEPEST,
@@ -216,8 +217,7 @@ def check_logs(count: int, seed: int) -> None:
             assert not found, (seed, number, found)
             report = conclude(
                 Rules(usage="training", round="5.1", profile="policy", chosen_by="option"),
-                [],
-                verdict.findings,
+                findings=verdict.findings,
             )
             for name in ("json", "markdown"):
                 assert renderer(name)(report)

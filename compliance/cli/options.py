@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from podium.compliance.reporting.render import FORMATS
 from podium.rules.finding import Profile
 
 
@@ -29,23 +30,11 @@ class Division(StrEnum):
     OPEN = "open"
 
 
-class ReportFormat(StrEnum):
-    """How a report is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    JUNIT = "junit"
-    GITHUB = "github"
-    MARKDOWN = "markdown"
-    HTML = "html"
-
-
 class _FormatNames:
     """What `--format` takes: a format of podium's own, or PLUGIN.NAME; completed from `choices`."""
 
     __name__ = "FORMAT"
-    choices = tuple(each.value for each in ReportFormat)
+    choices = FORMATS
 
     def __call__(self, given: str) -> str:
         plugin, dot, name = given.partition(".")

@@ -1,13 +1,13 @@
-"""Each file judged by itself, in this process or in several."""
+"""Each file judged by itself, in this process or in several, grouped by submission."""
 
 from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -39,7 +39,7 @@ BYTES_PER_SECOND = 1 << 18
 class Task(msgspec.Struct, frozen=True):
     """One file to judge, as it is passed to a process; `submission` is the folder of its package.
 
-    A link that `leads_out` of that is not followed. `traced`: its facts are to have a trace.
+    A link that `leads_out` of that is not followed. `with_trace`: its facts come with a trace.
     `house` are the rules of its podium.toml.
     """
 
@@ -53,11 +53,11 @@ class Task(msgspec.Struct, frozen=True):
     with_facts: bool
     submission: str
     leads_out: bool
-    traced: bool = False
+    with_trace: bool = False
     house: tuple[HouseRule, ...] = ()
 
 
-class Judged(msgspec.Struct, frozen=True):
+class FileVerdict(msgspec.Struct, frozen=True):
     """One file judged, small enough to travel between processes.
 
     `verified`: its round has an official verifier. `taken` is what a caller's own function made of
@@ -78,8 +78,19 @@ Take = Callable[[Task, Log], Any]
 a module, which another process can import. What it returns must be small enough to travel."""
 
 
+class Taking(NamedTuple):
+    """What a caller wants of each log in addition to its verdict.
+
+    `take` is called where the log is read; `receive` in this process, in order of the tasks, with
+    what it made, which is not kept.
+    """
+
+    take: Take
+    receive: Callable[[FileVerdict], None]
+
+
 def task_for(
-    target: Target, choice: Choice, profile: Profile, *, with_facts: bool, traced: bool = False
+    target: Target, choice: Choice, profile: Profile, *, with_facts: bool, with_trace: bool = False
 ) -> Task:
     """What there is to do for one file; a log of a package always gives its facts."""
     rules = choice.rules
@@ -93,15 +104,15 @@ def task_for(
         with_facts or bool(target.submission),
         target.submission,
         target.leads_out,
-        traced,
+        with_trace,
         # The official program has no such rules, and its verdict is what is asked for
         configured_rules(target.folder) if profile is Profile.POLICY else (),
     )
 
 
 def judge_files(
-    tasks: list[Task], engine: Engine | None, take: Take | None = None
-) -> Iterator[list[Judged]]:
+    tasks: Sequence[Task], engine: Engine | None, take: Take | None = None
+) -> Iterator[list[FileVerdict]]:
     """The files judged, in the order of the tasks, some at a time; nothing raises.
 
     Without an engine this process judges them, one after the other.
@@ -110,13 +121,13 @@ def judge_files(
         from podium.compliance.judging.workers.processes import Care
 
         care = Care(_time_limit, _lost, _path, _prepare)
-        yield from engine.spread(partial(_judge_some, take), tasks, care)
+        yield from engine.spread(partial(_judge_some, take), list(tasks), care)
         return
     for task in tasks:
         yield [_judge(task, take)]
 
 
-def engine_for(tasks: list[Task], options: Options) -> Engine | None:
+def engine_for(tasks: Sequence[Task], options: Options) -> Engine | None:
     """Who judges these files: the engine asked for, processes where they pay, else None."""
     if options.engine is not None:
         return options.engine
@@ -128,7 +139,7 @@ def engine_for(tasks: list[Task], options: Options) -> Engine | None:
     return Processes(jobs)
 
 
-def worth_spreading(tasks: list[Task], jobs: int) -> int:
+def worth_spreading(tasks: Sequence[Task], jobs: int) -> int:
     """How many of so many processes are worth their start: all, or this one alone."""
     size = 0
     # With one process or one file there is no choice, and no file is asked for its size
@@ -164,17 +175,17 @@ def _time_limit(task: Task) -> float:
         return LEAST_SECONDS
 
 
-def _lost(task: Task, how: str) -> Judged:
+def _lost(task: Task, how: str) -> FileVerdict:
     """What is known of a file that ends or holds up every process that judges it."""
     finding = PROCESS_LOST.found(task.profile, task.display_path, how=how)
     return as_judged(task, LogVerdict([finding]), find_round(task.usage, task.round))
 
 
-def _judge_some(take: Take | None, tasks: list[Task]) -> list[Judged]:
+def _judge_some(take: Take | None, tasks: list[Task]) -> list[FileVerdict]:
     return [_judge(task, take) for task in tasks]
 
 
-def _judge(task: Task, take: Take | None) -> Judged:
+def _judge(task: Task, take: Take | None) -> FileVerdict:
     rules = find_round(task.usage, task.round)
     taken = None
     try:
@@ -191,8 +202,8 @@ def _judge(task: Task, take: Take | None) -> Judged:
                 task.profile,
                 task.display_path,
                 with_facts=task.with_facts,
-                traced=task.traced,
-                beside=tuple(map(_check_of, task.house)),
+                with_trace=task.with_trace,
+                extra_checks=tuple(map(_check_of, task.house)),
             )
             taken = None if take is None else take(task, log)
     # One file that podium fails on must not hide what is wrong with the others
@@ -207,19 +218,28 @@ def _check_of(rule: HouseRule) -> Check:
     return as_check(rule)
 
 
-def as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) -> Judged:
-    """A file's verdict beside what its task says of it."""
-    title = f"{task.usage} {task.round}"
-    return Judged(task.path, task.display_path, task.kind, title, verdict, rules.verified, taken)
+def as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) -> FileVerdict:
+    """A file's verdict, with what its task says of it."""
+    return FileVerdict(
+        path=task.path,
+        display_path=task.display_path,
+        kind=task.kind,
+        round=f"{task.usage} {task.round}",
+        verdict=verdict,
+        verified=rules.verified,
+        taken=taken,
+    )
 
 
 def _judge_system(task: Task, rules: Round) -> LogVerdict:
     from podium.compliance.judging.systems.check import check_system
 
-    place = (Path(task.path), task.display_path, rules)
-    verdict = LogVerdict(check_system(*place, task.profile).findings)
+    def judge(profile: Profile) -> LogVerdict:
+        return LogVerdict(check_system(Path(task.path), task.display_path, rules, profile).findings)
+
+    verdict = judge(task.profile)
     if task.profile is Profile.POLICY and rules.verified:
-        verdict.official = LogVerdict(check_system(*place, Profile.VERIFIER).findings)
+        verdict.official = judge(Profile.VERIFIER)
     return verdict
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from podium.compliance.judging.logs.broken_rule import NOT_JUDGED
+from podium.compliance.reporting.conclusion import Decision
 from podium.rules.finding import Profile
 from podium.rules.fixed.former_ids import matches
 
@@ -20,12 +21,12 @@ Progress = Callable[[int, int], None]
 """Called with the files done, and the files in all."""
 
 
-class Options(msgspec.Struct, frozen=True):
+class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How to judge: what the shared options of the command line say.
 
     `factors` is the convention by which scores are scaled, None for that of each round. `plugins`:
     those that are installed judge as well. `engine` is who judges files, in place of `jobs`
-    processes.
+    processes. `policy_only` and `only_selected` say what decides the exit status.
     """
 
     usage: str | None = None
@@ -40,11 +41,18 @@ class Options(msgspec.Struct, frozen=True):
     factors: Convention | None = None
     plugins: bool = False
     engine: Engine | None = None
+    policy_only: bool = False
+    only_selected: bool = False
 
     @property
-    def selected(self) -> Callable[[str], bool] | None:
-        """Which rules a report is to hold findings of; None where it holds those of all."""
-        return self.wants if self.select or self.ignore else None
+    def decision(self) -> Decision:
+        """Which findings decide the exit status of a check."""
+        return Decision(
+            strict=self.strict,
+            selected=self.wants if self.select or self.ignore else None,
+            policy_only=self.policy_only,
+            only_selected=self.only_selected,
+        )
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""

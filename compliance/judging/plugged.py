@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from podium.compliance.judging.files import Task, worth_spreading
 from podium.compliance.judging.options import Options
@@ -11,27 +12,36 @@ from podium.compliance.reporting.data import PluginEntry
 from podium.rules.finding import Finding, Profile
 
 
-def judged_by_plugins(
-    tasks: Sequence[Task], options: Options
-) -> tuple[list[PluginEntry], list[Finding]]:
-    """Which plug-ins took part, and what they find in the logs among some tasks.
+class FoundByPlugins(NamedTuple):
+    """Which plug-ins took part, and what they found in each log, by the path of a report."""
+
+    entries: Sequence[PluginEntry] = ()
+    findings: Mapping[str, Sequence[Finding]] = {}
+
+
+def judge_by_plugins(tasks: Sequence[Task], options: Options) -> FoundByPlugins:
+    """Have plug-ins judge the logs among some tasks.
 
     The verifier's profile has none: its verdict is that of the official program.
     """
     # A link out of a submission is not followed, by nobody
     logs = [each for each in tasks if each.kind == "log" and not each.leads_out]
     if not logs or not options.plugins or options.profile is Profile.VERIFIER:
-        return [], []
+        return FoundByPlugins()
     plugins = installed()
     if not plugins:
-        return [], []
+        return FoundByPlugins()
     from podium.compliance.judging.plugins.messages import Job
     from podium.compliance.judging.plugins.taking_part import judged_by
 
     jobs = [Job(each.path, each.display_path, each.usage, each.round) for each in logs]
     found = judged_by(plugins, jobs, worth_spreading(logs, options.jobs))
+    findings = found.findings
     if options.waivers:
         from podium.compliance.judging.waivers.suppressions import Suppressions
 
-        return found.entries, Suppressions(options.waivers).mark(found.findings)
-    return found.entries, found.findings
+        findings = Suppressions(options.waivers).mark(findings)
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    return FoundByPlugins(found.entries, by_path)

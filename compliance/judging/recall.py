@@ -30,8 +30,7 @@ from podium.compliance.judging.cache.kept import (
 )
 from podium.compliance.judging.cache.shelf import Damaged, Refused, Shelf
 from podium.compliance.judging.cache.tool import Named, RoundDigests, tool_digest, value_digest
-from podium.compliance.judging.discovery import DiscoveredInputs, Taking
-from podium.compliance.judging.files import Judged, Task, as_judged
+from podium.compliance.judging.files import FileVerdict, Taking, Task, as_judged
 from podium.compliance.judging.inputs.house_rules import HouseRule
 from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.options import Options
@@ -109,19 +108,12 @@ class Recall:
 
     # --- logs ---
 
-    def recall(self, gathered: DiscoveredInputs) -> list[Task]:
-        """Take what is known out of the tasks, into what is judged; returns all there were."""
-        left, every = [], [*gathered.tasks]
-        for task in every:
-            known = self._known(task) if self.usable and task.kind == "log" else None
-            if known is None:
-                left.append(task)
-            else:
-                gathered.judged[task.path] = known
-        gathered.tasks[:] = left
-        return every
+    def recall(self, tasks: Iterable[Task]) -> dict[str, FileVerdict]:
+        """The verdicts that are known already, by the path of the file."""
+        logs = (task for task in tasks if self.usable and task.kind == "log")
+        return {task.path: known for task in logs if (known := self._known(task)) is not None}
 
-    def _known(self, task: Task) -> Judged | None:
+    def _known(self, task: Task) -> FileVerdict | None:
         looked, state = time.time_ns(), _state(task.path)
         self.looked[task.path] = (task, state, looked)
         kept = self.before.logs.get(task.display_path)
@@ -140,7 +132,7 @@ class Recall:
         self.now.logs[task.display_path] = kept
         return as_judged(task, verdict, find_round(task.usage, task.round))
 
-    def _receive(self, one: Judged) -> None:
+    def _receive(self, one: FileVerdict) -> None:
         task, state, looked = self.looked.get(one.path, (None, None, 0))
         found = one.taken
         if task is None or state is None or not isinstance(found, Seen):
@@ -211,7 +203,14 @@ class _Keys:
 
     def of(self, task: Task, named: Named) -> bytes | None:
         """The key of a task's verdict; None where it depends on what has no hash."""
-        how = (task.usage, task.round, task.profile, task.with_facts, task.traced, task.leads_out)
+        how = (
+            task.usage,
+            task.round,
+            task.profile,
+            task.with_facts,
+            task.with_trace,
+            task.leads_out,
+        )
         known = (*how, id(task.house), named)
         if known not in self._known:
             self._known[known] = None

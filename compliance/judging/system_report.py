@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.judging.inputs.round_selection import Choice, RoundRequest, rules_of, several
 from podium.compliance.judging.systems.check import SystemVerdict, check_system
-from podium.compliance.reporting.data import FileEntry, Outcome, conclude, fails
+from podium.compliance.reporting.conclusion import Decision, conclude
+from podium.compliance.reporting.data import FileEntry, Outcome, fails
 
 if TYPE_CHECKING:
     from podium.compliance.judging.options import Options
@@ -33,7 +34,12 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
         files.append(_entry(verdict, display_path, choice, strict=options.strict, mixed=mixed))
         findings += verdict.findings
-    return conclude(rules_of(choices, options.profile), files, findings, strict=options.strict)
+    return conclude(
+        rules_of(choices, options.profile),
+        files=files,
+        findings=findings,
+        decision=Decision(strict=options.strict),
+    )
 
 
 def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:

@@ -8,17 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.consequences import follows_of
+from podium.compliance.judging.files import FileVerdict
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.logs.log_rules import NO_RECORDS
 from podium.compliance.judging.results.rules.run_rules import TOO_MANY_FAILED_RUNS
+from podium.compliance.judging.round_rules import WRONG_ROUND
 from podium.compliance.text.words import join_limited
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import USAGES, rounds_of
-from podium.rules.citations import OWN
+from podium.rules.consequences import OF_ANOTHER_ROUND
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.fixed.fixed_rule import FixedRule, own
 from podium.rules.model.round import Round
 
 LEAST_RULES = 5
@@ -27,26 +28,11 @@ LEAST_RULES = 5
 SAMPLE = 3
 """Logs, of several benchmarks if there are, that every other round is tried on."""
 
-WRONG_ROUND = own(
-    "round.mismatch",
-    Severity.ERROR,
-    says="logs are judged by the rules of their own round",
-    why="a log that breaks many rules of one round and none of another is most likely of the other",
-    message="{count} of {total} logs break rules of {judged_by} ({broken}) and none of {fits}",
-    help="give {options}, or name the round in podium.toml; if these are logs of {judged_by}, "
-    "fix what --full lists",
-    cites=f"{OWN}, Plausibility",
-    bad="a submission of 5.0 is checked with --round 6.1",
-    good="it is checked with --round 5.0",
-)
 
-RULES: tuple[FixedRule, ...] = (WRONG_ROUND,)
-
-
-def traced(
-    findings: Sequence[Finding], logs: Sequence[Judged], rules: Round, path: str
+def mark_consequences(
+    findings: Sequence[Finding], logs: Sequence[FileVerdict], rules: Round, path: str
 ) -> list[Finding]:
-    """The findings, those about logs marked as caused by a wrong round where that is the cause.
+    """The findings, those about logs marked that follow from their being judged by a wrong round.
 
     `logs` are those of one submission, or loose ones; `path` is where the cause is reported.
     """
@@ -72,29 +58,30 @@ def traced(
     folders = {os.path.dirname(path) or "." for path in paths}
 
     def follows(finding: Finding) -> bool:
+        if finding.caused_by or OF_ANOTHER_ROUND not in follows_of(finding.id):
+            return False
         # A result is rejected with its logs
         failed = finding.id == TOO_MANY_FAILED_RUNS.id and finding.path in folders
         return failed or finding.path in paths
 
-    return [cause, *(_marked(each) if follows(each) else each for each in findings)]
+    return [
+        cause,
+        *(replace(each, caused_by=cause.id) if follows(each) else each for each in findings),
+    ]
 
 
-def _marked(finding: Finding) -> Finding:
-    return finding if finding.caused_by else replace(finding, caused_by=WRONG_ROUND.id)
-
-
-def _broken(one: Judged) -> Iterator[Finding]:
+def _broken(one: FileVerdict) -> Iterator[Finding]:
     return (f for f in one.verdict.findings if f.severity is Severity.ERROR)
 
 
-def _doubtful(one: Judged) -> bool:
+def _doubtful(one: FileVerdict) -> bool:
     """Whether a log breaks so many rules that it may be of another round."""
     ids = {found.id for found in _broken(one)}
     unknown = any(each.endswith(".submission_benchmark") for each in ids)
     return one.kind == "log" and (len(ids) >= LEAST_RULES or unknown or NO_RECORDS.id in ids)
 
 
-def _fitting(logs: Sequence[Judged], rules: Round) -> Round | None:
+def _fitting(logs: Sequence[FileVerdict], rules: Round) -> Round | None:
     """The round whose rules the logs break nowhere: the folder's if it fits, else the newest."""
     sample = _sample(logs)
     fitting = [each for each in _others(rules) if not any(_errors(one, each) for one in sample)]
@@ -105,8 +92,8 @@ def _fitting(logs: Sequence[Judged], rules: Round) -> Round | None:
     return named if named in fitting else fitting[-1]
 
 
-def _sample(logs: Iterable[Judged]) -> list[Judged]:
-    by_benchmark: dict[str | None, Judged] = {}
+def _sample(logs: Iterable[FileVerdict]) -> list[FileVerdict]:
+    by_benchmark: dict[str | None, FileVerdict] = {}
     for one in logs:
         by_benchmark.setdefault(one.verdict.benchmark, one)
     return [*by_benchmark.values()][:SAMPLE]
@@ -117,14 +104,14 @@ def _others(rules: Round) -> Iterator[Round]:
         yield from (each for each in rounds_of(usage).values() if each is not rules)
 
 
-def _errors(one: Judged, rules: Round) -> bool:
+def _errors(one: FileVerdict, rules: Round) -> bool:
     log = read_log(one.path, rules.generation)
     verdict = judge_log(log, rules, Profile.POLICY, one.display_path)
     # In a round without a verifier a log of another format may break nothing
     return not log.records or any(f.severity is Severity.ERROR for f in verdict.findings)
 
 
-def _named(one: Judged) -> Round | None:
+def _named(one: FileVerdict) -> Round | None:
     try:
         choice = RoundRequest().choose(one.path)
     except UsageFault:

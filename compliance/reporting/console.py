@@ -205,12 +205,23 @@ def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int
 
 
 def own_fault(error: Exception) -> str:
-    """One line about a fault of podium itself, and how to report it."""
+    """A fault of podium itself: where it is, and how to report it or who can correct it."""
+    from podium.rules.model import benchmark
+
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, benchmark.RoundError):
+        # For contributors who edit a table: its module is the last caller outside the model
+        model = Path(benchmark.__file__).parent
+        tables = [each for each in frames if Path(each.filename).parent != model]
+        return f"podium: a table of rules is invalid: {error} ({_place(tables[-1])})"
     # The innermost frame: one line is as much as people copy into a report of a fault
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(last.filename).name}:{last.lineno}"
+    where = _place(frames[-1])
     return (
         f"podium: internal error: {type(error).__name__}: {error} ({where})\n"
         "This is a fault of podium, not of your submission. Please report it with this line and "
         "the command you ran."
     )
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    return f"{Path(frame.filename).name}:{frame.lineno}"

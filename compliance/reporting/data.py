@@ -7,13 +7,13 @@ structs; importing pydantic takes longer than judging a log, so that no command 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
 from podium.compliance.version import VERSION
-from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.finding import Finding, Severity
 
 SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 
@@ -31,9 +31,6 @@ OfficialVerdict = Annotated[
 
 
 Judge = Literal["policy", "verifier", "plugins", "house"]
-
-_JUDGES: Mapping[StatedBy, Judge] = {StatedBy.PLUGIN: "plugins", StatedBy.HOUSE: "house"}
-"""Who rejects for rules that podium does not come with."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,6 +153,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
             "where anyone does; rules of plug-ins and those of podium.toml (house) reject as such"
         ),
     ] = ()
+    exit_status: Annotated[
+        Literal[0, 1, 3],
+        msgspec.Meta(
+            description="of the command: 1 where a judge rejects that the options do not leave "
+            "out, 3 for a fault of podium itself"
+        ),
+    ] = 0
     not_judged: Annotated[
         str, msgspec.Meta(description="what is judged of a submission and not of these paths")
     ] = ""
@@ -187,8 +191,13 @@ def fails(findings: Iterable[Finding], *, strict: bool) -> bool:
     return any(found.severity in failing and not found.waived for found in findings)
 
 
+def counted_findings(report: Outcome) -> Iterator[Finding]:
+    """The findings that are counted by their severity: not waived, and not consequences."""
+    return (each for each in report.findings if not each.waived and not each.caused_by)
+
+
 def counts_of(findings: Iterable[Finding]) -> Counts:
-    """How many findings there are of each severity, not waived and of their own cause."""
+    """How many findings there are of each severity, apart from waived ones and consequences."""
     counts: Counter[str] = Counter()
     for finding in findings:
         apart = "waived" if finding.waived else finding.caused_by and "caused"
@@ -197,46 +206,5 @@ def counts_of(findings: Iterable[Finding]) -> Counts:
 
 
 def verdict_of(findings: Iterable[Finding], *, strict: bool = False) -> Verdict:
-    """The verdict by these findings."""
+    """The verdict that findings give; `strict`: warnings reject as well."""
     return "rejected" if fails(findings, strict=strict) else "accepted"
-
-
-def conclude(
-    rules: Rules,
-    files: Iterable[FileEntry],
-    findings: Iterable[Finding],
-    *,
-    submissions: Iterable[SubmissionEntry] = (),
-    results: Iterable[ResultEntry] = (),
-    official_verdict: Verdict | None = None,
-    selected: Callable[[str], bool] | None = None,
-    strict: bool = False,
-) -> Outcome:
-    """Sort everything, count it and give the verdict; `strict` lets warnings reject.
-
-    `selected`, where given, tells the rules whose findings the report is to hold; the verdict is
-    that of all.
-    """
-    # Sorted, so that the number of processes does not change the report
-    ordered = sorted(findings, key=Finding.sort_key)
-    verdict = verdict_of(ordered, strict=strict)
-    rejected_by: set[Judge] = set()
-    if verdict == "rejected":
-        failing = (each for each in ordered if fails((each,), strict=strict))
-        rejected_by = {_JUDGES.get(each.stated_by, rules.profile) for each in failing}
-    if any(finding.official and not finding.waived for finding in ordered):
-        rejected_by.add("verifier")
-    if selected is not None:
-        ordered = [finding for finding in ordered if selected(finding.id)]
-    return Outcome(
-        tool=Tool(),
-        rules=rules,
-        verdict=verdict if selected is None else "not judged",
-        official_verdict=official_verdict,
-        rejected_by=sorted(rejected_by),
-        counts=counts_of(ordered),
-        submissions=sorted(submissions, key=lambda entry: entry.path),
-        results=sorted(results, key=lambda entry: entry.path),
-        files=sorted(files, key=lambda entry: entry.path),
-        findings=ordered,
-    )

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from podium.rules.finding import DROPPED_RUN, Finding, Severity
+from podium.rules.finding import DROPPED_RUN, RANK, Finding
 
 if TYPE_CHECKING:
     from podium.compliance.reporting.data import Outcome
-
-RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
-"""Severities from the heaviest on."""
 
 OneMessage = Callable[[str], bool]
 """Whether all findings of a rule are filled from one template."""

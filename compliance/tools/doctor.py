@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.judging.inputs.discover import Kind, kind_of
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.text.terminal import clean, wrap
 from podium.rules.fixed.former_ids import matches
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict, Unpack
 import msgspec
 
 from podium.logging_spec.reader.record import Record
+from podium.rules.consequences import Follows
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -71,7 +72,8 @@ class Check(msgspec.Struct, frozen=True):
     `divisions` are those that it is about, all if there are none; `by_benchmark` tells that it
     looks at the division or the benchmark all the same. `watches` say when a guard looks at it
     while a run goes on: only a check that no later record can satisfy again has any. Without them
-    the end of the log decides.
+    the end of the log decides. `follows` are the rules from whose findings those of the check may
+    follow, next to those that keep a log from being read.
     """
 
     id: str
@@ -88,6 +90,7 @@ class Check(msgspec.Struct, frozen=True):
     by_benchmark: bool = False
     watches: tuple[Watch, ...] = ()
     formerly: tuple[str, ...] = ()
+    follows: tuple[Follows, ...] = ()
 
     @property
     def needs_names(self) -> bool:
@@ -113,6 +116,7 @@ class Declaration(TypedDict):
     by_benchmark: NotRequired[bool]
     watches: NotRequired[tuple[Watch, ...]]
     formerly: NotRequired[tuple[str, ...]]
+    follows: NotRequired[tuple[Follows, ...]]
 
 
 def check(id: str, **declared: Unpack[Declaration]) -> Callable[[Find], Check]:  # noqa: A002 - the rule's id

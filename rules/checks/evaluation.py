@@ -24,6 +24,7 @@ from podium.rules.checks.points import (
     where_is,
 )
 from podium.rules.checks.watch import following, on, stopped
+from podium.rules.consequences import OF_REPEATED_RECORDS, Follows
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity
 from podium.rules.model.schedule import Schedule
@@ -61,6 +62,10 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
 
 @check(
     "evaluation.off-schedule",
+    follows=(
+        OF_REPEATED_RECORDS,
+        Follows("pairing.evaluation-without-outcome"),
+    ),
     key="eval_accuracy",
     says="evaluations of a closed run come where the policy sets them: first and interval",
     cites=CITES,
@@ -110,6 +115,7 @@ _TARGET = at(0, "submission_benchmark", "llama31_8b")
 
 @check(
     "evaluation.after-target",
+    follows=(OF_REPEATED_RECORDS,),
     key="run_stop",
     says="a run ends with the first evaluation that reaches the target",
     cites=CITES,
@@ -169,6 +175,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.stop-before-target",
+    follows=(OF_REPEATED_RECORDS,),
     key="run_stop",
     says="a run does not stop before an evaluation has reached the target",
     cites=CITES,
@@ -214,6 +221,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.before-run",
+    follows=(OF_REPEATED_RECORDS,),
     key="eval_accuracy",
     says="no evaluation comes before run_start",
     cites=CITES,
@@ -237,6 +245,7 @@ def before_run(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.untimed",
+    follows=(OF_REPEATED_RECORDS,),
     key="eval_accuracy",
     says="no evaluation comes after run_stop",
     cites=CITES,

@@ -12,6 +12,7 @@ from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING, minutes, status_of, times
 from podium.rules.checks.watch import again, on
 from podium.rules.citations import LIBRARY
+from podium.rules.consequences import OF_REPEATED_RECORDS
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import MINUTE_MS, Run
@@ -35,6 +36,7 @@ EARLIEST_MS, LATEST_MS = 1e12, 4e12
 
 @check(
     "run.repeated-marker",
+    follows=(OF_REPEATED_RECORDS,),
     says="run_start, run_stop and init_stop each mark one moment of a run",
     cites=TRAINING + "Run Results",
     bad=excerpt(at(0, "run_start"), at(59, "run_start"), at(60, "run_stop", status="success")),
@@ -109,6 +111,7 @@ def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "run.unknown-status",
+    follows=(OF_REPEATED_RECORDS,),
     key="run_stop",
     says="run_stop says in its metadata whether the run ended in success or was aborted",
     cites=TRAINING + "Benchmark Results",
@@ -136,6 +139,7 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "run.not-converged",
+    follows=(OF_REPEATED_RECORDS,),
     key="run_stop",
     says="a run that was aborted counts as one that did not converge",
     cites=TRAINING + "Benchmark Results",
@@ -169,6 +173,7 @@ def init_limit(context: Context) -> float | None:
 
 @check(
     "run.late-start",
+    follows=(OF_REPEATED_RECORDS,),
     key="run_start",
     says="run_start comes before the time for initialisation is over",
     cites=TRAINING + "Run Results",
@@ -203,6 +208,7 @@ def late_start(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "run.times-not-physical",
+    follows=(OF_REPEATED_RECORDS,),
     says="init_start, init_stop, run_start and run_stop follow each other in time",
     cites=TRAINING + "Run Results",
     bad=excerpt(at(60, "run_start"), at(1, "run_stop", status="success")),
@@ -239,6 +245,7 @@ def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
 
 @check(
     "run.clock-implausible",
+    follows=(OF_REPEATED_RECORDS,),
     key="run_start",
     says="time_ms counts milliseconds since 1970",
     cites=f"{LIBRARY}, time_ms",
@@ -264,6 +271,7 @@ def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "run.cache-not-cleared",
+    follows=(OF_REPEATED_RECORDS,),
     key="cache_clear",
     says="caches are cleared before the run starts",
     cites=TRAINING + "Data State at Start of Run",

@@ -18,6 +18,7 @@ from podium.rules.checks.points import (
     outcome_key,
 )
 from podium.rules.checks.watch import following
+from podium.rules.consequences import OF_REPEATED_RECORDS
 from podium.rules.constraints.formula import show
 from podium.rules.finding import StatedBy
 from podium.rules.run import Run
@@ -64,6 +65,7 @@ def _block_marks(run: Run) -> Marks | None:
 
 @check(
     "progress.not-monotonic",
+    follows=(OF_REPEATED_RECORDS,),
     formerly=("progress.goes-back",),
     says="positions in training never decrease as time goes on",
     cites=CITES,

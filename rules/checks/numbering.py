@@ -8,6 +8,7 @@ from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import OUTCOMES, TRAINING, outcome_key, position
 from podium.rules.checks.watch import on, once
+from podium.rules.consequences import OF_REPEATED_RECORDS
 from podium.rules.finding import Severity
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -18,6 +19,7 @@ CLOSED = ("closed",)
 
 @check(
     "evaluation.epoch-numbering",
+    follows=(OF_REPEATED_RECORDS,),
     key="eval_accuracy",
     says="epochs are numbered from 1, so the first evaluation of whole epochs is at 1",
     cites=CITES,
@@ -66,6 +68,7 @@ def _from_zero(run: Run, key: str) -> Iterator[Violation]:
 
 @check(
     "epoch.numbered-from-zero",
+    follows=(OF_REPEATED_RECORDS,),
     key="epoch_start",
     says="epoch_start numbers epochs from 1",
     cites=CITES,

@@ -15,6 +15,7 @@ from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
 from podium.rules.checks.watch import on, once
 from podium.rules.citations import LIBRARY
+from podium.rules.consequences import Follows
 from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity, StatedBy
@@ -214,6 +215,7 @@ def not_whole(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "seed.missing",
+    follows=(Follows("seeds.none"),),
     key="seed",
     says="a closed run logs at least one seed",
     cites=TRAINING + "Random numbers",
@@ -247,6 +249,7 @@ def _no_integer(_: Run, record: Record) -> bool:
 
 @check(
     "seed.not-integer",
+    follows=(Follows("seeds.not-integer"),),
     key="seed",
     says="a seed is an integer",
     cites=TRAINING + "Random numbers",

@@ -7,11 +7,13 @@ in the module that reports it.
 from __future__ import annotations
 
 from string import Formatter
+from types import ModuleType
 from typing import Any, NotRequired, TypedDict, Unpack
 
 import msgspec
 
 from podium.rules.citations import VERIFIER, official
+from podium.rules.consequences import Follows
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import Edit
 
@@ -29,7 +31,10 @@ class FixedRule(msgspec.Struct, frozen=True):
     the rule. `varies` says when another text than `stated_by` states the rule, or when it weighs
     more or less; only then may a finding say so. `cites` names the document and the heading of the
     section that states it; a finding of what only the verifier states cites its program. `formerly`
-    are ids that the rule had before: they still select, waive and explain it.
+    are ids that the rule had before: they still select, waive and explain it. `follows` are the
+    rules from whose findings those of this one may follow; `reads_content` is false for a rule that
+    judges a file by its name or place, or whether it can be read: all others also follow from what
+    keeps a log from being read.
     """
 
     id: str
@@ -47,6 +52,8 @@ class FixedRule(msgspec.Struct, frozen=True):
     good: Example = ""
     varies: str = ""
     formerly: tuple[str, ...] = ()
+    follows: tuple[Follows, ...] = ()
+    reads_content: bool = True
 
     def found(
         self,
@@ -134,6 +141,18 @@ def _weight(stated_by: StatedBy, profile: Profile) -> Severity:
     return Severity.WARNING if overruled else Severity.ERROR
 
 
+def declared_in(*modules: ModuleType) -> tuple[FixedRule, ...]:
+    """The rules of some modules, in the order of their texts; where a module has RULES, in that."""
+    found = (
+        value
+        for module in modules
+        for value in getattr(module, "RULES", vars(module).values())
+        if isinstance(value, FixedRule)
+    )
+    # A module may import the rule of another
+    return tuple({rule.id: rule for rule in found}.values())
+
+
 class _Texts(TypedDict):
     says: str
     why: str
@@ -145,10 +164,12 @@ class _Texts(TypedDict):
     good: NotRequired[Example]
     varies: NotRequired[str]
     formerly: NotRequired[tuple[str, ...]]
+    follows: NotRequired[tuple[Follows, ...]]
+    reads_content: NotRequired[bool]
 
 
 class Texts(_Texts):
-    """What a rule is declared with, beside its id and who states it."""
+    """The texts and options of a rule, apart from its id and who states it."""
 
     cites: str
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from podium.compliance.errors import ComplianceError as ComplianceError
-    from podium.compliance.judging.session import check as check
+    from podium.compliance.judging.pipeline import check as check
     from podium.compliance.judging.systems.model import read_system as read_system
     from podium.compliance.tools.live.guard import Guard
     from podium.compliance.tools.scoring.session import score as score
@@ -63,7 +63,7 @@ _HOMES = {
     "ComplianceError": "compliance.errors",
     "Logger": "logging_spec.emitter.emit",
     "MLLogger": "logging_spec.mllog.mllog",
-    "check": "compliance.judging.session",
+    "check": "compliance.judging.pipeline",
     "mllog": "logging_spec",
     "read_log": "logging_spec.reader.read",
     "read_system": "compliance.judging.systems.model",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from podium.compliance.reporting.conclusion import conclude
 from podium.compliance.reporting.data import (
     FileEntry,
     Outcome,
@@ -16,7 +18,6 @@ from podium.compliance.reporting.data import (
     Rules,
     SubmissionEntry,
     Tool,
-    conclude,
 )
 from podium.rules.finding import Finding, Severity, StatedBy
 
@@ -62,10 +63,16 @@ def stop_missing(path: str) -> Finding:
     )
 
 
-def report(findings: list[Finding], *paths: str, **entries: Any) -> Outcome:
+def report(
+    findings: list[Finding],
+    *paths: str,
+    official_verdict: Literal["accepted", "rejected"] | None = None,
+    **entries: Any,
+) -> Outcome:
     failing = {each.path for each in findings if each.severity == "error" and not each.waived}
     files = [log(path, "fail" if path in failing else "pass") for path in paths]
-    return conclude(RULES, files, findings, **entries)
+    made = conclude(RULES, files=files, findings=findings, **entries)
+    return replace(made, official_verdict=official_verdict or made.official_verdict)
 
 
 def sample(copies: int = 1) -> Outcome:

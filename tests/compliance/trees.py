@@ -17,16 +17,18 @@ from typing import Any
 import msgspec
 
 from podium.compliance import check
+from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.layout import has_scalings, scan
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import check_inputs
 from podium.compliance.judging.results.judge import judge_result
 from podium.compliance.judging.results.location import place_of
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.throughput import judge_throughput
-from podium.compliance.judging.session import check_paths
 from podium.compliance.judging.systems.check import describe, read_description
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.reporting.data import Outcome
@@ -177,7 +179,8 @@ class Submission:
             result = Result(place, by.rules, by.profile, runs, described)
             verdict = judge_result(tree, folder, result, by)
             pruned = [self._run(path, by) for path in folder.pruned]
-            verdict.findings += judge_throughput(tree, verdict, pruned, by)
+            if not by.quirks.ignores_policy:
+                verdict.findings += judge_throughput(tree, verdict, pruned)
             verdicts.append(verdict)
         return verdicts
 
@@ -257,4 +260,5 @@ def good(
 def compared(root: Path, *earlier: Path, profile: Profile = Profile.POLICY) -> Outcome:
     """A submission's report, compared with earlier trees."""
     options = Options(profile=profile)
-    return check_paths([root], options, comparators=comparators(earlier, options))
+    inputs = discover([root], options)
+    return check_inputs(inputs, options, comparators=comparators(earlier, options)).report

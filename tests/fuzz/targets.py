@@ -18,13 +18,13 @@ from xml.etree import ElementTree
 from podium.compliance.errors import ComplianceError
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.systems.check import judge_description, parse_description
+from podium.compliance.reporting.conclusion import conclude
 from podium.compliance.reporting.data import (
     FileEntry,
     Outcome,
     ResultEntry,
     Rules,
     SubmissionEntry,
-    conclude,
 )
 from podium.compliance.reporting.render import FORMATS, renderer
 from podium.compliance.tools.bundling.format.members import Limits
@@ -147,7 +147,9 @@ def _report(texts: list[str]) -> Outcome:
         failed_runs=1,
     )
     submission = SubmissionEntry(**one, verdict="rejected")
-    return conclude(RULES, files, findings, submissions=[submission], results=[result])
+    return conclude(
+        RULES, files=files, findings=findings, submissions=[submission], results=[result]
+    )
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

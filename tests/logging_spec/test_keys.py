@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from podium.logging_spec import keys
 from podium.logging_spec.keys import ALL, INFORMAL, V05, V05_PREFIXES, Key, known, nearest
+from tests.rounds import HPC, training_from
 
-TRAINING_ROUNDS = [
-    *("0.6", "0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1"),
-    *("4.0", "4.1", "5.0", "5.1", "6.0", "6.1"),
-]
-HPC_ROUNDS = ["hpc 1.0", "hpc 2.0", "hpc 3.0"]
+TRAINING_ROUNDS = [*training_from("0.6")]
+HPC_ROUNDS = [f"hpc {name}" for name in HPC[1:]]
 
 
 def test_every_constant_carries_the_name_of_its_key() -> None:

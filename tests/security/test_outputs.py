@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.cli.options import ReportFormat
 from podium.compliance.exit_codes import Exit
 from podium.compliance.reporting.pages.templates import page_policy
+from podium.compliance.reporting.render import FORMATS
 from podium.compliance.tools.rcp.plots import Curve, write_plot
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose
@@ -119,7 +119,7 @@ def test_a_plot_is_a_picture_and_nothing_else(tmp_path: Path) -> None:
     assert not re.search(r"@import|javascript:", text)
 
 
-@pytest.mark.parametrize("form", [each.value for each in ReportFormat])
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("command", ["check", "score"])
 def test_a_report_names_no_folder_but_as_the_caller_did(
     command: str, form: str, tree: Submission, monkeypatch: pytest.MonkeyPatch

@@ -123,7 +123,7 @@ def build(
     bar = progress_bar(quiet)
     with at_hand(rounds) as given, working(engine, jobs) as workers, bar as progress:
         refuse_inside("--output", output, given.own)
-        options = Options(usage, round, jobs=processes(jobs), engine=workers)
+        options = Options(usage=usage, round=round, jobs=processes(jobs), engine=workers)
         build_store(
             given.paths,
             output,

@@ -8,8 +8,8 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.repository.check import check_repository
-from podium.compliance.judging.session import check_paths
 from podium.compliance.judging.systems.check import SystemVerdict, check_system
 from podium.compliance.text.terminal import clean
 from podium.rules.catalogue import newest
@@ -101,7 +101,7 @@ def check_log(
     # Without arguments the official checker takes its newest ruleset, too
     wanted = ruleset or newest(usage).name
     # A mark repeated with one value is a warning, which only --werror counts
-    options = Options(usage, wanted, Profile.VERIFIER, strict=werror)
+    options = Options(usage=usage, round=wanted, profile=Profile.VERIFIER, strict=werror)
     report = check_paths([path], options)
     lines = [f"INFO - {clean(str(path))} by {usage} {wanted}"]
     for finding in report.findings:

@@ -13,8 +13,8 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.results.convergence import judge_convergence
-from podium.compliance.judging.session import check_paths
 from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
 from podium.compliance.judging.waivers.file import Waiver
 from podium.compliance.judging.waivers.waivers import Waivers
@@ -53,10 +53,15 @@ def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tupl
     """
     _must_be_submission(folder, RoundRequest(usage, ruleset))
     options = Options(
-        usage, ruleset, Profile.VERIFIER, strict=flags.werror, waivers=_waivers(flags)
+        usage=usage,
+        round=ruleset,
+        profile=Profile.VERIFIER,
+        strict=flags.werror,
+        waivers=_waivers(flags),
     )
     report = check_paths([folder], options)
-    passed = report.submissions[0].verdict == "accepted"
+    # Names and links are the repository checker's business
+    passed = not any(_rejects(finding) for finding in report.findings)
     lines = [_line(finding) for finding in report.findings if _printed(finding, flags)]
     # Warnings make a log fail, and a result fails with more such logs than it may drop
     if flags.werror:
@@ -125,6 +130,11 @@ def _printed(finding: Finding, flags: Flags) -> bool:
     return finding.severity == "error" or (finding.severity == "warning" and not flags.quiet)
 
 
+def _rejects(finding: Finding) -> bool:
+    counts = finding.severity == "error" and not finding.waived
+    return counts and not finding.id.startswith("repo.")
+
+
 def _line(finding: Finding) -> str:
     word = "ERROR" if finding.severity == "error" and not finding.waived else "WARNING"
     where = f"{finding.path}, line {finding.line}" if finding.line else finding.path
@@ -158,9 +168,7 @@ def _by_train_samples(
         return passed, []
     results = {entry.path for entry in counted}
     others = any(
-        finding.severity == "error"
-        and not finding.waived
-        and not finding.id.startswith("repo.")
+        _rejects(finding)
         and not (finding.id.startswith("rcp.") and finding.path in results)
         and not _tolerated(finding, report)
         for finding in report.findings

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.judging.discovery import gather
 from podium.compliance.judging.inputs.benchmark_names import benchmark_names
 from podium.compliance.judging.inputs.layout import PRIVATE_ID
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.source_files import small_json
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.judging.systems.check import describe, read_description
 from podium.compliance.reporting.console import inside, write_whole
 from podium.compliance.text.terminal import clean
@@ -139,7 +139,12 @@ def _expanded(pattern: str) -> list[str]:
 
 def tables_of(roots: Sequence[Path], rules: Round) -> Tables:
     """The tables of some submissions, their rows in the official order."""
-    options = Options(rules.usage, rules.name, Profile.VERIFIER, os.cpu_count() or 1)
+    options = Options(
+        usage=rules.usage,
+        round=rules.name,
+        profile=Profile.VERIFIER,
+        jobs=os.cpu_count() or 1,
+    )
     tables = Tables(columns_of(rules))
     for root in roots:
         if not (root / "results").is_dir():
@@ -151,9 +156,9 @@ def tables_of(roots: Sequence[Path], rules: Round) -> Tables:
 
 
 def _take(tables: Tables, root: Path, rules: Round, options: Options) -> None:
-    gathered = gather([root], options, for_scores=True)
-    results = scored_results(gathered, options)
-    for one in report_of(gathered, options, results).findings:
+    files = judge_paths([root], options)
+    results = scored_results(files, options)
+    for one in report_of(files, options, results).findings:
         if one.severity is Severity.ERROR and one.id.startswith(("score.", "internal.")):
             tables.faults.append(f"{root}/{one.path}: {one.message}")
     entries: dict[tuple[str, str], list[ScoreEntry]] = {}

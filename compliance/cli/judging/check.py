@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from podium.compliance.cli.delivery import (
     deliver_report,
@@ -43,10 +44,10 @@ from podium.compliance.cli.options import (
     processes,
 )
 from podium.compliance.errors import UsageFault
-from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
+    from podium.compliance.judging.discovery import JudgedFiles
     from podium.compliance.judging.inputs.given_paths import GivenPaths
     from podium.compliance.judging.options import Options
     from podium.compliance.judging.submission.together import Comparator
@@ -135,40 +136,44 @@ def check(
     """
     from podium.compliance.judging.inputs.given_paths import at_hand
     from podium.compliance.judging.options import Options
+    from podium.compliance.reporting.console import Printing
+    from podium.compliance.reporting.placing import root_of
 
     _refuse_policy_only(policy_only, profile)
-    told = (*_reported(select, ignore, waivers), not no_waivers)
-    judged = (usage, round, profile, processes(jobs), strict, *told)
-    printing = _printing(format, score, (output, not no_color, quiet, full), relative_to)
-    again = Again(cache, cache_dir, clear_cache, since)
+    printing = Printing(
+        format=_chosen_format(format, score),
+        output=output,
+        color=not no_color,
+        quiet=quiet,
+        full=full,
+        root=root_of(relative_to),
+    )
+    options = Options(
+        usage=usage,
+        round=round,
+        profile=profile,
+        jobs=processes(jobs),
+        strict=strict,
+        select=globs("--select", select),
+        ignore=globs("--ignore", ignore),
+        # Read before any log: a faulty file of waivers is a usage fault, and ends the call
+        waivers=_read_waivers(waivers),
+        waivers_in_tree=not no_waivers,
+        plugins=True,
+        policy_only=policy_only,
+        only_selected=only_selected,
+    )
+    again = Again(cache=cache, folder=cache_dir, clear=clear_cache, since=since)
     with at_hand(paths) as given, working(engine, jobs) as workers:
-        options = Options(*judged, plugins=True, engine=workers)
+        options = replace(options, engine=workers)
         compared = _comparators(given, earlier or (), options, output)
-        report = (_check_and_score if score else _check)(given, options, printing, compared, again)
-    raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
-
-
-def _reported(
-    select: list[str] | None, ignore: list[str] | None, waivers: Path | None
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Waivers, ...]]:
-    """What is selected, what ignored, and what is waived."""
-    chosen = globs("--select", select), globs("--ignore", ignore)
-    # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
-    return *chosen, _read_waivers(waivers)
+        report = _check(given, options, printing, compared, again, score=score)
+    raise typer.Exit(report.exit_status)
 
 
 def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:
     if policy_only and profile is Profile.VERIFIER:
         raise UsageFault("--policy-only goes with --profile policy")
-
-
-def _printing(
-    form: str | None, score: bool, looks: tuple[Path | None, bool, bool, bool], base: Path | None
-) -> Printing:
-    from podium.compliance.reporting.console import Printing
-    from podium.compliance.reporting.placing import root_of
-
-    return Printing(_chosen_format(form, score), *looks, root_of(base))
 
 
 def _name_failed_plugins(report: Outcome) -> None:
@@ -198,42 +203,39 @@ def _check(
     printing: Printing,
     compared: Sequence[Comparator],
     again: Again,
+    *,
+    score: bool,
 ) -> Outcome:
-    from podium.compliance.judging.session import check_paths
+    from podium.compliance.judging.pipeline import check_inputs
     from podium.compliance.reporting.console import progress_bar
-
-    with progress_bar(printing.quiet, printing.color) as progress:
-        gathered, memory = begin(given, options, again, for_scores=False)
-        report = check_paths(given.paths, options, progress, gathered, compared, memory)
-    report = given.seen(report, printing.root)
-    deliver_report(report, printing)
-    _name_failed_plugins(report)
-    return report
-
-
-def _check_and_score(
-    given: GivenPaths,
-    options: Options,
-    printing: Printing,
-    compared: Sequence[Comparator],
-    again: Again,
-) -> Outcome:
-    from podium.compliance.judging.session import check_paths
-    from podium.compliance.reporting.console import progress_bar
-    from podium.compliance.tools.scoring.render.console import with_scores
-    from podium.compliance.tools.scoring.session import scores_of
 
     # Facts are taken with the first reading, so that the scores need no second one
     with progress_bar(printing.quiet, printing.color) as progress:
-        gathered, memory = begin(given, options, again, for_scores=True)
-        report = check_paths(given.paths, options, progress, gathered, compared, memory)
-    # check_paths has left every file's verdict in `gathered`
-    scores = scores_of(gathered, options)
-    report = given.seen(report, printing.root)
-    scores = scores.model_validate(given.as_given(scores.model_dump())) if given.names else scores
-    with_scores(report, scores, printing, rulebook().one_message)
+        inputs, memory = begin(given, options, again, for_scores=score)
+        checked = check_inputs(inputs, options, progress, comparators=compared, memory=memory)
+    report = given.seen(checked.report, printing.root)
+    if score:
+        _deliver_with_scores(report, checked.files, given, options, printing)
+    else:
+        deliver_report(report, printing)
     _name_failed_plugins(report)
     return report
+
+
+def _deliver_with_scores(
+    report: Outcome,
+    files: JudgedFiles,
+    given: GivenPaths,
+    options: Options,
+    printing: Printing,
+) -> None:
+    from podium.compliance.tools.scoring.render.console import with_scores
+    from podium.compliance.tools.scoring.session import scores_of
+
+    scores = scores_of(files, options)
+    if given.names:
+        scores = scores.model_validate(given.as_given(scores.model_dump()))
+    with_scores(report, scores, printing, rulebook().one_message)
 
 
 def _chosen_format(format_: str | None, score: bool) -> str:
@@ -247,21 +249,6 @@ def _chosen_format(format_: str | None, score: bool) -> str:
     if score and chosen not in SCORED:
         raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
     return chosen
-
-
-def _status(report: Outcome, options: Options, *, policy_only: bool, selected: bool) -> Exit:
-    from podium.compliance.judging.logs.broken_rule import crashed
-    from podium.compliance.reporting.data import fails
-
-    # A fault of podium outranks the verdict: what it failed on has not been judged
-    if crashed(report.findings):
-        return Exit.INTERNAL
-    # Those who reject and not the number of errors: with --strict warnings reject, too
-    rejecting = set(report.rejected_by) - ({"verifier"} if policy_only else set())
-    rejected = bool(rejecting)
-    if selected:
-        rejected = fails(report.findings, strict=options.strict)
-    return Exit.FOUND if rejected else Exit.CLEAN
 
 
 def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:

@@ -12,7 +12,7 @@ from podium.compliance.cli.delivery import refuse_inside, warn
 from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
-    from podium.compliance.judging.discovery import DiscoveredInputs
+    from podium.compliance.judging.discovery import Inputs
     from podium.compliance.judging.inputs.changes import Changes
     from podium.compliance.judging.inputs.given_paths import GivenPaths
     from podium.compliance.judging.options import Options
@@ -55,13 +55,13 @@ class Again(NamedTuple):
 class Beginning(NamedTuple):
     """What is to be judged, and what an earlier check has left for it, if that is wanted."""
 
-    gathered: DiscoveredInputs
+    inputs: Inputs
     memory: Recall | None
 
 
 def begin(given: GivenPaths, options: Options, again: Again, *, for_scores: bool) -> Beginning:
     """Find what is to be judged below the paths; raises UsageFault and NothingToJudge."""
-    from podium.compliance.judging.discovery import find
+    from podium.compliance.judging.discovery import discover
 
     paths = given.paths
     if given.names and any(again):
@@ -69,9 +69,7 @@ def begin(given: GivenPaths, options: Options, again: Again, *, for_scores: bool
         raise UsageFault("--cache and --since go with files on this disk, not with a URL")
     changes = None if again.since is None else _changes(again.since, paths)
     memory = _recall(again, paths, options, for_scores=for_scores)
-    taking = None if memory is None else memory.taking
-    found = find(paths, options, for_scores=for_scores, taking=taking, changes=changes)
-    return Beginning(found, memory)
+    return Beginning(discover(paths, options, with_facts=for_scores, changes=changes), memory)
 
 
 def _changes(ref: str, paths: Sequence[Path]) -> Changes:

@@ -100,7 +100,7 @@ def review(
         refuse_occupied(output)
         name_leftovers(output)
     before = None if against is None else read_before(against)
-    options = Options(usage, round, jobs=processes(jobs))
+    options = Options(usage=usage, round=round, jobs=processes(jobs))
     with progress_bar(quiet) as progress:
         made, files, outcome = review_round(
             path,

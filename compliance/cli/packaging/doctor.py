@@ -33,7 +33,7 @@ def doctor(
     from podium.compliance.tools.doctor import examine
 
     # By the policy: what the official verifier lets through may still be missing
-    options = Options(usage, round, jobs=processes(jobs))
+    options = Options(usage=usage, round=round, jobs=processes(jobs))
     text, complete = examine(submission, options, width())
     print_text(text)
     raise typer.Exit(Exit.CLEAN if complete else Exit.FOUND)

@@ -30,7 +30,6 @@ from podium.compliance.cli.options import (
     StrictOption,
     UsageOption,
 )
-from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 app = group("System descriptions (systems/*.json): write and check them, print their schema.")
@@ -95,15 +94,21 @@ def check(
     from podium.compliance.reporting.placing import based, root_of
 
     refuse_inside("--output", output, paths)
-    selected = (globs("--select", select), globs("--ignore", ignore))
     # Descriptions are small: a second process would cost more than it saves
-    options = Options(usage, round, profile, 1, strict, *selected)
+    options = Options(
+        usage=usage,
+        round=round,
+        profile=profile,
+        strict=strict,
+        select=globs("--select", select),
+        ignore=globs("--ignore", ignore),
+    )
     root = root_of(relative_to)
     report = based(check_systems(paths, options), paths, root)
     chosen = format or default_format()
     refuse_unknown(chosen)
     deliver_report(report, Printing(chosen, output, not no_color, quiet, root=root))
-    raise typer.Exit(Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN)
+    raise typer.Exit(report.exit_status)
 
 
 @app.command(

@@ -290,6 +290,19 @@ def coverage(
     answers.clauses(format.value)
 
 
+@app.command(epilog=examples("podium rules points 6.0 6.1"))
+def points(old: OldArgument, new: NewArgument, usage: SuiteOption = Usage.TRAINING) -> None:
+    """Have round B use the reference points of round A, in the data of the rules.
+
+    Benchmarks of both rounds that have no points in B yet are changed.
+    """
+    from podium.compliance.judging.inputs.round_selection import named_round
+    from podium.compliance.rulebook.points import carry_points
+
+    for path in carry_points(named_round(usage, old), named_round(usage, new)):
+        typer.echo(f"written: {path.name}")
+
+
 @app.command(
     epilog=examples(
         "podium rules pages",

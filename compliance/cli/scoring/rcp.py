@@ -131,7 +131,7 @@ def check(
     refuse_inside("--plot", plot, [folder])
     # Draws nothing: without matplotlib, or with another ending, the work would be in vain
     draw([], plot)
-    options = Options(usage, round, profile, processes(None))
+    options = Options(usage=usage, round=round, profile=profile, jobs=processes(None))
     found = judge(folder, options, _loaded(rcps, round))
     as_json = format is AnswerFormat.JSON
     text = check_json(found) if as_json else check_text(found, width(), quiet=quiet)
@@ -270,7 +270,7 @@ def make(
     from podium.compliance.tools.rcp.make import make as make_points
 
     refuse_inside("--output", output, logs)
-    options = Options(usage, round, Profile.POLICY, processes(None))
+    options = Options(usage=usage, round=round, jobs=processes(None))
     made = make_points(logs, options, Origin(creator, when, machine, precision))
     # Written even where runs are missing: the remarks and the status say so
     write_whole(output, made.text)

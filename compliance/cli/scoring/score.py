@@ -115,7 +115,11 @@ def score(
     _refuse(path, format, explain, compare, write_scaling=write_scaling)
     printing = Printing(format.value, output, not no_color, quiet)
     options = Options(
-        usage, round, profile, processes(jobs), factors=None if factors is None else factors.value
+        usage=usage,
+        round=round,
+        profile=profile,
+        jobs=processes(jobs),
+        factors=None if factors is None else factors.value,
     )
     scores, results = _scored(path, options, quiet=quiet)
     if write_scaling:
@@ -149,14 +153,14 @@ def _refuse(
 
 
 def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[ScoredResult]]:
-    from podium.compliance.judging.discovery import gather
+    from podium.compliance.judging.pipeline import judge_paths
     from podium.compliance.reporting.console import progress_bar
     from podium.compliance.tools.scoring.session import report_of, scored_results
 
     with progress_bar(quiet) as progress:
-        gathered = gather([path], options, progress, for_scores=True)
-    results = scored_results(gathered, options)
-    return report_of(gathered, options, results), results
+        files = judge_paths([path], options, progress)
+    results = scored_results(files, options)
+    return report_of(files, options, results), results
 
 
 def _write_scaling(results: list[ScoredResult]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podium.rules.citations import OWN
+from podium.rules.consequences import Follows
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, link, rename, write
 from podium.rules.fixed.fixed_rule import both, note, own, policy
@@ -41,6 +42,8 @@ UNKNOWN_FILE = policy(
     cites=STRUCTURE,
     bad=(write("results/ex_n8/notes.txt"),),
     good=(write("results/ex_n8/README.txt"),),
+    follows=(Follows("repo.leading-dot"),),
+    reads_content=False,
 )
 UNKNOWN_FOLDER = note(
     "tree.unknown-folder",

@@ -103,9 +103,9 @@ def gather(
     name: str,
     ids: set[str],
     *,
-    traced: bool = False,
+    with_trace: bool = False,
 ) -> Facts:
-    """The facts of one log; `ids` are those of its error findings. `traced`: with its trace.
+    """The facts of one log; `ids` are those of its error findings. `with_trace`: with its trace.
 
     What only the policy asks for stays unsaid in the verifier's profile.
     """
@@ -135,7 +135,7 @@ def gather(
         secrets=secrets_finder()(log),
         sources=sources_of(run),
         logged_at=_logged_at(run, facts.settings.keys),
-        trace=tracer()(whole, log.data) if traced else None,
+        trace=tracer()(whole, log.data) if with_trace else None,
     )
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
+from podium.compliance.judging.logs.consequences import mark_consequences
 from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
 from podium.compliance.judging.logs.policy import PolicyReading
-from podium.compliance.judging.logs.root_causes import traced
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
 from podium.rules.finding import Finding, Profile, Severity
@@ -31,9 +31,9 @@ MOST_PER_RULE = 20
 class LogVerdict(msgspec.Struct):
     """What is known of one log once judged. `minutes` is run_start to run_stop.
 
-    `beside` are findings of rules that the round does not have: they decide nothing else of it.
-    `official` is the official verifier's verdict beside one by the policy: its errors and its
-    facts, None in a round that has no verifier.
+    `extra` are findings of rules that the round does not have: they decide nothing else of it.
+    `official` is the official verifier's verdict in addition to one by the policy: its errors and
+    its facts, None in a round that has no verifier.
     """
 
     findings: list[Finding] = msgspec.field(default_factory=list)
@@ -42,7 +42,7 @@ class LogVerdict(msgspec.Struct):
     minutes: float | None = None
     converged: bool | None = None
     facts: Facts | None = None
-    beside: list[Finding] = msgspec.field(default_factory=list)
+    extra: list[Finding] = msgspec.field(default_factory=list)
     official: LogVerdict | None = None
 
 
@@ -53,13 +53,13 @@ def judge_log(
     path: str,
     *,
     with_facts: bool = False,
-    traced: bool = False,
-    beside: tuple[Check, ...] = (),
+    with_trace: bool = False,
+    extra_checks: tuple[Check, ...] = (),
 ) -> LogVerdict:
     """All findings about one log; `with_facts` also what the checks of a submission need of it.
 
-    `traced`: its facts come with what a review compares. `beside` are checks that the round does
-    not have.
+    `with_trace`: its facts come with what a review compares. `extra_checks` are checks that the
+    round does not have.
     """
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
@@ -67,14 +67,14 @@ def judge_log(
     if with_facts:
         gather = _gather()
         verdict.facts = gather(
-            log, judgement.run, rules, profile, path, _errors(verdict), traced=traced
+            log, judgement.run, rules, profile, path, _errors(verdict), with_trace=with_trace
         )
         if official is not None:
             from podium.compliance.judging.logs.facts import as_official
 
             official.facts = as_official(verdict.facts, judgement.run, rules, _errors(official))
-    if beside:
-        verdict.beside = judgement.found_by(beside)
+    if extra_checks:
+        verdict.extra = judgement.found_by(extra_checks)
     return verdict
 
 
@@ -116,7 +116,7 @@ class _Judgement:
         found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
         found = in_hindsight(found, self.rules, self.profile)
         repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
-        verdict.findings = traced(found, lambda finding: finding.id in repeated)
+        verdict.findings = mark_consequences(found, repeated)
         verdict.official = self._official(lines, theirs)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = text_of(self.rules.named_by(self.run)) or None

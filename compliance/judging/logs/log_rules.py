@@ -5,9 +5,10 @@ from __future__ import annotations
 from podium.logging_spec.limits import DEEPEST
 from podium.logging_spec.reader.read import Fault
 from podium.rules.citations import LIBRARY, LOGGING, OWN
+from podium.rules.consequences import OF_ANOTHER_ROUND, OF_THE_SAME_LINE, Follows
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, append, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, own, verifier
+from podium.rules.fixed.fixed_rule import both, own, verifier
 
 _LOG = f"{RESULT}/result_0.txt"
 _FIELDS = '"namespace": "", "event_type": "POINT_IN_TIME"'
@@ -143,6 +144,7 @@ UNREADABLE_FILE = own(
     cites=f"{OWN}, Files",
     actual="excerpt",
     bad=(write(f"{_LOG}/notes.md"),),
+    reads_content=False,
 )
 BROKEN_COMPRESSION = own(
     "log.broken-compression",
@@ -156,6 +158,7 @@ BROKEN_COMPRESSION = own(
     actual="excerpt",
     bad="a log that was compressed with gzip lacks its last bytes",
     good="the file is whole",
+    reads_content=False,
 )
 NO_RECORDS = both(
     "log.no-records",
@@ -166,6 +169,12 @@ NO_RECORDS = both(
     cites=LOGGING,
     expected="the log lines of one run",
     bad=(write(_LOG, "epoch 1: loss 2.31\n"),),
+    reads_content=False,
+    follows=(
+        Follows("log.unreadable-file"),
+        Follows("log.broken-compression"),
+        OF_ANOTHER_ROUND,
+    ),
 )
 VERIFIER_CRASH = verifier(
     "log.verifier-crash",
@@ -179,6 +188,7 @@ VERIFIER_CRASH = verifier(
     "the official verifier has no rule file for a benchmark of the round",
     bad=(append(_LOG, ":::MLLOG [42]"),),
     good=(append(_LOG, _LINE),),
+    follows=OF_THE_SAME_LINE,
 )
 
 CRASHED = own(
@@ -193,6 +203,7 @@ CRASHED = own(
     cites=f"{OWN}, Own faults",
     bad="a rule of podium divides by zero on a log",
     good="it finds what is wrong, or nothing",
+    reads_content=False,
 )
 
 PROCESS_LOST = own(
@@ -207,26 +218,9 @@ PROCESS_LOST = own(
     cites=f"{OWN}, Own faults",
     bad="the kernel ends the process for its memory, in the second try, too",
     good="it ends by itself",
+    reads_content=False,
 )
 
-RULES: tuple[FixedRule, ...] = (
-    NOT_JSON,
-    NOT_AN_OBJECT,
-    MISSING_FIELD,
-    BAD_TIME,
-    BAD_KEY,
-    SEVERAL_RECORDS,
-    NONSTANDARD_DIALECT,
-    IGNORED_LINE,
-    LINE_TOO_LONG,
-    TOO_DEEP,
-    UNREADABLE_FILE,
-    BROKEN_COMPRESSION,
-    NO_RECORDS,
-    VERIFIER_CRASH,
-    CRASHED,
-    PROCESS_LOST,
-)
 
 RULE_OF_FAULT = {
     Fault.JSON: NOT_JSON,

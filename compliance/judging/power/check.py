@@ -28,7 +28,7 @@ from podium.compliance.judging.power.meter import (
     timing_findings,
     total,
 )
-from podium.compliance.judging.power.rules import (
+from podium.compliance.judging.power.power_rules import (
     NO_SUMMARY,
     SURPLUS,
     TOO_EARLY,
@@ -43,6 +43,7 @@ from podium.rules.catalogue import rounds_of
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
+from podium.rules.quirks import quirks_of
 
 _LINK_OUT = "a link out of the result's folder is not followed"
 
@@ -117,7 +118,7 @@ class _Judgement:
         # The official checker takes logs in the order of their names.
         self.runs = sorted(runs, key=lambda run: f"{run.stem}.txt")
         self.profile = profile
-        self.by_policy = profile is Profile.POLICY
+        self.quirks = quirks_of(profile)
         # Resolved, as the result's folder may itself be reached by a link
         self.root = Path(os.path.realpath(power.parent))
         self.findings: list[Finding] = []
@@ -133,11 +134,10 @@ class _Judgement:
         if official.crash:
             self._add(VERIFIER_CRASH, self.power, problem=official.crash)
         shown = self._shown
-        if self.by_policy:
-            self.findings += policy_findings(listed, self.nodes, official, shown)
-        else:
+        if self.quirks.ignores_policy:
             self.findings += official_findings(official, shown)
-        if self.by_policy:
+        else:
+            self.findings += policy_findings(listed, self.nodes, official, shown)
             self._surplus(set(listed))
             self._too_early()
         energies = {run.stem: self._energy(run, listed[run.stem] or []) for run in self.runs}
@@ -174,7 +174,7 @@ class _Judgement:
     # --- energy ---
 
     def _energy(self, run: PoweredRun, names: list[str]) -> float | None:
-        if self.by_policy:
+        if not self.quirks.sums_power_files:
             return self._by_policy(run, [name for name in names if NAME.fullmatch(name)])
         # The official summary takes any node_*.txt and sw_*.txt, numbered or not
         names = [n for n in names if n.startswith(("node_", "sw_")) and n.endswith(".txt")]

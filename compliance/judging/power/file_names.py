@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from podium.compliance.judging.power.rules import (
+from podium.compliance.judging.power.power_rules import (
     FILE_COUNT,
     NO_INTERCONNECT,
     NO_RUN_FOLDER,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from podium.compliance.judging.power.rules import (
+from podium.compliance.judging.power.power_rules import (
     BAD_EFFICIENCY,
     BAD_READING,
     CADENCE,

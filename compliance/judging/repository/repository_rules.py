@@ -30,6 +30,7 @@ SPACE = verifier(
     help=_REMOVE,
     bad=(write("benchmarks/run notes.txt"),),
     good=(write("benchmarks/run_notes.txt"),),
+    reads_content=False,
 )
 DOT = verifier(
     "repo.leading-dot",
@@ -39,6 +40,7 @@ DOT = verifier(
     help=_REMOVE,
     bad=(write("benchmarks/.hidden"),),
     good=(write("benchmarks/hidden"),),
+    reads_content=False,
 )
 CONTROL_CHARACTER = own(
     "repo.control-character",
@@ -49,6 +51,7 @@ CONTROL_CHARACTER = own(
     cites=_PORTABLE,
     bad=(write("benchmarks/a\tb"),),
     good=(write("benchmarks/a_b"),),
+    reads_content=False,
 )
 WINDOWS_NAME = own(
     "repo.windows-name",
@@ -59,6 +62,7 @@ WINDOWS_NAME = own(
     cites=_PORTABLE,
     bad=(write("benchmarks/aux.txt"),),
     good=(write("benchmarks/auxiliary.txt"),),
+    reads_content=False,
 )
 LONG_NAME = own(
     "repo.long-name",
@@ -69,6 +73,7 @@ LONG_NAME = own(
     cites=_PORTABLE,
     bad="the name of a file has 256 bytes",
     good="it has 255",
+    reads_content=False,
 )
 LONG_PATH = own(
     "repo.long-path",
@@ -80,6 +85,7 @@ LONG_PATH = own(
     cites=_PORTABLE,
     bad=(write(f"benchmarks/{'a' * 100}/{'b' * 100}"),),
     good=(write(f"benchmarks/{'a' * 90}/{'b' * 90}"),),
+    reads_content=False,
 )
 NOT_NFC = own(
     "repo.not-nfc",
@@ -90,6 +96,7 @@ NOT_NFC = own(
     cites=_PORTABLE,
     bad=(write("benchmarks/re\N{COMBINING ACUTE ACCENT}sume.txt"),),
     good=(write("benchmarks/r\N{LATIN SMALL LETTER E WITH ACUTE}sume.txt"),),
+    reads_content=False,
 )
 NOT_UTF8 = own(
     "repo.not-utf8",
@@ -100,6 +107,7 @@ NOT_UTF8 = own(
     cites=_PORTABLE,
     bad="the name of a file holds the byte ff",
     good="it holds ASCII characters only",
+    reads_content=False,
 )
 CASE_COLLISION = own(
     "repo.case-collision",
@@ -110,6 +118,7 @@ CASE_COLLISION = own(
     cites=_PORTABLE,
     bad=(write("benchmarks/llama31_405b/readme.MD"),),
     good=(write("benchmarks/llama31_405b/notes.md"),),
+    reads_content=False,
 )
 
 # --- sizes and kinds ---

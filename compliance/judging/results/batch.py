@@ -5,25 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.compliance.judging.results.model import JudgingContext
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result
+from podium.compliance.judging.results.rules.batch_rules import NOT_SPREAD
 from podium.rules.checks.disclosure import DEVICE_BATCHES
 from podium.rules.finding import Finding
-from podium.rules.fixed.fixed_rule import FixedRule, policy
 from podium.rules.run import as_number
-
-NOT_SPREAD = policy(
-    "result.batch-not-spread",
-    says="the global batch spreads evenly over the accelerators of the system",
-    why="a batch of a device that does not fit was not what ran, or not on this system",
-    message="global_batch_size {batch} is {width:g} times {product}, and the system has "
-    "{accelerators} accelerators; must be as many, or divide evenly",
-    help="correct what is logged, or the number of accelerators in the system description",
-    cites="training rules, System and framework must be consistent",
-    bad="the logs of a result have global_batch_size 96 and local_batch_size 8, and the system "
-    "has 8 accelerators",
-    good="they have global_batch_size 64 and local_batch_size 8",
-)
 
 
 def spreads(result: Result, context: JudgingContext) -> Iterator[Finding]:
@@ -68,6 +55,3 @@ def _divides(part: float, whole: float) -> bool:
 def _count(settings: Mapping[str, Any], key: str) -> float | None:
     number = as_number(settings.get(key))
     return number if number is not None and number > 0 else None
-
-
-RULES: tuple[FixedRule, ...] = (NOT_SPREAD,)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.logs.facts import NO_SETTINGS, Settings
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.rules.consistency_rules import (
     MIXED_SETTINGS,

@@ -21,6 +21,7 @@ from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
+from podium.rules.quirks import quirks_of
 
 
 def applies(rules: Round, benchmark: str, division: str | None) -> str:
@@ -76,11 +77,11 @@ def judge_convergence(
     """
     reason = applies(rules, benchmark, division)
     # The official verifier tests instances, too, as if they were runs that are timed
-    if not reason and weak and profile is Profile.POLICY:
+    if not reason and weak and not quirks_of(profile).tests_instances:
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    if profile is Profile.VERIFIER:
+    if quirks_of(profile).names_by_logs:
         benchmark = _named_by(runs, benchmark)
     known = references(profile, rules, benchmark, points)
     if not pruned:
@@ -120,7 +121,8 @@ class _Judge:
         profile: Profile,
         known: References,
     ) -> None:
-        self.round, self.benchmark, self.runs, self.profile = rules, benchmark, runs, profile
+        self.round, self.benchmark, self.runs = rules, benchmark, runs
+        self.quirks = quirks_of(profile)
         facts = rules.benchmark(benchmark)
         self.rules, self.drop, self.known = facts.convergence, facts.dropped, known
         self.unit = self.rules.unit
@@ -157,7 +159,7 @@ class _Judge:
         if not self.runs:
             return "there are no runs"
         # What only the official reader crashes on is no reason for the policy to fail a result
-        if self.profile is Profile.POLICY:
+        if not self.quirks.crashes_on_logs:
             return ""
         if len({run.benchmark for run in self.runs}) > 1:
             return "the official verifier crashes on logs of several benchmarks"
@@ -242,7 +244,7 @@ class _Judge:
     def _short(self) -> str:
         needed = self.known.needed
         # The official verifier tests whatever number of runs there is
-        if self.profile is Profile.VERIFIER or len(self.runs) >= needed:
+        if self.quirks.counts_all_runs or len(self.runs) >= needed:
             return ""
         return f"{there_are(len(self.runs), 'run')}; a result needs {needed}"
 

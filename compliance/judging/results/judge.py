@@ -12,7 +12,8 @@ from podium.compliance.judging.inputs.tree_rules import UNKNOWN_FILE
 from podium.compliance.judging.results.batch import spreads
 from podium.compliance.judging.results.consistency import one_kind
 from podium.compliance.judging.results.factor import MARGIN, normalising
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.plausibility import plausible
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.rules.run_rules import (
@@ -29,7 +30,7 @@ from podium.compliance.judging.results.rules.run_rules import (
     UNSUPPORTED_SCALING,
 )
 from podium.compliance.text.words import join_limited, plural
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.finding import Finding, Severity, StatedBy
 
 _MOST = 20
 """Findings about names in one folder beyond this many are counted in the last one."""
@@ -39,17 +40,15 @@ def judge_result(
     tree: Tree, folder: ResultFolder, result: Result, context: JudgingContext
 ) -> ResultVerdict:
     """One result: the number of its runs, which may fail, and whether they are of one kind."""
-    verdict = ResultVerdict(folder, result)
-    if context.verifier and result.power is not None:
-        # The official checker counts a run with a wrong power folder among those that fail.
+    verdict, quirks = ResultVerdict(folder, result), context.quirks
+    if quirks.blames_power_logs and result.power is not None:
         verdict.blamed = result.power.blamed
-    # It skips a folder whose name it does not know, with a warning
-    if context.verifier and not folder.official:
+    if quirks.skips_unknown_folders and not folder.official:
         return verdict
     where = result.place.display_path
     verdict.findings += _run_count(verdict, where, context)
     verdict.findings += _failures(verdict, where, context)
-    if not context.verifier:
+    if not quirks.ignores_policy:
         verdict.findings += _names(tree, folder, context)
         verdict.findings += one_kind(verdict, where, context)
         verdict.findings += plausible(verdict, where, context)
@@ -104,7 +103,7 @@ def _demand(verdict: ResultVerdict, needed: int, context: JudgingContext) -> str
     if not rules.verified:
         return f"must have {needed}"
     official = f"the official verifier takes exactly {needed}"
-    if context.verifier or not rules.package.median_window:
+    if context.quirks.counts_all_runs or not rules.package.median_window:
         return official
     window = join_limited([run.name for run in _by_launch(_scored(verdict, context))], 12)
     return f"{official}, the policy the median of {given - needed + 1} windows: {window}"
@@ -122,7 +121,7 @@ def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
     """The runs among which failures count: the median window where there are more than needed."""
     result = verdict.result
     # Of NCF's runs those outside the score count, too: see `_failures`
-    if context.verifier or result.weak or _first_converging(verdict, context):
+    if context.quirks.counts_all_runs or result.weak or _first_converging(verdict, context):
         return result.runs
     parts = zip(result.runs, result.score.runs, strict=True)
     return [run for run, part in parts if part.role != "outside"]
@@ -144,13 +143,15 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
         yield TOO_MANY_FAILED_RUNS.found(
             context.profile, where, given=len(scored), allowed=allowed, failed=failed
         )
+    if context.quirks.ignores_policy:
+        return
     # A log of the open division may end aborted and break no rule
-    elif lacking > allowed and not context.verifier and not verdict.result.weak:
+    if failed <= allowed < lacking and not verdict.result.weak:
         yield NOT_CONVERGED.found(
             context.profile, where, given=len(scored), allowed=allowed, lacking=lacking
         )
     # Of the runs of NCF in 0.5 those that do not count are not dropped as slowest
-    if not context.verifier and failed <= allowed and not benchmark.first_converging:
+    if failed <= allowed and not benchmark.first_converging:
         for run in verdict.result.runs:
             # The verifier drops any failing log as the slowest, whatever is wrong with it
             if verdict.failing(run) and not run.facts.missed_only:
@@ -204,7 +205,8 @@ def _more(names: Sequence[str], name: str) -> str:
 
 def judge_scaling(result: Result) -> Iterator[Finding]:
     """Whether scaling.json can be read, and gives a factor that the reference points support."""
-    if result.profile is Profile.VERIFIER:
+    # The official summary overwrites the file with what it computes
+    if result.quirks.computes_factors:
         return
     _, problem = result.committee_factor
     where, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
@@ -236,7 +238,7 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         return
     theirs = result.official_convergence
     # That the official verifier crashes on a benchmark says nothing of the result
-    if result.profile is Profile.POLICY and _crashes_verifier(result):
+    if not result.quirks.crashes_on_logs and _crashes_verifier(result):
         theirs = ours
     judged = ours if ours.verdict != "pass" else theirs
     if judged.verdict == "pass":
@@ -271,7 +273,7 @@ def _decided(result: Result) -> str:
     """
     judged, factor = result.convergence, result.score.factor
     ratio = normalising(judged)
-    if result.profile is Profile.VERIFIER or factor.committee is None or ratio is None:
+    if result.quirks.ignores_policy or factor.committee is None or ratio is None:
         return ""
     too_soon = (judged.margin or 0) < 0
     if not too_soon or abs(factor.committee - ratio) > MARGIN:

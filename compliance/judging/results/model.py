@@ -1,31 +1,34 @@
-"""What a package's checks share: by which text they judge, and a result's verdict."""
+"""The verdict on a result."""
 
 from __future__ import annotations
 
 import msgspec
 
 from podium.compliance.judging.inputs.layout import ResultFolder
+from podium.compliance.judging.results.official import deciding
 from podium.compliance.judging.results.result import Result, Run
-from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.model.round import Round
+from podium.rules.finding import Finding
 
 
 class ResultVerdict(msgspec.Struct):
-    """One result of a package: its findings beside those of its logs.
+    """One result of a package, and its findings except for those of its logs.
 
     `blamed` are the runs, by the stem of their file, whose power logs the official checker rejects:
-    it counts them among those that fail.
+    it counts them among those that fail. `official` is the same result by the official verifier,
+    None where its verdict is not needed or is this one.
     """
 
     folder: ResultFolder
     result: Result
     findings: list[Finding] = msgspec.field(default_factory=list)
     blamed: frozenset[str] = frozenset()
+    official: ResultVerdict | None = None
 
     @property
     def rejected(self) -> bool:
-        """Whether the result is not accepted."""
-        return any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
+        """Whether the result is not accepted: no crash of the official verifier is tolerated."""
+        crashes = self.folder.official and any(run.crashes for run in self.result.runs)
+        return crashes or bool(deciding(self.findings))
 
     @property
     def failed_runs(self) -> int:
@@ -36,14 +39,8 @@ class ResultVerdict(msgspec.Struct):
         """Whether a run fails by its log, or by its power logs."""
         return run.failed or run.path.stem in self.blamed
 
-
-class JudgingContext(msgspec.Struct, frozen=True):
-    """By which text a package is judged."""
-
-    rules: Round
-    profile: Profile
-
     @property
-    def verifier(self) -> bool:
-        """Whether only the official verifier's rules count."""
-        return self.profile is Profile.VERIFIER
+    def tolerated(self) -> set[str]:
+        """The logs whose failure the result may have: it is accepted with them."""
+        runs = self.result.runs
+        return set() if self.rejected else {r.display_path for r in runs if self.failing(r)}

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Run
 from podium.compliance.judging.results.rules.plausibility_rules import (
     CHECKPOINTS_LEFT_OUT,

@@ -34,6 +34,7 @@ from podium.rules.convergence.result import Convergence
 from podium.rules.convergence.spread import Spread, spread_of
 from podium.rules.finding import Profile
 from podium.rules.model.round import Round
+from podium.rules.quirks import Quirks, quirks_of
 
 if TYPE_CHECKING:
     from podium.compliance.judging.power.check import PowerVerdict
@@ -42,12 +43,16 @@ REFUSED = "its log breaks rules"
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One log of a result, judged: its file, the path a report shows, its verdict, its facts."""
+    """One log of a result, judged: its file, the path a report shows, its verdict, its facts.
+
+    `crashes`: the official verifier ends without a verdict on it.
+    """
 
     path: Path
     display_path: str
     failed: bool
     facts: Facts
+    crashes: bool = False
 
     @property
     def name(self) -> str:
@@ -71,6 +76,11 @@ class Result(msgspec.Struct, dict=True):
     factors: Convention | None = None
 
     @property
+    def quirks(self) -> Quirks:
+        """What the text that it is judged by does differently."""
+        return quirks_of(self.profile)
+
+    @property
     def weak(self) -> bool:
         """Whether these are instances of HPC's throughput metric."""
         return self.place.scaling == "weak"
@@ -80,7 +90,7 @@ class Result(msgspec.Struct, dict=True):
         """The description's division: as spelled for the verifier, else by its meaning."""
         if self.description is None:
             return ""
-        if self.profile is Profile.VERIFIER:
+        if self.quirks.compares_spelling:
             return str(self.description.given.get("division", ""))
         return self.description.division or ""
 
@@ -100,7 +110,7 @@ class Result(msgspec.Struct, dict=True):
         By the policy only a run that did not converge may be dropped as the slowest; that a log
         breaks rules is for the check to say, and does not change the time.
         """
-        if self.profile is Profile.POLICY:
+        if not self.quirks.drops_refused_runs:
             return [run.facts.run for run in self.runs]
         return [
             replace(run.facts.run, refused=REFUSED) if run.failed else run.facts.run
@@ -140,7 +150,7 @@ class Result(msgspec.Struct, dict=True):
 
     def _converges(self, profile: Profile) -> Convergence:
         division: str | None = self.division or None
-        if self.profile is Profile.VERIFIER and self.place.description is not None:
+        if self.quirks.compares_spelling and self.place.description is not None:
             # What a description does not spell `closed` is another division to the verifier.
             division = self.described_division
         return judge_convergence(
@@ -163,14 +173,15 @@ class Result(msgspec.Struct, dict=True):
     @cached_property
     def score(self) -> Score:
         """Time to train, with the factor on it."""
-        committee, ours = self.committee_factor[0], self.profile is Profile.POLICY
+        committee = self.committee_factor[0]
+        compared = committee is not None and not self.quirks.computes_factors
         factor = choose_factor(
             committee,
             self.convergence,
             normalised=normalises(self.rules, self.profile),
             convention=self.factors or usual_factors(self.rules, self.profile),
             # Worked out only for the file that it may support
-            official=self.official_convergence if ours and committee is not None else None,
+            official=self.official_convergence if compared else None,
         )
         return replace(self._unscaled, factor=factor)
 
@@ -233,7 +244,7 @@ def normalises(rules: Round, profile: Profile) -> bool:
 
     HPC follows the training rules of its day, so since its 2.0. The official tools do it always.
     """
-    return profile is Profile.VERIFIER or rules.package.normalised
+    return quirks_of(profile).computes_factors or rules.package.normalised
 
 
 def usual_factors(rules: Round, profile: Profile) -> Convention:
@@ -241,7 +252,8 @@ def usual_factors(rules: Round, profile: Profile) -> Convention:
 
     The official summary scales by what it computes, in all rounds.
     """
-    return "published" if rules.published and profile is Profile.POLICY else "computed"
+    computes = quirks_of(profile).computes_factors or not rules.published
+    return "computed" if computes else "published"
 
 
 def entry_division(folder: Path) -> str:

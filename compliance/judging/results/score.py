@@ -18,6 +18,7 @@ from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.statistics import mean_of, olympic_mean
 from podium.rules.finding import Profile
+from podium.rules.quirks import quirks_of
 from podium.rules.run import MINUTE_MS
 
 Role = Literal["scored", "fastest", "slowest", "failed", "outside"]
@@ -90,9 +91,11 @@ def score_result(
     chosen = list(runs)
     outside: dict[int, str] = {}
     problems: list[str] = []
-    if profile is Profile.POLICY and known.first_converging:
+    if quirks_of(profile).counts_all_runs:
+        pass
+    elif known.first_converging:
         chosen, outside = _first_converging(runs, needed)
-    elif profile is Profile.POLICY and len(runs) > needed and rules.package.median_window:
+    elif len(runs) > needed and rules.package.median_window:
         chosen, outside = median_window(runs, needed, dropped)
     if len(chosen) < needed:
         problems.append(f"{there_are(len(chosen), 'run')}; a result needs {needed}")

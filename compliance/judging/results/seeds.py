@@ -33,6 +33,7 @@ from podium.compliance.judging.results.rules.seed_rules import (
 from podium.rules.finding import Finding, Profile, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
+from podium.rules.quirks import quirks_of
 
 CITES_PRUNED = "HPC rules, Throughput"
 
@@ -71,7 +72,8 @@ class _Judgement:
         weak: bool,
     ) -> None:
         self.runs, self.rules, self.profile = runs, rules, profile
-        self.by_policy = profile is Profile.POLICY
+        self.quirks = quirks_of(profile)
+        self.by_policy = not self.quirks.ignores_policy
         # HPC rules from 2.0 on: instances with equal seeds must be pruned
         self.pruned = weak and rules.package.pruned_instances
         # The official checker skips a result whose division is not spelled exactly so.
@@ -176,7 +178,7 @@ class _Judgement:
     def _several(self) -> Iterator[Finding]:
         for run in self.runs:
             count = len(run.seeds)
-            if self.by_policy:
+            if not self.quirks.counts_seed_records:
                 count = len({_canonical(seed[0]) for seed in run.seeds})
             if count > 1:
                 yield self._found(SEVERAL, run, run.seeds[1][1], count=count)

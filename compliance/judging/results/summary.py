@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from podium.compliance.judging.results.model import ResultVerdict
-from podium.compliance.reporting.data import RcpEntry, ResultEntry
+from podium.compliance.reporting.data import RcpEntry, ResultEntry, Verdict, fails
 from podium.rules.convergence.result import Convergence
 
 
-def result_entry(verdict: ResultVerdict) -> ResultEntry:
-    """The entry of a package's result."""
-    result = verdict.result
+def result_entry(verdict: ResultVerdict, *, strict: bool = False) -> ResultEntry:
+    """The entry of a package's result; `strict`: warnings reject it as well."""
+    result, official = verdict.result, verdict.official
+    if official is None and verdict.result.rules.verified:
+        official = verdict
     place, score = result.place, result.score
     return ResultEntry(
         path=place.display_path,
@@ -18,13 +20,18 @@ def result_entry(verdict: ResultVerdict) -> ResultEntry:
         benchmark=place.benchmark,
         division=result.described_division,
         scaling=place.scaling,
-        verdict="rejected" if verdict.rejected else "accepted",
+        verdict=_said(verdict.rejected or fails(verdict.findings, strict=strict)),
+        official_verdict=None if official is None else _said(official.rejected),
         runs=len(result.runs),
         failed_runs=verdict.failed_runs,
         minutes=score.minutes,
         score=score.score,
         rcp=rcp_entry(result.convergence),
     )
+
+
+def _said(rejected: bool) -> Verdict:
+    return "rejected" if rejected else "accepted"
 
 
 def rcp_entry(convergence: Convergence) -> RcpEntry:

@@ -4,89 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from podium.compliance.judging.inputs.layout import PRUNED, Tree
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.inputs.layout import Tree
+from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.result import Run
-from podium.compliance.text.words import join_limited
-from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.fixed.fixed_rule import FixedRule, policy
-
-CITES = "HPC rules, Throughput"
-
-# Errors, for the rules leave no choice in either, and the official tools look at neither
-NO_STRONG_RESULT = policy(
-    "throughput.no-strong-result",
-    Severity.ERROR,
-    says="throughput is submitted beside a time-to-train result of the same benchmark",
-    why="HPC's second metric is taken only together with the first",
-    message="{benchmark} has throughput but no time-to-train result; the first is taken only "
-    "together with the second",
-    help="add results/<system>/strong/{benchmark}",
-    cites=CITES,
-    bad="a submission has results/<system>/weak/deepcam, and nothing in strong",
-    good="it has results/<system>/strong/deepcam, too",
-)
-NOT_CONVERGED = policy(
-    "throughput.not-converged",
-    Severity.ERROR,
-    says="every instance that throughput counts converged",
-    why="a model that is not trained is none; such instances are pruned",
-    message="this instance did not converge; all instances that are counted must",
-    help=f"move its log to {PRUNED}, and leave at least as many as the benchmark needs",
-    cites=CITES,
-    bad="the run_stop of an instance has the status aborted",
-    good="it has the status success",
-)
-INVALID_PRUNED_LOG = policy(
-    "throughput.broken-pruned-log",
-    says="logs of pruned instances violate no rule but that of the target",
-    why="they show that no instance was left out for another reason",
-    message="this pruned log violates rules beyond missing the target; pruned logs must comply",
-    help="correct what is found in this log",
-    cites=CITES,
-    bad=f"a log in {PRUNED} has no run_start",
-    good="the log is complete",
-)
-MIXED_SCALE = policy(
-    "throughput.mixed-scale",
-    says="all instances of a throughput result ran at one scale",
-    why="models per minute are reported for one scale of an instance",
-    message="the instances are of several scales ({scales}); must all be of one",
-    help="take only instances that ran on the same number of nodes and accelerators",
-    cites=CITES,
-    bad="one instance logs 8 nodes, the others log 16",
-    good="all log 8",
-)
-TOTAL_SCALE = policy(
-    "throughput.total-scale",
-    says="the system is no smaller than an instance and no larger than all of them together",
-    why="logs of instances are missing, or the description counts differently",
-    message="the whole system has {total}; must have at least the {scale:g} of an instance, and at "
-    "most the {all:g} of all {count}; the logs of all instances must be there, pruned ones too",
-    help=f"add the logs of the other instances to {PRUNED}, or correct the system's number of "
-    "nodes or accelerators",
-    cites=CITES,
-    bad="a system of 256 accelerators has five instances of 32",
-    good="it has eight instances of 32",
-)
-
-RULES: tuple[FixedRule, ...] = (
-    NO_STRONG_RESULT,
-    NOT_CONVERGED,
+from podium.compliance.judging.results.rules.throughput_rules import (
     INVALID_PRUNED_LOG,
     MIXED_SCALE,
+    NO_STRONG_RESULT,
+    NOT_CONVERGED,
     TOTAL_SCALE,
 )
+from podium.compliance.text.words import join_limited
+from podium.rules.finding import Finding, Profile
 
 _PROFILE = Profile.POLICY
-"""The official verifier counts the logs, and looks at no pruned one: all this is the policy's."""
+"""Only the policy states these rules: the official verifier only counts the logs."""
 
 
 def judge_throughput(
-    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run]
 ) -> Iterator[Finding]:
     """One throughput result, and the logs that it leaves out."""
-    if context.verifier or verdict.folder.scaling != "weak":
+    if verdict.folder.scaling != "weak":
         return
     for run in verdict.result.runs:
         if not run.facts.run.converged:
@@ -123,12 +62,8 @@ def _scale(run: Run) -> float | None:
     return facts.accelerators or facts.nodes
 
 
-def without_strong(
-    tree: Tree, results: Iterable[ResultVerdict], context: JudgingContext
-) -> Iterator[Finding]:
+def without_strong(tree: Tree, results: Iterable[ResultVerdict]) -> Iterator[Finding]:
     """Throughput results whose benchmark has no time-to-train result in the submission."""
-    if context.verifier:
-        return
     folders = [verdict.folder for verdict in results]
     # Of any system: submitters mostly give the two metrics a description each
     strong = {folder.benchmark for folder in folders if folder.scaling == "strong"}

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.results.consistency import contradicts, line_of
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.systems.reader import line_of as line_of_field
 from podium.compliance.judging.systems.reader import read_description
-from podium.compliance.judging.systems.rules import DIVISION_MISMATCH
+from podium.compliance.judging.systems.system_rules import DIVISION_MISMATCH
 from podium.rules.finding import Finding, Severity
 
 if TYPE_CHECKING:

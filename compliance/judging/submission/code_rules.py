@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.compliance.judging.inputs.tree_rules import STRUCTURE
 from podium.compliance.judging.results.rules.seed_rules import CITES as RANDOM_NUMBERS
 from podium.rules.fixed.edits import remove, rename, write
-from podium.rules.fixed.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.fixed_rule import note, policy
 
 INSPECTION = "submission rules, Source code requirements for training inspection"
 REPLICATION = "submission rules, Source code requirements for replication"
@@ -119,18 +119,4 @@ SEED_LINE = note(
     help="log the seed where the random generators are seeded, or submit the code that ran",
     cites=RANDOM_NUMBERS,
     bad=(write(f"{_OURS}/train.py", "pass\n" * 20),),
-)
-
-RULES: tuple[FixedRule, ...] = (
-    NO_CODE,
-    NO_IMPLEMENTATION,
-    NO_README,
-    THIN_README,
-    NO_SOFTWARE_NAMED,
-    NO_DESCRIPTION,
-    NO_SCRIPT,
-    NO_CONFIG,
-    SOURCE_NOT_FOUND,
-    SOURCE_TOO_SHORT,
-    SEED_LINE,
 )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from podium.compliance.judging.logs.facts import Facts, RunFingerprint
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.rules.consistency_rules import (
     COPIED_RUN,
     OVERLAPPING_RUNS,

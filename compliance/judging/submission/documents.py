@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early, near_names
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
-from podium.compliance.judging.results.model import JudgingContext
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Run
 from podium.compliance.judging.submission.code_rules import (
     NO_CODE,
@@ -55,9 +55,7 @@ def judge_documents(
     context: JudgingContext,
     code: Code | None = None,
 ) -> Iterator[Finding]:
-    """What is missing of code and documents; nothing in the verifier's profile."""
-    if context.verifier:
-        return
+    """What is missing of code and documents."""
     code = code or Code(tree.root)
     if not code.present:
         yield NO_CODE.found(_PROFILE, tree.place(context.rules.package.code_folder))

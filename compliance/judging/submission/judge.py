@@ -1,9 +1,9 @@
-"""A whole submission: every log's verdict, then the package's, by one pass over each file."""
+"""A whole submission, judged once for both texts on top of the verdicts on its logs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,50 +14,58 @@ from podium.compliance.judging.inputs.layout import ResultFolder, Tree
 from podium.compliance.judging.inputs.source_files import Code
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.logs.judge import LogVerdict
+from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.repository.check import check_repository
 from podium.compliance.judging.results.judge import judge_reference_points, judge_result
 from podium.compliance.judging.results.location import Place
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext, deciding, mark_official
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.seeds import check_seeds
-from podium.compliance.judging.results.summary import result_entry
 from podium.compliance.judging.results.throughput import judge_throughput
 from podium.compliance.judging.submission.agreement import LogAgreement, judge_divisions
 from podium.compliance.judging.submission.copies import SubmissionIndex
 from podium.compliance.judging.submission.documents import judge_documents
 from podium.compliance.judging.submission.layout_rules import judge_tree, reported
 from podium.compliance.judging.submission.together import Comparator, judge_alone, judge_together
-from podium.compliance.judging.systems.check import SystemVerdict, judge_description
-from podium.compliance.judging.systems.reader import line_of, read_description, unread_description
+from podium.compliance.judging.systems.check import (
+    SystemDescription,
+    SystemVerdict,
+    describe,
+    judge_description,
+)
+from podium.compliance.judging.systems.reader import (
+    line_of,
+    read_description,
+    unread_description,
+)
 from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, Params
 from podium.compliance.judging.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
-from podium.compliance.reporting.data import ResultEntry, SubmissionEntry
-from podium.rules.finding import DROPPED_RUN, Finding, Severity
+from podium.rules.finding import DROPPED_RUN, Finding, Profile, Severity
 from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
     from podium.compliance.judging.repository.contents import Memory
     from podium.compliance.judging.repository.secrets import Secrets
 
-Verdicts = Callable[[str], LogVerdict | None]
-"""The verdict of a log, by its path relative to the submission."""
+Verdicts = Mapping[str, LogVerdict]
+"""The verdict of each log, by its path relative to the submission."""
 
 
-class Judged(msgspec.Struct):
-    """A submission judged: findings beside those of its logs, and an entry for each result.
+class SubmissionVerdict(msgspec.Struct, frozen=True):
+    """A submission judged: its findings except for those of its logs, and its results.
 
-    `systems` are its descriptions, by path, and whether each passes; `tolerated` are the logs whose
-    failure the result may have: their findings are waived. `unjudged` are folders with logs of no
-    benchmark.
+    `logs` are the verdicts on its logs, marked with its waivers, by the path that reports show.
+    `systems` are the findings about each description, by its path. `described` has the path of each
+    result with that of its system's description, "" where it has none.
     """
 
-    entry: SubmissionEntry
-    findings: list[Finding] = msgspec.field(default_factory=list)
-    results: list[ResultEntry] = msgspec.field(default_factory=list)
-    systems: dict[str, bool] = msgspec.field(default_factory=dict)
-    tolerated: set[str] = msgspec.field(default_factory=set)
-    unjudged: list[str] = msgspec.field(default_factory=list)
+    findings: list[Finding]
+    logs: dict[str, LogVerdict]
+    results: list[ResultVerdict]
+    systems: dict[str, list[Finding]]
+    described: dict[str, str]
 
 
 class RoundState(msgspec.Struct):
@@ -78,157 +86,189 @@ def judge_submission(
     verdicts: Verdicts,
     suppressions: Suppressions = NOTHING_LEFT_OUT,
     *,
-    beside: RoundState | None = None,
-) -> Judged:
-    """Judge one submission whose logs are judged already; waivers mark their findings, too."""
-    return _Submission(tree, context, verdicts, suppressions, beside or RoundState()).judge()
+    round_state: RoundState | None = None,
+) -> SubmissionVerdict:
+    """Judge one submission whose logs are judged already.
+
+    Where the profile is the policy's, each part is also read as the official verifier reads it, and
+    its findings are marked where that rejects. The verifier knows no waivers.
+    """
+    suppressions, findings = _with_waivers_of(tree, context, suppressions)
+    logs = {path: _marked(verdict, suppressions) for path, verdict in verdicts.items()}
+    findings += context.judge(lambda by: (reported if tree.scope else judge_tree)(tree, by))
+    systems = {name: _system(tree, path, name, context) for name, path in tree.systems.items()}
+    findings += [each for verdict in systems.values() for each in verdict.findings]
+    descriptions = {name: verdict.description for name, verdict in systems.items()}
+    code = Code(tree.root)
+    judge = _ResultJudge(tree, context, logs, suppressions, descriptions, code)
+    results = [judge.judge(folder) for folder in tree.results]
+    findings += _of_results(tree, results, context, code, round_state or RoundState())
+    if not tree.scope:
+        findings += judge.flag_findings() if suppressions.in_tree else []
+        findings += _hygiene(tree, context, logs, round_state)
+    findings = suppressions.mark(findings)
+    findings += [each for verdict in results for each in verdict.findings]
+    findings = in_hindsight(findings, context.rules, context.profile)
+    if context.rules.verified and not context.judges_officially:
+        findings = mark_official(findings, findings, context.rules)
+    of_logs = [each for verdict in logs.values() for each in verdict.findings]
+    return SubmissionVerdict(
+        findings=[*findings, *suppressions.about([*findings, *of_logs])],
+        logs={tree.place(path): verdict for path, verdict in logs.items()},
+        results=results,
+        systems={tree.place(path): systems[name].findings for name, path in tree.systems.items()},
+        described={
+            tree.place(folder.path): tree.place(path) if path else ""
+            for folder in tree.results
+            for path in [tree.systems.get(folder.system)]
+        },
+    )
 
 
-class _Submission:
+def _with_waivers_of(
+    tree: Tree, context: JudgingContext, suppressions: Suppressions
+) -> tuple[Suppressions, list[Finding]]:
+    """The suppressions with the waivers in the tree, and what is wrong with those."""
+    path = tree.root / WAIVERS_FILE
+    if not suppressions.in_tree or context.quirks.ignores_policy or not os.path.lexists(path):
+        return suppressions, []
+    from podium.compliance.judging.waivers.file import waivers_in_tree
+
+    own, faults = waivers_in_tree(path, tree.place(WAIVERS_FILE))
+    return replace(suppressions, waivers=(*suppressions.waivers, own), own=own), faults
+
+
+def _marked(verdict: LogVerdict, suppressions: Suppressions) -> LogVerdict:
+    if not verdict.findings or not suppressions.marks:
+        return verdict
+    return replace(verdict, findings=suppressions.mark(verdict.findings))
+
+
+def _of_results(
+    tree: Tree,
+    results: Sequence[ResultVerdict],
+    context: JudgingContext,
+    code: Code,
+    round_state: RoundState,
+) -> Iterator[Finding]:
+    """What only the policy asks of the results together, of code and of documents."""
+    if context.quirks.ignores_policy:
+        return
+    yield from judge_divisions(tree, results, context)
+    if tree.scope:
+        yield from judge_alone(tree, results, context)
+        return
+    yield from judge_together(tree, results, context, round_state.seen, round_state.comparators)
+    runs = [(verdict.folder, verdict.result.runs) for verdict in results]
+    yield from judge_documents(tree, runs, context, code)
+
+
+def _hygiene(
+    tree: Tree, context: JudgingContext, logs: Verdicts, round_state: RoundState | None
+) -> list[Finding]:
+    """Whether the tree can live in a repository: the official programs have a checker for it."""
+    contents = None if round_state is None else round_state.contents
+    memory = None if contents is None else contents(tree.root)
+
+    def secrets(path: str) -> Secrets | None:
+        verdict = logs.get(path)
+        return None if verdict is None or verdict.facts is None else verdict.facts.secrets
+
+    def judge(by: JudgingContext) -> list[Finding]:
+        if by.quirks.ignores_policy and not by.rules.package.repository_checked:
+            return []
+        found = check_repository(tree.root, by.rules, by.profile, secrets, tree.disk, memory)
+        return [replace(finding, path=tree.place(finding.path)) for finding in found]
+
+    return context.judge(judge)
+
+
+# --- systems ---
+
+
+def _system(tree: Tree, path: str, system: str, context: JudgingContext) -> SystemVerdict:
+    if tree.disk.leads_out(path):
+        document = unread_description("a link out of the submission, which is not followed")
+    else:
+        document = read_description(tree.root / path)
+    where = tree.place(path)
+    # Before 1.0 the official checker only takes the division, of systems that have results
+    divides = document.sound and "division" in document.fields
+    unread = not context.rules.package.fields_checked and (divides or system not in tree.holding)
+
+    def judge(by: JudgingContext) -> list[Finding]:
+        findings = judge_description(document, where, by.rules, by.profile).findings
+        if unread and by.quirks.only_division_read:
+            return [replace(each, severity=Severity.WARNING) for each in findings]
+        return findings
+
+    findings = context.judge(judge)
+    description = describe(document.fields) if document.is_object else None
+    if description is not None and not context.quirks.ignores_policy:
+        from podium.compliance.judging.systems.agreement import agrees_with_folder
+
+        differing = agrees_with_folder(description, tree.submitter, where)
+        findings += [replace(each, line=line_of(document, each.key or "")) for each in differing]
+    return SystemVerdict(findings, description)
+
+
+# --- results ---
+
+
+class _ResultJudge:
+    """Judges the results of one submission, which share its descriptions, flags and code."""
+
     def __init__(
         self,
         tree: Tree,
         context: JudgingContext,
-        verdicts: Verdicts,
+        logs: Verdicts,
         suppressions: Suppressions,
-        beside: RoundState,
+        descriptions: Mapping[str, SystemDescription | None],
+        code: Code,
     ) -> None:
-        self.tree, self.context, self.verdicts, self.beside = tree, context, verdicts, beside
-        self.systems: dict[str, SystemVerdict] = {}
-        self.findings: list[Finding] = []
-        self.logs: list[Finding] = []
-        self.code = Code(tree.root)
-        self.params = Params(tree.root, context.profile, self._shown, tree.disk)
+        self.tree, self.context, self.logs, self.code = tree, context, logs, code
+        self.suppressions, self.descriptions = suppressions, descriptions
         self.agreement = LogAgreement(context)
-        self.suppressions = suppressions
-        waivers = tree.root / WAIVERS_FILE
-        if suppressions.in_tree and not context.verifier and os.path.lexists(waivers):
-            from podium.compliance.judging.waivers.file import waivers_in_tree
+        profiles = [context.profile, *([Profile.VERIFIER] if context.judges_officially else [])]
+        self.params = {by: Params(tree.root, by, self._shown, tree.disk) for by in profiles}
 
-            own, faults = waivers_in_tree(waivers, tree.place(WAIVERS_FILE))
-            self.findings += faults
-            given = (*suppressions.waivers, own)
-            self.suppressions = replace(suppressions, waivers=given, own=own)
+    def judge(self, folder: ResultFolder) -> ResultVerdict:
+        """The verdict on one result by the profile, with the official verifier's."""
+        verdict = self._by(self.context, folder)
+        if not self.context.judges_officially:
+            return verdict
+        official = self._by(self.context.official, folder)
+        findings = mark_official(verdict.findings, official.findings, self.context.rules)
+        return replace(verdict, findings=findings, official=official)
 
-    def judge(self) -> Judged:
-        tree, context = self.tree, self.context
-        self.findings += judge_tree(tree, context) if not tree.scope else reported(tree, context)
-        for system, path in tree.systems.items():
-            self._system(system, path)
-        results = [self._result(folder) for folder in tree.results]
-        if not context.verifier:
-            self.findings += judge_divisions(tree, results, context)
-        if tree.scope:
-            self.findings += judge_alone(tree, results, context)
-            self.findings = self.suppressions.mark(self.findings)
-            return self._judged(results, [])
-        beside = self.beside
-        self.findings += judge_together(tree, results, context, beside.seen, beside.comparators)
-        runs = [(verdict.folder, verdict.result.runs) for verdict in results]
-        self.findings += judge_documents(tree, runs, context, self.code)
-        if self.suppressions.in_tree:
-            # Complete only here: every result has asked for its flags
-            self.findings += self.params.findings
-        hygiene = self._hygiene()
-        if not context.verifier:
-            # The official package checker leaves names and links to another program.
-            self.findings += hygiene
-        self.findings = self.suppressions.mark(self.findings)
-        return self._judged(results, hygiene if context.verifier else [])
-
-    def _judged(self, results: list[ResultVerdict], undecided: list[Finding]) -> Judged:
-        """The verdict; `undecided` are findings that do not decide it."""
-        tree = self.tree
-        rejected = any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
-        rejected = rejected or any(verdict.rejected for verdict in results)
-        findings = [
-            *self.findings,
-            *undecided,
-            *(finding for verdict in results for finding in verdict.findings),
-        ]
-        return Judged(
-            SubmissionEntry(
-                submitter=tree.submitter,
-                path=tree.package.display_path or ".",
-                verdict="rejected" if rejected else "accepted",
-            ),
-            [
-                *in_hindsight(findings, self.context.rules, self.context.profile),
-                *self.suppressions.about([*findings, *self.logs]),
-            ],
-            [result_entry(verdict) for verdict in results],
-            {tree.place(p): self.systems[s].passed for s, p in tree.systems.items()},
-            {
-                run.display_path
-                for verdict in results
-                for run in verdict.result.runs
-                if verdict.failing(run) and not verdict.rejected
-            },
-            [tree.place(path) for path in tree.unjudged],
-        )
+    def flag_findings(self) -> list[Finding]:
+        """What is wrong with the files of bypass flags, once every result has asked for its own."""
+        return self.context.judge(lambda by: self.params[by.profile].findings)
 
     def _shown(self, path: Path) -> str:
         return self.tree.place(path.relative_to(self.tree.root).as_posix())
 
-    def _hygiene(self) -> list[Finding]:
-        tree, context = self.tree, self.context
-        if context.verifier and not context.rules.package.repository_checked:
-            return []
-        contents = self.beside.contents
-        memory = None if contents is None else contents(tree.root)
-        how = (context.rules, context.profile, self._secrets, tree.disk, memory)
-        found = check_repository(tree.root, *how)
-        return [replace(finding, path=tree.place(finding.path)) for finding in found]
-
-    def _secrets(self, path: str) -> Secrets | None:
-        verdict = self.verdicts(path)
-        return None if verdict is None or verdict.facts is None else verdict.facts.secrets
-
-    # --- systems ---
-
-    def _system(self, system: str, path: str) -> None:
-        tree, context = self.tree, self.context
-        if tree.disk.leads_out(path):
-            document = unread_description("a link out of the submission, which is not followed")
-        else:
-            document = read_description(tree.root / path)
-        verdict = judge_description(document, tree.place(path), context.rules, context.profile)
-        self.systems[system] = verdict
-        # In 0.7 it passes a description without framework, and ends on one without division
-        if context.verifier and _not_read(verdict, system in tree.holding, context):
-            verdict.findings = [
-                replace(found, severity=Severity.WARNING) for found in verdict.findings
-            ]
-        self.findings += verdict.findings
-        if verdict.description is not None and not context.verifier:
-            from podium.compliance.judging.systems.agreement import agrees_with_folder
-
-            where = tree.place(path)
-            for found in agrees_with_folder(verdict.description, tree.submitter, where):
-                line = line_of(document, found.key or "")
-                self.findings.append(replace(found, line=line))
-
-    # --- results ---
-
-    def _result(self, folder: ResultFolder) -> ResultVerdict:
-        context, result = self.context, self._built(folder)
+    def _by(self, context: JudgingContext, folder: ResultFolder) -> ResultVerdict:
+        result = self._result(context, folder)
         verdict = judge_result(self.tree, folder, result, context)
-        pruned = [run for path in folder.pruned if (run := self._run(path)) is not None]
-        verdict.findings += judge_throughput(self.tree, verdict, pruned, context)
-        verdict.findings += self._power(verdict)
-        # A reviewer who leaves out waivers leaves out these flags as well
-        flags = self.params.flags(folder.path) if self.suppressions.in_tree else frozenset()
-        verdict.findings += _bypassed(self._seeds(result), SEEDS, flags)
-        if not context.verifier:
-            verdict.findings += self.agreement.judge(result)
-        verdict.findings += _bypassed(judge_reference_points(result), RCP, flags)
-        verdict.findings = self.suppressions.mark(verdict.findings)
-        return verdict
+        findings = verdict.findings
+        findings += self._power(verdict, context)
+        # Reviewers who leave out the waivers of a tree leave out its flags as well
+        own = context is self.context
+        heeded = self.suppressions.in_tree or not own
+        flags = self.params[context.profile].flags(folder.path) if heeded else frozenset()
+        findings += _bypassed(self._seeds(result), SEEDS, flags)
+        if not context.quirks.ignores_policy:
+            pruned = [run for path in folder.pruned if (run := self._run(context, path))]
+            findings += judge_throughput(self.tree, verdict, pruned)
+            findings += self.agreement.judge(result)
+        findings += _bypassed(judge_reference_points(result), RCP, flags)
+        return replace(verdict, findings=self.suppressions.mark(findings)) if own else verdict
 
-    def _built(self, folder: ResultFolder) -> Result:
-        tree, context = self.tree, self.context
-        runs = [run for path in folder.logs if (run := self._run(path)) is not None]
-        described = self.systems.get(folder.system)
+    def _result(self, context: JudgingContext, folder: ResultFolder) -> Result:
+        tree = self.tree
+        runs = [run for path in folder.logs if (run := self._run(context, path)) is not None]
         place = Place(
             tree.root / folder.path,
             tree.place(folder.path),
@@ -238,39 +278,38 @@ class _Submission:
             folder.scaling,
             tree.root / "systems" / f"{folder.system}.json",
         )
-        description = None if described is None else described.description
+        description = self.descriptions.get(folder.system)
         return Result(place, context.rules, context.profile, runs, description)
 
-    def _run(self, path: str) -> Run | None:
-        verdict = self.verdicts(path)
+    def _run(self, context: JudgingContext, path: str) -> Run | None:
+        verdict = self.logs.get(path)
+        if verdict is not None and context is not self.context:
+            verdict = verdict.official
         if verdict is None or not isinstance(verdict.facts, Facts):
             return None
-        if verdict.findings and self.suppressions.marks:
-            verdict.findings = self.suppressions.mark(verdict.findings)
-            self.logs += verdict.findings
-        failed = verdict.facts.broken and any(
-            f.severity is Severity.ERROR and not f.waived for f in verdict.findings
+        errors = deciding(verdict.findings) if verdict.facts.broken else []
+        crashes = context.quirks.crashes_on_logs and any(
+            each.id == VERIFIER_CRASH.id for each in errors
         )
         tree = self.tree
-        return Run(tree.root / path, tree.place(path), failed, verdict.facts)
+        return Run(tree.root / path, tree.place(path), bool(errors), verdict.facts, crashes)
 
-    def _power(self, verdict: ResultVerdict) -> list[Finding]:
-        """Findings of power logs; officially a run that only they reject may be dropped."""
+    def _power(self, verdict: ResultVerdict, context: JudgingContext) -> list[Finding]:
         power = verdict.result.power
         if power is None:
             return []
-        blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
-        tolerated = self.context.verifier and blamed_only and bool(power.blamed)
-        if not tolerated:
+        # Officially a run that only its power logs reject may be dropped
+        dropped = context.quirks.drops_power_faults and bool(power.blamed)
+        if not dropped or any(f.severity is Severity.ERROR for f in verdict.findings):
             return power.findings
         return [replace(found, waived=True, waived_by=DROPPED_RUN) for found in power.findings]
 
     def _seeds(self, result: Result) -> list[Finding]:
         return check_seeds(
             [run.facts.seeds for run in result.runs],
-            self.context.rules,
+            result.rules,
             result.described_division,
-            self.context.profile,
+            result.profile,
             # A call, so that the code is listed only where a seed's file is to be looked up
             (lambda: self.code.paths) if self.code.present else None,
             weak=result.weak,
@@ -281,11 +320,3 @@ def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) ->
     """The findings, all waived where the flag that leaves them out is set."""
     for found in findings:
         yield replace(found, waived=True, waived_by=flag) if flag in flags else found
-
-
-def _not_read(verdict: SystemVerdict, used: bool, context: JudgingContext) -> bool:
-    """Whether the official package checker does not look at what is wrong with a description.
-
-    Before 1.0 it only takes the division of it, where the system has results: without one it ends.
-    """
-    return not context.rules.package.fields_checked and (verdict.divides or not used)

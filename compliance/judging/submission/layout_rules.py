@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from podium.compliance.judging.inputs.benchmark_names import is_early
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
-from podium.compliance.judging.results.model import JudgingContext
+from podium.compliance.judging.results.official import JudgingContext
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
-from podium.rules.fixed.fixed_rule import FixedRule, both, policy
+from podium.rules.fixed.fixed_rule import both, policy
 
 NO_RESULTS = policy(
     "tree.no-results",
@@ -64,7 +64,6 @@ NO_SYSTEMS = policy(
     bad=(remove("systems"),),
 )
 
-RULES: tuple[FixedRule, ...] = (NO_RESULTS, NO_DESCRIPTION, NO_RESULTS_OF_SYSTEM, NO_SYSTEMS)
 
 MOST_PER_RULE = 50
 """Findings of one rule beyond this many are counted in the last one."""
@@ -72,11 +71,11 @@ MOST_PER_RULE = 50
 
 def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     """What is misplaced, missing or unknown in a submission's tree."""
-    # The official verifier passes a package without any result
-    if not tree.results and not context.verifier:
-        yield NO_RESULTS.found(context.profile, tree.place("results"))
     yield from _descriptions(tree, context)
-    if not context.verifier:
+    # The official verifier passes a package without any result
+    if not context.quirks.ignores_policy:
+        if not tree.results:
+            yield NO_RESULTS.found(context.profile, tree.place("results"))
         yield from _surplus(tree, context)
     yield from reported(tree, context)
 
@@ -115,7 +114,7 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
         if system in tree.systems or beside:
             continue
         stated_by = _who_wants_description(tree, system, context)
-        if context.verifier and stated_by is StatedBy.POLICY:
+        if context.quirks.ignores_policy and stated_by is StatedBy.POLICY:
             continue
         described = ", ".join(sorted(tree.systems))
         yield NO_DESCRIPTION.found(
@@ -150,7 +149,7 @@ def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     named: Counter[str] = Counter()
     for finding in tree.misplaced:
         official = finding.stated_by is not StatedBy.POLICY
-        if context.verifier and not official:
+        if context.quirks.ignores_policy and not official:
             continue
         named[finding.id] += 1
         # What the verifier rejects is listed in full: the verdict may rest on it

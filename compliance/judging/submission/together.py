@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from podium.compliance.judging.inputs.layout import Tree
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.throughput import without_strong
 from podium.compliance.judging.submission.copies import (
     SubmissionIndex,
@@ -30,12 +31,10 @@ def judge_together(
 
     `seen` has the runs of submissions judged before, and takes those of this one.
     """
-    if context.verifier:
-        return
     yield from judge_alone(tree, results, context, seen)
     for compare in comparators:
         yield from compare(tree, results, context)
-    yield from without_strong(tree, results, context)
+    yield from without_strong(tree, results)
 
 
 def judge_alone(
@@ -45,8 +44,6 @@ def judge_alone(
     seen: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
     """The same of some results of a submission: what shows without its others."""
-    if context.verifier:
-        return
     runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
     # All copies before any score: that copied runs take equally long is no news
     copied = [*copies(runs, context, seen)]

@@ -16,7 +16,7 @@ from podium.compliance.judging.systems.reader import (
     read_description,
     unread_description,
 )
-from podium.compliance.judging.systems.rules import SCHEMA
+from podium.compliance.judging.systems.system_rules import SCHEMA
 from podium.compliance.judging.systems.values import SystemDescription, describe
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.hindsight import in_hindsight
@@ -35,14 +35,10 @@ __all__ = [
 
 
 class SystemVerdict(msgspec.Struct):
-    """What is known of a description once judged; `description` is None where it is no object.
-
-    `divides`: the official package checker can take the division of it, and does not end on it.
-    """
+    """The verdict on a description; `description` is None where the file is not an object."""
 
     findings: list[Finding] = msgspec.field(default_factory=list)
     description: SystemDescription | None = None
-    divides: bool = False
 
     @property
     def passed(self) -> bool:
@@ -79,8 +75,7 @@ def judge_description(
         findings = [*_unfit(document, display_path, rules)]
     if profile is Profile.POLICY and document.is_object:
         findings += judge_plausibility(document, display_path, rules)
-    # Before 1.0 the package checker takes nothing but the division, and ends where there is none
-    return SystemVerdict(findings, description, document.sound and "division" in document.fields)
+    return SystemVerdict(findings, description)
 
 
 def _unfit(document: Document, display_path: str, rules: Round) -> Iterator[Finding]:

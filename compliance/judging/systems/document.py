@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.judging.systems.rules import NOT_JSON
+from podium.compliance.judging.systems.system_rules import NOT_JSON
 from podium.rules.fixed.fixed_rule import FixedRule
 
 

@@ -35,7 +35,7 @@ from podium.compliance.judging.systems.fields import (
     status_listed,
 )
 from podium.compliance.judging.systems.reader import line_of
-from podium.compliance.judging.systems.rules import (
+from podium.compliance.judging.systems.system_rules import (
     BAD_COUNT,
     BAD_DIVISION,
     BAD_STATUS,
@@ -64,6 +64,7 @@ from podium.compliance.judging.systems.values import (
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
+from podium.rules.quirks import quirks_of
 
 BY_FIX = " (podium fix does it)"
 """Ends the help of what has one legal spelling."""
@@ -89,7 +90,7 @@ def _line_of(document: Document, key: str | None) -> int | None:
 class _Inspection:
     def __init__(self, document: Document, path: str, rules: Round, profile: Profile) -> None:
         self.document, self.path, self.rules, self.profile = document, path, rules, profile
-        self.verifier = profile is Profile.VERIFIER
+        self.quirks = quirks_of(profile)
         self.fields = document.fields
         self.period = period_of(rules)
         self.known = self.period >= TABLE_FROM
@@ -102,7 +103,7 @@ class _Inspection:
         for fault in document.faults:
             yield from self._of_text(fault)
         # The verifier ends before it looks at a field of a text that it cannot read.
-        if not document.is_object or (self.verifier and not document.sound):
+        if not document.is_object or (self.quirks.stops_at_syntax and not document.sound):
             return
         fields, named = self.fields, document.named
         misspelt, optional = misspelt_fields(tuple(named)), may_be_empty(self.period)
@@ -114,7 +115,7 @@ class _Inspection:
                     continue
                 yield from self._crash(each)
                 # Of values the official verifier demands only those of the status.
-                if not self.verifier or each.kind is Kind.STATUS:
+                if not self.quirks.ignores_policy or each.kind is Kind.STATUS:
                     yield from self._value(each)
             elif name not in named:
                 yield from self._missing(each, misspelt.get(name))
@@ -136,9 +137,10 @@ class _Inspection:
         say nothing, which reviewers have let pass (rules that do not vary).
         """
         stated_by = stated_by or rule.stated_by
-        if self.verifier and stated_by is POLICY:
-            return
-        if not self.verifier and not self.rules.verified and stated_by is not BOTH:
+        if self.quirks.ignores_policy:
+            if stated_by is POLICY:
+                return
+        elif not self.rules.verified and stated_by is not BOTH:
             if stated_by is VERIFIER:
                 return
             severity = severity or (Severity.ERROR if rule.varies else None)
@@ -161,7 +163,7 @@ class _Inspection:
 
     def _missing(self, each: Field, instead: str | None) -> Iterator[Finding]:
         demanded = self.known and each.required(self.period)
-        if instead is not None and not self.verifier:
+        if instead is not None and not self.quirks.ignores_policy:
             stated_by = _stated_by(each.official, policy=demanded or not each.official)
             yield from self._found(
                 MISSPELT_FIELD, instead, stated_by, written=instead, field=each.name

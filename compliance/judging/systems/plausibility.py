@@ -9,7 +9,7 @@ from typing import Any
 from podium.compliance.judging.systems.document import Document
 from podium.compliance.judging.systems.fields import FIELDS, V11, Category, category_of, period_of
 from podium.compliance.judging.systems.reader import line_of
-from podium.compliance.judging.systems.rules import (
+from podium.compliance.judging.systems.system_rules import (
     BAD_CAPACITY,
     COUNTED_NONE,
     PREVIEW_DUE,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.judging.systems.document import Document, TextFault, syntax_fault
-from podium.compliance.judging.systems.rules import UNREADABLE
+from podium.compliance.judging.systems.system_rules import UNREADABLE
 from podium.logging_spec.limits import read_json
 
 LARGEST = 8 << 20

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from typing import Any
 
 from podium.compliance.judging.systems.document import Document, TextFault, syntax_fault
-from podium.compliance.judging.systems.rules import DUPLICATE_FIELD, NOT_JSON
+from podium.compliance.judging.systems.system_rules import DUPLICATE_FIELD, NOT_JSON
 from podium.logging_spec.limits import (
     TOO_DEEP,
     TOO_LONG,

@@ -27,6 +27,7 @@ from podium.compliance.judging.waivers.waiver_rules import (
 from podium.compliance.judging.waivers.waivers import plain_file
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.quirks import quirks_of
 
 PARAMS_FILE = "package_checker_params"
 
@@ -51,7 +52,7 @@ class _Read(msgspec.Struct):
 
 
 class Params:
-    """The flag files of one submission, each read once and when it is asked for.
+    """The flag files of one submission by one profile, each read when it is first needed.
 
     `display_path` gives a path as reports show it; `disk` is what was listed of the submission
     already; `findings` are about the files read so far.
@@ -74,7 +75,7 @@ class Params:
         # The submission, results/<system>, the result: HPC's strong and weak are no level
         levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
         read = [file for level in levels if (file := self._file(level)) is not None]
-        if self._profile is Profile.VERIFIER:
+        if quirks_of(self._profile).reads_last_flag:
             return frozenset().union(*(file.official for file in read))
         return frozenset(flag for file in read for flag in file.flags)
 
@@ -95,7 +96,7 @@ class _Reading:
         self.path = path
         self.top = path.parent == params._root
         self.profile = params._profile
-        self.verifier = self.profile is Profile.VERIFIER
+        self.quirks = quirks_of(self.profile)
         self.params = params
 
     def read(self) -> _Read:
@@ -112,10 +113,10 @@ class _Reading:
             if name in FLAGS:
                 read.flags.setdefault(name, number)
             # What the official scripts refuse is found below; the Python program ignores it
-            elif name and not self.verifier:
+            elif name and not self.quirks.ignores_policy:
                 read.findings.append(self._unknown(name, number))
         read.findings += self._official(data, read)
-        in_force = read.official if self.verifier else read.flags
+        in_force = read.official if self.quirks.reads_last_flag else read.flags
         scope = "the whole submission" if self.top else f"all below {self.path.parent.name}"
         for flag in sorted(in_force):
             line_of = read.flags.get(flag)

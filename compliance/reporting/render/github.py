@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from podium.compliance.reporting.conclusion import headline
 from podium.compliance.reporting.grouping import own_findings
 from podium.compliance.reporting.render.words import official, remarks, summary
 from podium.compliance.text.terminal import clean
@@ -24,7 +25,7 @@ def render(report: Outcome) -> str:
     """
     found = sorted(own_findings(report), key=lambda each: (each.waived, _ORDER[_command(each)]))
     lines = [_line(finding) for finding in found]
-    verdicts = [f"{report.verdict.upper()}: {summary(report)}", official(report)]
+    verdicts = [f"{headline(report)}: {summary(report)}", official(report)]
     lines.append("; ".join(filter(None, verdicts)))
     return "\n".join(lines) + "\n"
 

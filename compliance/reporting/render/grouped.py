@@ -117,7 +117,7 @@ class _Grouped:
     def table(self) -> Iterator[str]:
         if not self.report.submissions:
             return
-        heads, rows = submission_table(self.report, self.open)
+        heads, rows = submission_table(self.report)
         yield from _table(heads, rows[:MOST_SUBMISSIONS], self.width, self.paint)
         if len(rows) > MOST_SUBMISSIONS:
             more = plural(len(rows) - MOST_SUBMISSIONS, "more submission")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from podium.compliance.reporting.conclusion import headline
 from podium.compliance.reporting.grouping import (
     Group,
     OneMessage,
@@ -56,6 +57,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     verdicts: Sequence[tuple[str, str]]
+    conclusion: str
     summary: str
     passes: str
     heads: Sequence[str]
@@ -94,12 +96,13 @@ def _part(name: str) -> str:
 
 def _page(report: Outcome, groups: Sequence[Group]) -> Page:
     rules = report.rules
-    heads, rows = submission_table(report, groups)
+    heads, rows = submission_table(report)
     shut = len(groups) > OPEN_AT_MOST
     present = {group.first.severity for group in groups}
     return Page(
         title=clean(f"podium: {rules.usage} {rules.round}, profile {rules.profile}"),
         verdicts=judges(report),
+        conclusion=headline(report),
         summary=". ".join((summary(report), *plugged(report))),
         passes=passes(report) if report.files or report.results else "",
         heads=heads,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from podium.compliance.reporting.conclusion import headline
 from podium.compliance.reporting.render.words import (
     grouped,
     judges,
@@ -29,9 +30,9 @@ def render(report: Outcome) -> str:
     reject (`--strict`), warnings do. All else is in the case's output. Characters XML 1.0 does not
     allow are shown as escapes.
     """
-    rejecting = {"error"}
-    if strictness(report):
-        rejecting.add("warning")
+    rejecting: set[str] = set()
+    if report.exit_status:
+        rejecting = {"error", "warning"} if strictness(report) else {"error"}
     found = grouped(report.findings)
     # Findings may be of folders, which are no files judged: each becomes a case as well
     paths = sorted({entry.path for entry in report.files} | found.keys())
@@ -44,6 +45,7 @@ def render(report: Outcome) -> str:
     properties = ET.SubElement(suite, "properties")
     for judge, verdict in judges(report):
         ET.SubElement(properties, "property", name=f"verdict of the {judge}", value=verdict)
+    ET.SubElement(properties, "property", name="conclusion", value=headline(report))
     suite.extend(cases)
     ET.SubElement(suite, "system-out").text = "\n".join(
         filter(None, (summary(report), *plugged(report), official(report)))
@@ -58,7 +60,8 @@ def _case(path: str, findings: list[Finding], rejecting: set[str]) -> ET.Element
     failing: list[Finding] = []
     others: list[Finding] = []
     for each in findings:
-        rejects = (each.severity in rejecting or each.official) and not each.waived
+        rejects = each.severity in rejecting or (each.official and bool(rejecting))
+        rejects = rejects and not each.waived
         (failing if rejects else others).append(each)
     if failing:
         message = f"{plural(len(failing), 'finding')}: {clean(failing[0].message)}"

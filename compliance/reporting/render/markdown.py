@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from podium.compliance.reporting.conclusion import headline
 from podium.compliance.reporting.grouping import Group, OneMessage, by_submission, groups_of
 from podium.compliance.reporting.render.words import (
     excused,
@@ -20,7 +21,7 @@ from podium.compliance.reporting.render.words import (
 from podium.compliance.text.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from podium.compliance.reporting.data import Outcome
     from podium.rules.finding import Finding
@@ -70,7 +71,7 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
     counts, sentence = report.counts, escape(judged(report))
     groups = groups_of(report, one_message)
     lines = [
-        f"## podium: {report.verdict}",
+        f"## podium: {headline(report)}",
         "",
         f"{sentence[0].upper()}{sentence[1:]}.",
         *([f"{passes(report)}."] if report.files or report.results else []),
@@ -81,7 +82,7 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
         "| ---: | ---: | ---: | ---: |",
         f"| {counts.error} | {counts.warning} | {counts.note} | {counts.waived} |",
     ]
-    lines += _submissions(report, groups)
+    lines += _submissions(report)
     folded = len(report.findings) > OPEN_AT_MOST
     for submission, found in by_submission(each for each in groups if not each.excuse):
         if len(report.submissions) > 1:
@@ -95,10 +96,10 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _submissions(report: Outcome, groups: Sequence[Group]) -> Iterator[str]:
+def _submissions(report: Outcome) -> Iterator[str]:
     if not report.submissions:
         return
-    heads, rows = submission_table(report, groups)
+    heads, rows = submission_table(report)
     yield from ("", f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}")
     for row in rows:
         yield f"| {' | '.join(map(escape, row))} |"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from podium.compliance.reporting.conclusion import headline
 from podium.compliance.reporting.placing import joined
 from podium.compliance.reporting.render.words import judged, official, stated
 from podium.compliance.text.terminal import clean
@@ -28,7 +29,7 @@ def summary(report: Outcome) -> str:
     faults = _faults(report.findings)
     lines = [
         "<div>",
-        f"<p><strong>{_shown(report.verdict.upper())}</strong>",
+        f"<p><strong>{_shown(headline(report))}</strong>",
         *(f"<br>{_shown(line)}" for line in [official(report)] if line),
         f"<br>{_shown(judged(report))}</p>",
     ]

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from podium.compliance.reporting.conclusion import headline
 from podium.compliance.reporting.placing import is_url
 from podium.compliance.text.terminal import clean
 
@@ -50,10 +51,16 @@ def render(
     run = {
         "tool": {"driver": driver, **({"extensions": plugins} if plugins else {})},
         **({"originalUriBaseIds": {ROOT: {"uri": _folder_uri(root)}}} if root else {}),
-        "invocations": [{"executionSuccessful": True}],
+        "invocations": [
+            {"executionSuccessful": report.exit_status != 3, "exitCode": report.exit_status}
+        ],
         "columnKind": "unicodeCodePoints",
         "results": _results(report.findings, indices),
-        "properties": {"verdict": report.verdict, **msgspec.structs.asdict(report.rules)},
+        "properties": {
+            "verdict": report.verdict,
+            "conclusion": headline(report),
+            **msgspec.structs.asdict(report.rules),
+        },
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log), indent=1).decode() + "\n"

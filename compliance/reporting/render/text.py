@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from podium.compliance.reporting.conclusion import headline
 from podium.compliance.reporting.grouping import (
     Group,
     OneMessage,
@@ -209,7 +210,7 @@ class _Page:
             yield ""
 
     def verdict(self, report: Outcome) -> Iterator[str]:
-        """What either judge says; of some rules alone no verdict is given."""
+        """What each judge says; the last line is the conclusion."""
         for line in plugged(report):
             yield from wrap(line, self.width)
         if report.not_judged:
@@ -221,13 +222,10 @@ class _Page:
             number = len(report.findings)
             found = plural(number, "finding") if number else "no finding"
             yield from wrap(f"{found} among the selected rules", self.width)
-            own = {report.rules.profile, "plugins", "house"}
-            whole = "rejected" if {*report.rejected_by} & own else "accepted"
-            yield from wrap(f"by all rules: {whole}", self.width)
-        else:
-            if why := strictness(report) or added(report):
-                yield from wrap(why, self.width)
-            yield self.paint(report.verdict.upper())
+        elif why := strictness(report) or added(report):
+            yield from wrap(why, self.width)
+        conclusion = headline(report)
+        yield from self.painted(wrap(conclusion, self.width), conclusion.partition(" ")[0])
 
     def painted(self, lines: list[str], word: str) -> list[str]:
         return painted(lines, word, self.paint)

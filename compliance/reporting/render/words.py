@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
+from podium.compliance.reporting.data import counted_findings
 from podium.compliance.reporting.grouping import homes
 from podium.compliance.text.terminal import clean
 from podium.compliance.text.words import plural
@@ -191,16 +192,14 @@ def judges(report: Outcome) -> list[tuple[str, str]]:
     return found
 
 
-def submission_table(
-    report: Outcome, groups: Iterable[Group]
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Heads and rows of a table of the submissions: results, verdicts, numbers of findings."""
+def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows of a table of the submissions: results, verdicts, numbers of findings.
+
+    The numbers add up to those of the report: what lies in no submission has a row as well.
+    """
     home = homes(report)
     results = Counter(home(entry.path) for entry in report.results)
-    found: Counter[tuple[str, str]] = Counter()
-    for group in groups:
-        if not group.excuse:
-            found[group.submission, group.first.severity.value] += len(group.findings)
+    numbers = Counter((home(each.path), each.severity.value) for each in counted_findings(report))
     both = report.rules.profile != "verifier" and any(
         entry.official_verdict for entry in report.submissions
     )
@@ -208,10 +207,24 @@ def submission_table(
     for entry in report.submissions:
         place = home(entry.path.rstrip("/"))
         verdicts = [entry.verdict, *([entry.official_verdict or "none"] if both else [])]
-        numbers = (found[place, "error"], found[place, "warning"])
-        rows.append((clean(entry.submitter), str(results[place]), *verdicts, *map(str, numbers)))
-    theirs = ["official verifier"] if both else []
-    return ("submission", "results", report.rules.profile, *theirs, "errors", "warnings"), rows
+        counts = _numbers(numbers, place)
+        rows.append((clean(entry.submitter), str(results[place]), *verdicts, *counts))
+    outside = _numbers(numbers, "")
+    if rows and outside != ("0", "0") and not any(home(e.path) == "" for e in report.submissions):
+        rows.append(("in no submission", "", "", *([""] if both else []), *outside))
+    official_head = ["official verifier"] if both else []
+    return (
+        "submission",
+        "results",
+        report.rules.profile,
+        *official_head,
+        "errors",
+        "warnings",
+    ), rows
+
+
+def _numbers(numbers: Counter[tuple[str, str]], place: str) -> tuple[str, str]:
+    return str(numbers[place, "error"]), str(numbers[place, "warning"])
 
 
 def strictness(report: Outcome) -> str:

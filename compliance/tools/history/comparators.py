@@ -7,7 +7,8 @@ from pathlib import Path
 
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.submission.together import Comparator
 from podium.compliance.tools.history.hyperparameter_borrowing import borrowed
 from podium.compliance.tools.history.preview_followup import followed

@@ -12,18 +12,23 @@ from typing import Any
 
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.results.consistency import canonical_text
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
-from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.judging.systems.values import SystemDescription
 from podium.compliance.text.words import join_limited
-from podium.compliance.tools.history.prior_submission import Earlier, EarlierResult, changed_fields
-from podium.compliance.tools.history.rules import (
+from podium.compliance.tools.history.history_rules import (
     BORROWER_CHANGED,
     GROUP,
     NOT_A_GROUP,
     NOT_ALLOWED,
     SCALE_CHANGED,
     UNPROVEN_SCALE,
+)
+from podium.compliance.tools.history.prior_submission import (
+    Earlier,
+    EarlierResult,
+    changed_fields,
 )
 from podium.compliance.tools.history.scale import machine, scale
 from podium.rules.finding import Finding
@@ -158,7 +163,7 @@ def _first(
         one
         for one in known
         if (one.benchmark, one.scaling) == (folder.benchmark, folder.scaling)
-        and same_organisation(one.submitter, tree.submitter)
+        and same_organization(one.submitter, tree.submitter)
     ]
     found = next((one for one in own if one.system == folder.system), None)
     if found is not None or folder.scaling != "weak" or system is None:
@@ -174,7 +179,7 @@ def _same_machine(one: EarlierResult, first: EarlierResult) -> bool:
         one.description is not None
         and first.description is not None
         and machine(one.description) == machine(first.description)
-        and same_organisation(one.submitter, first.submitter)
+        and same_organization(one.submitter, first.submitter)
     )
 
 
@@ -184,7 +189,7 @@ def _lenders(known: Sequence[EarlierResult], first: EarlierResult) -> list[Earli
         for one in known
         if one.benchmark == first.benchmark
         # Only another submitter lends: settings of another result of one's own are a new choice
-        and not same_organisation(one.submitter, first.submitter)
+        and not same_organization(one.submitter, first.submitter)
     ]
 
 

@@ -18,12 +18,13 @@ from typing import Any
 import msgspec
 
 from podium.compliance.judging.inputs.layout import Tree
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
-from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.systems.fields import Category
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.text.words import join_limited
+from podium.compliance.tools.history.history_rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
 from podium.compliance.tools.history.prior_submission import Earlier, EarlierResult
-from podium.compliance.tools.history.rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
 from podium.compliance.tools.history.scale import hardware as hardware_of
 from podium.compliance.tools.history.scale import scale as scale_of
 from podium.rules.finding import Finding
@@ -97,7 +98,7 @@ def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[Earl
         if (
             hardware
             and one.description.category is Category.PREVIEW
-            and same_organisation(one.submitter, tree.submitter)
+            and same_organization(one.submitter, tree.submitter)
         ):
             found[hardware].append(one)
     return found

@@ -17,19 +17,21 @@ import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.discovery import DiscoveredInputs, gather
+from podium.compliance.judging.discovery import JudgedFiles
 from podium.compliance.judging.inputs.layout import Scaling, Tree
 from podium.compliance.judging.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.judging.results.location import is_pruned, place_of
-from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
+from podium.compliance.judging.results.model import ResultVerdict
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Run
 from podium.compliance.judging.submission.copies import FingerprintIndex
-from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.judging.systems.reader import read_description
 from podium.compliance.judging.systems.values import SystemDescription
 from podium.compliance.text.words import join_limited
-from podium.compliance.tools.history.rules import (
+from podium.compliance.tools.history.history_rules import (
     OTHER_SUBMITTER,
     RESUBMITTED,
     SHIFTED_LOG,
@@ -94,16 +96,16 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
     for path in trees:
         # By the round of the submission the logs of an earlier one would be misjudged
         alone = replace(options, round=None)
-        add_tree(earlier, path, gather([path], alone, for_scores=True), alone)
+        add_tree(earlier, path, judge_paths([path], alone), alone)
     return earlier
 
 
-def add_tree(earlier: Earlier, path: Path, gathered: DiscoveredInputs, options: Options) -> None:
+def add_tree(earlier: Earlier, path: Path, files: JudgedFiles, options: Options) -> None:
     """Add a tree whose logs are judged already, with the facts of each."""
-    earlier.results += _results(gathered, options, path)
+    earlier.results += _results(files, options, path)
     # The choices go on with those of the packages, which are no targets: hence not strict
-    for target, choice in zip(gathered.targets, gathered.choices, strict=False):
-        facts = gathered.judged[target.path].verdict.facts
+    for (target, one), choice in zip(files.verdicts(), files.inputs.choices, strict=False):
+        facts = one.verdict.facts
         if facts is None:
             continue
         place = place_of(Path(target.folder), target.display_path)
@@ -112,10 +114,10 @@ def add_tree(earlier: Earlier, path: Path, gathered: DiscoveredInputs, options: 
         earlier.runs.add(facts.fingerprint, before)
 
 
-def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:
+def _results(files: JudgedFiles, options: Options, path: Path) -> Iterator[EarlierResult]:
     request = RoundRequest(options.usage)
-    pruned = _pruned(gathered)
-    for result in results_of(gathered, options):
+    pruned = _pruned(files)
+    for result in results_of(files, options):
         place = result.place
         if request.choose(place.folder).chosen_by != "default":
             yield EarlierResult(
@@ -134,11 +136,11 @@ def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterat
             )
 
 
-def _pruned(gathered: DiscoveredInputs) -> Mapping[Path, list[RunFacts]]:
+def _pruned(files: JudgedFiles) -> Mapping[Path, list[RunFacts]]:
     """The runs of instances that throughput results leave out, by the folder of each result."""
     found: dict[Path, list[RunFacts]] = defaultdict(list)
-    for target in gathered.targets:
-        folder, facts = Path(target.folder), gathered.judged[target.path].verdict.facts
+    for target, one in files.verdicts():
+        folder, facts = Path(target.folder), one.verdict.facts
         if is_pruned(os.path.dirname(target.display_path)) and facts is not None:
             found[folder.parent].append(facts.run)
     return found
@@ -203,7 +205,7 @@ def _others(
     tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
 ) -> Iterator[Finding]:
     names = {before.submitter for before in again if before.submitter}
-    others = sorted(name for name in names if not same_organisation(name, tree.submitter))
+    others = sorted(name for name in names if not same_organization(name, tree.submitter))
     if others:
         yield OTHER_SUBMITTER.found(
             context.profile,

@@ -7,6 +7,7 @@ from typing import Literal
 
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.judge import judge_log
+from podium.compliance.tools.live.live_rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
 from podium.compliance.tools.live.partial.certain import (
     TARGET,
     Gates,
@@ -18,7 +19,6 @@ from podium.compliance.tools.live.partial.certain import (
 )
 from podium.compliance.tools.live.partial.declared import Declared, declared
 from podium.compliance.tools.live.partial.table import Table
-from podium.compliance.tools.live.rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.record import Record

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.judging.discovery import gather
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.judging.results.convergence import compared, references
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean, wrap
@@ -64,13 +64,12 @@ class Checked:
 
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
     """Judge every result below a folder; by the policy, also where the verifier's differs."""
-    results = scored_results(gather([folder], options, for_scores=True), options, points)
+    results = scored_results(judge_paths([folder], options), options, points)
     theirs: dict[tuple[str, str], ScoredResult] = {}
     # Judged anew from the logs: the two read them differently, not only the statistics
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
-        gathered = gather([folder], other, for_scores=True)
-        for one in scored_results(gathered, other, points):
+        for one in scored_results(judge_paths([folder], other), other, points):
             theirs[_key(one)] = one
     return [_checked(one, theirs.get(_key(one)), options) for one in results]
 

@@ -17,7 +17,7 @@ from podium.compliance.reporting.json_text import json_text
 from podium.compliance.rulebook.tables.settings import settings
 from podium.compliance.text.terminal import clean, wrap
 from podium.compliance.text.words import join_limited, plural
-from podium.compliance.tools.rcp.rules import (
+from podium.compliance.tools.rcp.rcp_rules import (
     BATCH_SIZE,
     BENCHMARK,
     COPIED_VALUES,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.judging.discovery import gather
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.reporting.json_text import json_text
 from podium.rules.convergence.data import MEMBERS
 
@@ -49,12 +49,11 @@ class Origin:
 
 def make(paths: Sequence[Path], options: Options, origin: Origin) -> Made:
     """One record per benchmark and batch size, of all logs below the paths that converge."""
-    gathered = gather(list(paths), options, for_scores=True)
+    files = judge_paths(paths, options)
     remarks: list[str] = []
     groups: dict[tuple[str, float], list[Facts]] = {}
-    rules = gathered.choices[0].rules
-    for target in gathered.targets:
-        one = gathered.judged[target.path]
+    rules = files.inputs.choices[0].rules
+    for _, one in files.verdicts():
         if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
             continue
         why = _unfit(one.verdict.facts)

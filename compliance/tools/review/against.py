@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.source_files import open_plain
-from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.history.hyperparameter_borrowing import BATCH_SIZES, differing
 from podium.compliance.tools.review.model import (
@@ -262,7 +262,7 @@ def _lender(now: ResultEntry, values: dict[str, Any], others: Sequence[ResultEnt
             for other in others
             if other.benchmark == now.benchmark
             and other.division == now.division
-            and not same_organisation(other.submitter, now.submitter)
+            and not same_organization(other.submitter, now.submitter)
             and not differing(_values(other), values)
         ),
         "",

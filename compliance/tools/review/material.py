@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.judging.discovery import find, gather
+from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.logs.trace import Trace
 from podium.compliance.judging.options import Options, Progress
+from podium.compliance.judging.pipeline import check_inputs, judge_paths
 from podium.compliance.judging.results.result import Result, Run
-from podium.compliance.judging.session import check_paths
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.tools.history.comparators import comparisons
 from podium.compliance.tools.history.prior_submission import Earlier as EarlierTrees
@@ -70,23 +70,22 @@ def read_round(
     known = EarlierTrees()
     before = [_read_earlier(each, options, known) for each in earlier]
     compared = comparisons(known) if earlier else []
-    gathered = find([path], options, for_scores=True, traced=True)
-    packages = list(gathered.packages)
-    outcome = check_paths([path], options, progress, gathered, compared)
+    inputs = discover([path], options, with_facts=True, with_trace=True)
+    outcome, files = check_inputs(inputs, options, progress, comparators=compared)
     submitters = {entry.path: entry.submitter for entry in outcome.submissions}
     homes = [
         Home(submitters.get(one.display_path or ".", one.root.name), one.root, one.display_path)
-        for one in packages
+        for one in inputs.packages
         if not one.scope
     ]
-    return Material(outcome, [*results_of(gathered, options)], homes, before)
+    return Material(outcome, [*results_of(files, options)], homes, before)
 
 
 def _read_earlier(path: Path, options: Options, known: EarlierTrees) -> Earlier:
     # Each by the round that it names itself
     alone = replace(options, round=None)
-    gathered = gather([path], alone, for_scores=True, traced=True)
-    add_tree(known, path, gathered, alone)
-    results = [*results_of(gathered, alone)]
+    files = judge_paths([path], alone, with_trace=True)
+    add_tree(known, path, files, alone)
+    results = [*results_of(files, alone)]
     titles = {each.rules.title for each in results}
     return Earlier(str(path), titles.pop() if len(titles) == 1 else "an earlier round", results)

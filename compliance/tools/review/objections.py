@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from podium.compliance.judging.logs.log_rules import CRASHED, PROCESS_LOST
 from podium.compliance.reporting.data import Outcome
-from podium.compliance.reporting.grouping import RANK, homes, own_findings
+from podium.compliance.reporting.grouping import homes, own_findings
 from podium.compliance.reporting.pages.templates import plain_name
 from podium.compliance.reporting.render.markdown import escape
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.review.model import Evidence, Objection
-from podium.compliance.tools.review.rules import ANOMALIES, SUPERSEDED
-from podium.rules.finding import Finding, Severity
+from podium.compliance.tools.review.review_rules import ANOMALIES, SUPERSEDED
+from podium.rules.finding import RANK, Finding, Severity
 from podium.rules.fixed.former_ids import matches
 
 OWN_FAULTS = frozenset({CRASHED.id, PROCESS_LOST.id})

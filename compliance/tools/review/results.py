@@ -10,7 +10,7 @@ from podium.compliance.judging.logs.trace import Series, thinned
 from podium.compliance.judging.results.consistency import canonical_text
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.summary import rcp_entry
-from podium.compliance.judging.systems.agreement import same_organisation
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.reporting.data import ResultEntry as Judged
 from podium.compliance.tools.history.hyperparameter_borrowing import differing
 from podium.compliance.tools.review.anomalies.peers import margin_of, sigmas_below, speeds
@@ -109,7 +109,7 @@ def _lenders(result: Result, results: list[Result], values: dict[str, dict[str, 
         for other in results
         if mine
         and other.division == result.division
-        and not same_organisation(other.place.submitter, result.place.submitter)
+        and not same_organization(other.place.submitter, result.place.submitter)
         and not differing(values[other.place.display_path], mine)
     ]
 

@@ -14,7 +14,7 @@ from podium.compliance.judging.results.judge import judge_reference_points, judg
 from podium.compliance.judging.waivers.bypass_flags import RCP, Params
 from podium.compliance.text.words import join_limited, plural
 from podium.compliance.tools.scoring.row import ScoredResult
-from podium.compliance.tools.scoring.rules import (
+from podium.compliance.tools.scoring.score_rules import (
     ABSURD_CONVERGENCE,
     BROKEN_RUN_COUNTED,
     INVALID,

@@ -8,12 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from podium.compliance.judging.discovery import DiscoveredInputs, gather
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.discovery import JudgedFiles
+from podium.compliance.judging.files import FileVerdict
 from podium.compliance.judging.inputs.layout import natural
 from podium.compliance.judging.inputs.round_selection import RoundRequest, rules_of
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.judging.results.factor import Convention
 from podium.compliance.judging.results.location import filled, is_pruned, place_of, result_around
 from podium.compliance.judging.results.result import Result, Run
@@ -46,51 +47,52 @@ def score(
     Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
     where no score is defined `minutes` is None, and a finding says why.
     """
-    return score_paths([Path(path)], Options(usage, round, Profile(profile), jobs, factors=factors))
+    options = Options(
+        usage=usage, round=round, profile=Profile(profile), jobs=jobs, factors=factors
+    )
+    return score_paths([Path(path)], options)
 
 
 def score_paths(
     paths: list[Path], options: Options, progress: Callable[[int, int], None] | None = None
 ) -> Scores:
     """Score several paths at once; `progress` is told (files done, files in all)."""
-    return scores_of(gather(paths, options, progress, for_scores=True), options)
+    return scores_of(judge_paths(paths, options, progress), options)
 
 
-def scores_of(gathered: DiscoveredInputs, options: Options) -> Scores:
+def scores_of(files: JudgedFiles, options: Options) -> Scores:
     """The scores of logs that are judged already, with the facts of each."""
-    return report_of(gathered, options, scored_results(gathered, options))
+    return report_of(files, options, scored_results(files, options))
 
 
-def report_of(
-    gathered: DiscoveredInputs, options: Options, scored: Sequence[ScoredResult]
-) -> Scores:
+def report_of(files: JudgedFiles, options: Options, scored: Sequence[ScoredResult]) -> Scores:
     """The report that rows make."""
     found = [one for each in scored for one in findings_of(each)]
-    found += _broken_files(gathered)
+    found += _broken_files(files)
     found.sort(key=Finding.sort_key)
     kept = [one for one in found if options.wants(one.id)]
     return Scores(
-        rules=rules_of(gathered.choices, options.profile),
+        rules=rules_of(files.inputs.choices, options.profile),
         results=[each.entry for each in scored],
         findings=kept,
     )
 
 
 def scored_results(
-    gathered: DiscoveredInputs, options: Options, points: Sequence[Point] | None = None
+    files: JudgedFiles, options: Options, points: Sequence[Point] | None = None
 ) -> list[ScoredResult]:
     """Every result among the logs with its row, in order of path."""
-    return by_path(scored(result) for result in results_of(gathered, options, points))
+    return by_path(scored(result) for result in results_of(files, options, points))
 
 
 def results_of(
-    gathered: DiscoveredInputs, options: Options, points: Sequence[Point] | None = None
+    files: JudgedFiles, options: Options, points: Sequence[Point] | None = None
 ) -> Iterator[Result]:
     """Every result among the logs; `points` stand in for the rounds' reference points."""
     wish = RoundRequest(options.usage, options.round)
     # A system has a folder for each benchmark, and one description for all of them
     described = cache(_description)
-    for folder, display_path, judged in _folders(gathered):
+    for folder, display_path, judged in _folders(files):
         # A path may hold several rounds: each folder is scored by its own
         rules = wish.choose(folder).rules
         runs = [_run(one) for one in judged]
@@ -100,12 +102,11 @@ def results_of(
             yield Result(place, rules, options.profile, group, description, points, options.factors)
 
 
-def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged]]]:
+def _folders(files: JudgedFiles) -> Iterator[tuple[str, str, list[FileVerdict]]]:
     """Folders that hold logs: the folder, the path a report shows, its logs in counting order."""
-    folders: dict[str, dict[str, Judged]] = {}
+    folders: dict[str, dict[str, FileVerdict]] = {}
     display_path: dict[str, str] = {}
-    for target in gathered.targets:
-        one = gathered.judged[target.path]
+    for target, one in files.verdicts():
         if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
             continue
         # HPC rules: a pruned instance is submitted and checked, but is no part of the result
@@ -114,23 +115,23 @@ def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged
         folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
         display_path.setdefault(target.folder, os.path.dirname(target.display_path) or ".")
     for folder, logs in folders.items():
-        if _stray(folder, folders, gathered):
+        if _stray(folder, folders, files):
             continue
         # As people count: result_10 comes after result_9, not after result_1
         yield folder, display_path[folder], [logs[name] for name in natural(list(logs))]
 
 
-def _stray(folder: str, folders: Collection[str], gathered: DiscoveredInputs) -> bool:
+def _stray(folder: str, folders: Collection[str], files: JudgedFiles) -> bool:
     """Whether logs lie in a folder below that of a result: they are no result of a submission."""
     result = result_around(Path(folder))
     if result is None:
         return False
     # Where the folder itself was asked for, its logs are loose ones
-    submitted = any(result.is_relative_to(one.root.absolute()) for one in gathered.packages)
+    submitted = any(result.is_relative_to(one.root.absolute()) for one in files.inputs.packages)
     return submitted or any(Path(one).absolute() == result for one in folders)
 
 
-def _run(one: Judged) -> Run:
+def _run(one: FileVerdict) -> Run:
     assert isinstance(one.verdict.facts, Facts)
     failed = any(finding.severity is Severity.ERROR for finding in one.verdict.findings)
     return Run(Path(one.path), one.display_path, failed, one.verdict.facts)
@@ -157,8 +158,8 @@ def _description(path: Path | None) -> SystemDescription | None:
     return describe(document.fields) if document.is_object else None
 
 
-def _broken_files(gathered: DiscoveredInputs) -> Iterator[Finding]:
+def _broken_files(files: JudgedFiles) -> Iterator[Finding]:
     """Logs on which podium itself failed: they have no facts."""
-    for one in gathered.judged.values():
+    for one in files.files.values():
         if one.kind == "log" and not isinstance(one.verdict.facts, Facts):
             yield from one.verdict.findings

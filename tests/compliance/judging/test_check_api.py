@@ -470,7 +470,7 @@ def test_check_refuses_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "before",
-    ["", "import podium.compliance.judging.session; ", "import podium.compliance.cli.entry; "],
+    ["", "import podium.compliance.judging.pipeline; ", "import podium.compliance.cli.entry; "],
 )
 def test_the_package_offers_check_whatever_was_imported_before(before: str) -> None:
     code = f"{before}from podium import check; print(type(check).__name__)"

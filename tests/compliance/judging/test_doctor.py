@@ -10,7 +10,7 @@ import pytest
 
 from podium.compliance.cli.entry import run
 from podium.compliance.exit_codes import Exit
-from podium.compliance.reporting.data import conclude
+from podium.compliance.reporting.conclusion import conclude
 from podium.compliance.reporting.models import FindingEntry, Report, Rules, publish
 from podium.compliance.tools.doctor import STEPS, by_step
 from podium.rules.finding import Finding, Severity
@@ -178,7 +178,7 @@ def test_names_reach_the_terminal_escaped(
 
 def report_of(*findings: Finding) -> Report:
     rules = Rules(usage="training", round="5.1", profile="policy", chosen_by="option")
-    return publish(conclude(rules, [], findings))
+    return publish(conclude(rules, findings=findings))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.compliance.judging.logs.judge import LogVerdict, judge_log
-from podium.compliance.reporting.data import Outcome, Rules, conclude
+from podium.compliance.reporting.conclusion import conclude
+from podium.compliance.reporting.data import Outcome, Rules
 from podium.compliance.reporting.render import renderer
 from podium.logging_spec.reader.read import parse_log
 from podium.rules import rounds
@@ -43,7 +44,7 @@ def survives(data: bytes, rules: Round, profile: Profile) -> LogVerdict:
 
 def report_of(findings: list[Finding]) -> Outcome:
     rules = Rules(usage="training", round="5.1", profile="policy", chosen_by="option")
-    return conclude(rules, [], findings)
+    return conclude(rules, findings=findings)
 
 
 # --- bytes ---

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from podium.compliance.cli.entry import run
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.reporting.render import FORMATS
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.finding import Finding, Profile, Severity, StatedBy

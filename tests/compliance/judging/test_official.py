@@ -10,7 +10,7 @@ from typing import Any
 
 from podium.compliance import check
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.reporting.data import Outcome
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder

@@ -65,7 +65,7 @@ def test_the_rest_of_the_submission_is_not_judged(tree: Submission) -> None:
 
 def test_results_given_twice_are_judged_once(tree: Submission, tmp_path: Path) -> None:
     from podium.compliance.judging.options import Options
-    from podium.compliance.judging.session import check_paths
+    from podium.compliance.judging.pipeline import check_paths
 
     result = tree.root / tree.folder()
     for paths in ([result, result.parent], [result, tree.root], [tree.root, result]):

@@ -17,7 +17,7 @@ import pytest
 from podium.compliance.judging import files
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.workers.processes import Care, spread
 from podium.compliance.reporting.render import renderer
 from tests.builders import LogBuilder

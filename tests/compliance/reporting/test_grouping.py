@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.grouping import Group, groups_of, merged, own_findings
 from podium.compliance.reporting.placing import places_of

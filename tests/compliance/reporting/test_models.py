@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from podium.compliance.reporting import data as outcome
 from podium.compliance.reporting import models as report
+from podium.compliance.reporting.conclusion import conclude
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.render import renderer
 from podium.rules import finding
@@ -30,7 +31,7 @@ def one_fault() -> Outcome:
         failed_runs=0,
         rcp=convergence,
     )
-    return outcome.conclude(RULES, [], [fault], results=[result])
+    return conclude(RULES, findings=[fault], results=[result])
 
 
 def test_python_callers_get_models_at_every_depth() -> None:
@@ -79,5 +80,5 @@ def test_the_json_printed_is_the_models(found: Outcome) -> None:
 
 def test_an_integer_of_any_length_and_half_a_surrogate_pair_are_printed() -> None:
     fault = finding.Finding("a", finding.Severity.ERROR, "\udcff", 1, None, "m", actual=10**30)
-    (entry,) = json.loads(renderer("json")(outcome.conclude(RULES, [], [fault])))["findings"]
+    (entry,) = json.loads(renderer("json")(conclude(RULES, findings=[fault])))["findings"]
     assert (entry["actual"], entry["path"]) == (10**30, "\udcff")

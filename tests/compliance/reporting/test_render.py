@@ -13,9 +13,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
-from podium.compliance.reporting.data import Outcome, conclude
+from podium.compliance.reporting.conclusion import Decision, conclude
+from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.grouping import own_findings
 from podium.compliance.reporting.render import (
     FORMATS,
@@ -206,7 +208,12 @@ def test_junit_counts_are_those_of_its_cases(display_path: Outcome) -> None:
 def test_junit_fails_on_warnings_where_they_reject() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     for strict, failures in ((False, "0"), (True, "1")):
-        display_path = conclude(RULES, [log("a/b.txt", "pass")], warned, strict=strict)
+        display_path = conclude(
+            RULES,
+            files=[log("a/b.txt", "pass")],
+            findings=warned,
+            decision=Decision(strict=strict),
+        )
         suite = ET.fromstring(junit.render(display_path))[0]
         assert suite.get("failures") == failures
 
@@ -254,6 +261,7 @@ def test_junit_tells_both_verdicts_and_fails_for_either() -> None:
     assert said == {
         "verdict of the policy": "accepted",
         "verdict of the official verifier": "rejected",
+        "conclusion": "REJECTED by the official verifier (policy: accepted)",
     }
     assert suite.get("failures") == "1"
     assert "OFFICIAL VERIFIER: rejects (1 finding)" in (suite.findtext("system-out") or "")
@@ -268,16 +276,23 @@ def test_markdown_and_github_tell_the_official_verdict() -> None:
 def test_a_report_of_some_rules_counts_no_reasons_that_it_does_not_hold() -> None:
     found = [finding("a", id="x", official=True)]
     for selected, said in (("x", "rejects (1 finding)"), ("y", "rejects")):
-        made = conclude(RULES, [], found, official_verdict="rejected", selected=selected.__eq__)
+        decision = Decision(selected=selected.__eq__)
+        made = replace(
+            conclude(RULES, findings=found, decision=decision), official_verdict="rejected"
+        )
         assert f"OFFICIAL VERIFIER: {said}" in text.render(made).splitlines()
 
 
 def test_a_report_that_only_strictness_rejects_says_so() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
-    strict = text.render(conclude(RULES, [log("a/b.txt", "pass")], warned, strict=True))
+    strict = text.render(
+        conclude(
+            RULES, files=[log("a/b.txt", "pass")], findings=warned, decision=Decision(strict=True)
+        )
+    )
     reason, verdict = strict.splitlines()[-2:]
     assert reason == "no errors; rejected for 1 warning, which --strict treats as errors"
     assert verdict == "REJECTED"
-    assert "--strict" not in text.render(conclude(RULES, [], warned))
+    assert "--strict" not in text.render(conclude(RULES, findings=warned))
     warned.append(finding("a/b.txt"))
-    assert "--strict" not in text.render(conclude(RULES, [], warned, strict=True))
+    assert "--strict" not in text.render(conclude(RULES, findings=warned, decision=decision))

@@ -19,7 +19,7 @@ from unittest import mock
 from podium.compliance import check
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.waivers.file import read_waivers
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder, build

@@ -23,12 +23,15 @@ from tests.compliance.rulebook.cases import CASES, Found
 from tests.compliance.trees import usual
 from tests.locations import ROOT
 
+CASES_FILE = "tests/compliance/rulebook/cases.py"
+
 each_rule = pytest.mark.parametrize("rule", FIXED_RULES, ids=lambda rule: rule.id)
 
 
 def found(rule: FixedRule, violated: bool, place: Path, profile: Profile) -> list[Found]:
     """The findings of a rule in the case that violates it, or in the one that obeys."""
     if isinstance(rule.bad, str):
+        assert rule.id in CASES, f"{rule.id} gives no edit as `bad`: add a case to {CASES_FILE}"
         judge = CASES[rule.id][0 if violated else 1]
         return [each for each in judge(place, profile) if each.id == rule.id]
     edits = rule.bad if violated else rule.good or ()
@@ -53,13 +56,22 @@ def test_a_violation_is_reported_with_the_severity_that_the_rule_states(
     findings = found(rule, True, tmp_path, profile)
     weight = rule.severity if profile is Profile.POLICY else rule.in_verifier
     if weight is None:
-        assert findings == []
+        assert not findings, f"{rule.id} is declared not to be reported in the {profile} profile"
         return
-    assert findings
+    assert findings, (
+        f"{rule.id} is not reported for what it gives as `bad`: does the judge of these files call "
+        f"the function that finds it, in the {profile} profile?"
+    )
     for each in findings:
-        assert each.severity == rule.severity_in(profile, StatedBy(each.stated_by))
+        wanted = rule.severity_in(profile, StatedBy(each.stated_by))
+        assert each.severity == wanted, (
+            f"{rule.id} is declared as {wanted} in the {profile} profile, got {each.severity}"
+        )
     if profile is Profile.POLICY:
-        assert rule.stated_by in {each.stated_by for each in findings}
+        stated_by = {each.stated_by for each in findings}
+        assert rule.stated_by in stated_by, (
+            f"{rule.id} is stated by {rule.stated_by}, its findings are by {stated_by}"
+        )
 
 
 @pytest.mark.parametrize("profile", Profile)
@@ -67,20 +79,31 @@ def test_a_violation_is_reported_with_the_severity_that_the_rule_states(
 def test_what_obeys_a_rule_is_not_reported(
     rule: FixedRule, profile: Profile, tmp_path: Path
 ) -> None:
-    assert found(rule, False, tmp_path, profile) == []
+    findings = found(rule, False, tmp_path, profile)
+    assert not findings, f"{rule.id} is reported for what it gives as `good`"
 
 
 @each_rule
 def test_a_rule_has_an_example_and_texts(rule: FixedRule) -> None:
-    assert rule.bad, "give an edit that violates it, or a sentence and a case"
-    assert isinstance(rule.bad, str) == (rule.id in CASES), "a sentence has a case, an edit none"
-    assert all((rule.says, rule.why, rule.message, rule.help))
-    assert not rule.says.endswith(".")
-    assert rule.says[:1].islower() or rule.says.split()[0] in ("HPC", "Windows")
+    assert rule.bad, f"{rule.id} has no `bad`: give an edit that violates it, or a sentence"
+    shown_by_edits = not isinstance(rule.bad, str)
+    assert shown_by_edits or rule.id in CASES, (
+        f"{rule.id} gives a sentence as `bad`: add a case to {CASES_FILE}"
+    )
+    assert not (shown_by_edits and rule.id in CASES), (
+        f"{rule.id} gives edits as `bad`: remove its case from {CASES_FILE}"
+    )
+    for name in ("says", "why", "message", "help"):
+        assert getattr(rule, name), f"{rule.id} has no `{name}`"
+    assert not rule.says.endswith("."), f"`says` of {rule.id} ends in a full stop"
+    assert rule.says[:1].islower() or rule.says.split()[0] in ("HPC", "Windows"), (
+        f"`says` of {rule.id} begins with a capital letter"
+    )
 
 
 def test_every_case_is_of_a_rule() -> None:
-    assert {*CASES} <= {rule.id for rule in FIXED_RULES}
+    unknown = {*CASES} - {rule.id for rule in FIXED_RULES}
+    assert not unknown, f"these cases are of no rule: {sorted(unknown)}"
 
 
 # --- declarations ---
@@ -128,13 +151,40 @@ def declarations() -> tuple[Declaration, ...]:
 
 
 def test_every_rule_is_declared_once_and_listed_once() -> None:
-    assert Counter(each.id for each in declarations()) == Counter(rule.id for rule in FIXED_RULES)
-    assert set(Counter(rule.id for rule in FIXED_RULES).values()) == {1}
+    listed = Counter(rule.id for rule in FIXED_RULES)
+    declared = Counter(each.id for each in declarations())
+    faults = [
+        f"{each.name} ({each.id}) of {each.module} is not listed: add its module to "
+        "JUDGING_RULES or FIXED_RULES"
+        for each in declarations()
+        if each.id not in listed
+    ]
+    faults += [
+        f"{rule} is listed, and no constant of a module declares it"
+        for rule in listed.keys() - declared.keys()
+    ]
+    faults += [f"{rule} is declared {count} times" for rule, count in declared.items() if count > 1]
+    faults += [f"{rule} is listed {count} times" for rule, count in listed.items() if count > 1]
+    assert not faults, "\n".join(faults)
 
 
 def test_every_declared_rule_is_reported() -> None:
-    silent = [each for each in declarations() if not any(u.makes(each) for u in uses())]
-    assert silent == []
+    silent = [
+        f"nothing reports {each.id}: call {each.name}.found in the function that judges"
+        for each in declarations()
+        if not any(use.makes(each) for use in uses())
+    ]
+    assert not silent, "\n".join(silent)
+
+
+def test_every_rule_is_declared_in_a_module_of_rules() -> None:
+    """Contributors look for NAME_rules.py."""
+    elsewhere = [
+        f"{each.name} is declared in {each.module}: move it to a module called NAME_rules"
+        for each in declarations()
+        if not each.module.endswith("_rules")
+    ]
+    assert not elsewhere, "\n".join(elsewhere)
 
 
 class Use(NamedTuple):

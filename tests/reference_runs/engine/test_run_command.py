@@ -233,6 +233,25 @@ def test_bad_arguments_get_one_line(arguments: tuple[str, ...], said: str, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_trainer_without_a_method_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podium.reference_runs.benchmarks.sentiment import train
+    from podium.reference_runs.engine.task import Task
+
+    class Unfinished(train.TASK):
+        evaluate = Task.evaluate
+        loss = Task.loss
+
+    monkeypatch.setattr(train, "TASK", Unfinished)
+    done = podium("sentiment", "--output", tmp_path / "log")
+    assert done.returncode == 2
+    assert done.stderr.startswith("podium: tests.reference_runs.engine.test_run_command.")
+    assert done.stderr.endswith(
+        "Unfinished does not define the methods evaluate, loss; every trainer must\n"
+    )
+
+
 def test_an_absent_accelerator_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     done = podium("llama31_8b", "--device", "cuda", "--output", tmp_path)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from podium.compliance.judging.inputs.tree_rules import STRUCTURE
 from podium.rules.citations import OWN
+from podium.rules.consequences import Follows, Reach
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, copy, set_to
-from podium.rules.fixed.fixed_rule import FixedRule, note, own, policy
+from podium.rules.fixed.fixed_rule import note, own, policy
 
 RUNS = "training rules, Benchmark Results"
 DIVISIONS = "training rules, Divisions"
@@ -32,6 +33,7 @@ OTHER_DIVISION = policy(
     cites=DIVISIONS,
     varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
     bad=(set_to(_FIRST, "submission_division", "open"),),
+    follows=(Follows("system.division-mismatch", Reach.SYSTEM),),
 )
 MIXED_SETTINGS = policy(
     "result.mixed-settings",
@@ -90,14 +92,4 @@ OVERLAPPING_RUNS = own(
     cites=f"{OWN}, Plausibility",
     bad="a run begins while another run of the result is still going on",
     good="it begins an hour later",
-)
-
-RULES: tuple[FixedRule, ...] = (
-    OTHER_BENCHMARK,
-    OTHER_DIVISION,
-    MIXED_SETTINGS,
-    OTHER_CODE,
-    COPIED_RUN,
-    SAME_SCORE,
-    OVERLAPPING_RUNS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.rules.fixed.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.fixed_rule import note, policy
 
 _RUNS = "training rules, Benchmark Results"
 _SCHEDULE = "submission rules, Schedule of submission rounds"
@@ -63,12 +63,4 @@ CHECKPOINTS_LEFT_OUT = policy(
     cites="training rules, Benchmark Specific Rules",
     bad="every run of stable_diffusion scores two checkpoints of five",
     good="one of the ten runs scores all five",
-)
-
-RULES: tuple[FixedRule, ...] = (
-    FUTURE_RUNS,
-    EARLY_RUNS,
-    OLD_RUNS,
-    UNEVEN_SPEED,
-    CHECKPOINTS_LEFT_OUT,
 )

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from podium.rules.citations import OWN, official
-from podium.rules.finding import Severity
+from podium.rules.consequences import OF_ANOTHER_ROUND, OF_REPEATED_RECORDS, Follows, Reach
+from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
 from podium.rules.fixed.fixed_rule import both, own, policy, verifier
 
 RUNS = "training rules, Benchmark Results"
 LAYOUT = "submission rules, Directory structure"
+
+WITHOUT_A_RUN = (
+    Follows("log.unreadable-file", Reach.RESULT),
+    Follows("log.no-records", Reach.RESULT),
+)
+"""What findings about a result follow from that counts its runs: one of them cannot be read."""
+
+
+def _is_warning(_: Finding, finding: Finding) -> bool:
+    # A factor below what is allowed, an error, is a fault by itself
+    return finding.severity is Severity.WARNING
+
+
+def _without_a_mean(cause: Finding, finding: Finding) -> bool:
+    # Where the runs have a mean, the factor that brings it to the reference's is known
+    return cause.actual is None and _is_warning(cause, finding)
+
 
 TOO_FEW_RUNS = both(
     "result.too-few-runs",
@@ -47,6 +65,12 @@ TOO_MANY_FAILED_RUNS = both(
         set_to(f"{RESULT}/result_0.txt", "opt_name", "sgd"),
         set_to(f"{RESULT}/result_1.txt", "opt_name", "sgd"),
     ),
+    follows=(
+        *WITHOUT_A_RUN,
+        Follows("log.repeated-by-ranks", Reach.RESULT),
+        Follows("system.division-mismatch", Reach.SYSTEM),
+        OF_ANOTHER_ROUND,
+    ),
 )
 NOT_CONVERGED = policy(
     "result.not-converged",
@@ -58,6 +82,7 @@ NOT_CONVERGED = policy(
     actual="lacking",
     cites=RUNS,
     bad="two runs of llama31_405b end with the status aborted",
+    follows=WITHOUT_A_RUN,
 )
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
@@ -69,6 +94,11 @@ BROKEN_RUN_DROPPED = policy(
     help="fix the findings of this log, or repeat the run",
     cites=RUNS,
     bad=(set_to(f"{RESULT}/result_0.txt", "opt_name", "sgd"),),
+    follows=(
+        OF_REPEATED_RECORDS,
+        Follows("system.division-mismatch", Reach.SYSTEM),
+        Follows("result.other-division"),
+    ),
 )
 INVALID_LOG_NAME = policy(
     "result.invalid-log-name",
@@ -80,6 +110,7 @@ INVALID_LOG_NAME = policy(
     varies="a note where the name ends in a number: published results have such names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_last.txt"),),
     formerly=("result.strange-log-name",),
+    reads_content=False,
 )
 NUMBERING = own(
     "result.numbering",
@@ -116,6 +147,13 @@ UNSUPPORTED_SCALING = policy(
     varies="a warning where scaling.json gives more than the points imply: no result gains by it",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
     formerly=("score.factor-differs",),
+    follows=(
+        Follows("system.division-mismatch", Reach.SYSTEM, _is_warning),
+        # Without a test of convergence there is no factor
+        Follows("rcp.failed", Reach.RESULT, _without_a_mean),
+        Follows("rcp.missing", Reach.RESULT, _without_a_mean),
+        Follows("result.too-many-runs", Reach.RESULT, _is_warning),
+    ),
 )
 
 RCP_FAILED = both(
@@ -130,6 +168,7 @@ RCP_FAILED = both(
     varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run reaches the target at half the samples that the reference points need",
+    follows=(*WITHOUT_A_RUN, Follows("result.too-few-runs", Reach.RESULT)),
 )
 RCP_MISSING = both(
     "rcp.missing",
@@ -143,18 +182,4 @@ RCP_MISSING = both(
     varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
-)
-
-RULES = (
-    TOO_FEW_RUNS,
-    TOO_MANY_RUNS,
-    TOO_MANY_FAILED_RUNS,
-    NOT_CONVERGED,
-    BROKEN_RUN_DROPPED,
-    INVALID_LOG_NAME,
-    NUMBERING,
-    BAD_SCALING,
-    UNSUPPORTED_SCALING,
-    RCP_FAILED,
-    RCP_MISSING,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from podium.rules.finding import Severity
+from podium.rules.consequences import OF_REPEATED_RECORDS, OF_THE_SAME_LINE, Follows, Reach
+from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, drop, set_to
-from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
+from podium.rules.fixed.fixed_rule import both, note, policy, verifier
 
 CITES = "training rules, Random numbers"
 
@@ -18,6 +19,16 @@ _OWN_SEED = "give each run its own seed, and repeat the run"
 _BEFORE_4_1 = "by the official verifier alone before training 4.1, and in HPC rounds"
 _FIRST, _SECOND = f"{RESULT}/result_0.txt", f"{RESULT}/result_1.txt"
 
+_OF_COPIES = (OF_REPEATED_RECORDS, Follows("result.copied-run"))
+"""What seeds follow from: records, or whole runs, that are in the logs more than once."""
+
+
+def _same_file(cause: Finding, finding: Finding) -> bool:
+    # A seed that no source file logs is a different fault
+    is_source = str(finding.actual).endswith(tuple(SOURCE_EXTENSIONS))
+    return is_source and finding.actual in cause.actual
+
+
 NONE = both(
     "seeds.none",
     says="every closed run logs a seed",
@@ -28,6 +39,7 @@ NONE = both(
     expected="at least one",
     varies=_BEFORE_4_1,
     bad=(drop(_FIRST, "seed"),),
+    follows=_OF_COPIES,
 )
 NOT_INTEGER = both(
     "seeds.not-integer",
@@ -41,6 +53,7 @@ NOT_INTEGER = both(
     varies=_BEFORE_4_1,
     bad=(set_to(_FIRST, "seed", "random"),),
     good=(set_to(_FIRST, "seed", "42"),),
+    follows=_OF_COPIES,
 )
 NO_PLACE = both(
     "seeds.no-place",
@@ -53,6 +66,7 @@ NO_PLACE = both(
     varies=_BEFORE_4_1,
     bad="the metadata of a run's seed has no lineno",
     good="it has file and lineno",
+    follows=_OF_COPIES,
 )
 REPEATED = both(
     "seeds.repeated",
@@ -66,6 +80,7 @@ REPEATED = both(
     varies=f"{_BEFORE_4_1}; and of seeds that differ until the official verifier truncates them",
     bad=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 7)),
     good=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 8)),
+    follows=_OF_COPIES,
 )
 REPEATED_IN_RUN = verifier(
     "seeds.repeated-in-run",
@@ -78,26 +93,7 @@ REPEATED_IN_RUN = verifier(
     actual="seed",
     bad="a run logs its seed twice at the same source line",
     good="it logs it once",
-)
-UNREADABLE_LOG = verifier(
-    "seeds.unreadable-log",
-    says="the log that seeds are looked for in can be read",
-    why="the official seed check gives up at a line that it cannot read",
-    message="the official verifier cannot compare this run's seeds: {problem}",
-    help="correct the line",
-    expected="a log that can be read",
-    bad="a line of a run's log is cut short",
-    good="the line is whole",
-)
-VERIFIER_CRASH = verifier(
-    "seeds.verifier-crash",
-    says="the official seed check can compare what is logged",
-    why="it crashes on a list or an object where it expects a file or a line, without a verdict",
-    message="the official verifier crashes on this seed's file or lineno",
-    help="log seeds through mllog",
-    expected="a text, a number",
-    bad="the metadata of a run's seed has lineno: [3]",
-    good="it has lineno: 3",
+    follows=_OF_COPIES,
 )
 SEVERAL = both(
     "seeds.several",
@@ -110,6 +106,7 @@ SEVERAL = both(
     expected="one seed",
     bad="a run logs the seeds 100 and 7",
     good="it logs the seed 100",
+    follows=_OF_COPIES,
 )
 SHARED = policy(
     "seeds.shared",
@@ -122,6 +119,7 @@ SHARED = policy(
     actual="seed",
     bad="two runs log the seed 100, one of them at line 4 of train.py, the other at line 3",
     good="the second logs the seed 101",
+    follows=_OF_COPIES,
 )
 SOURCE = policy(
     "seeds.source",
@@ -134,8 +132,12 @@ SOURCE = policy(
     actual="file",
     bad="the metadata of the seeds has file: /workspace/notes.txt",
     good="it has file: /workspace/train.py",
+    follows=(
+        OF_REPEATED_RECORDS,
+        Follows("code.source-not-found", Reach.RESULT, _same_file),
+        Follows("result.copied-run"),
+    ),
 )
-
 RUN_INDEX = note(
     "seeds.run-index",
     says="the seeds of a result's runs come from a clock or another random source",
@@ -147,18 +149,28 @@ RUN_INDEX = note(
     expected="seeds drawn at random",
     bad="the three runs of a result log the seeds 0, 1 and 2",
     good="they log 16807, 282475249 and 1622650073",
+    follows=_OF_COPIES,
+)
+UNREADABLE_LOG = verifier(
+    "seeds.unreadable-log",
+    says="the log that seeds are looked for in can be read",
+    why="the official seed check gives up at a line that it cannot read",
+    message="the official verifier cannot compare this run's seeds: {problem}",
+    help="correct the line",
+    expected="a log that can be read",
+    bad="a line of a run's log is cut short",
+    good="the line is whole",
+    follows=(*OF_THE_SAME_LINE, *_OF_COPIES),
 )
 
-RULES: tuple[FixedRule, ...] = (
-    NONE,
-    NOT_INTEGER,
-    NO_PLACE,
-    REPEATED,
-    REPEATED_IN_RUN,
-    SEVERAL,
-    SHARED,
-    SOURCE,
-    RUN_INDEX,
-    UNREADABLE_LOG,
-    VERIFIER_CRASH,
+VERIFIER_CRASH = verifier(
+    "seeds.verifier-crash",
+    says="the official seed check can compare what is logged",
+    why="it crashes on a list or an object where it expects a file or a line, without a verdict",
+    message="the official verifier crashes on this seed's file or lineno",
+    help="log seeds through mllog",
+    expected="a text, a number",
+    bad="the metadata of a run's seed has lineno: [3]",
+    good="it has lineno: 3",
+    follows=_OF_COPIES,
 )

@@ -18,8 +18,9 @@ from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.judging.inputs.round_selection import rules_of
 from podium.compliance.judging.logs.broken_rule import crashed
+from podium.compliance.reporting.conclusion import Decision, conclude
 from podium.compliance.reporting.console import colored, plain_characters, print_text, width
-from podium.compliance.reporting.data import FileEntry, Outcome, Rules, conclude, fails
+from podium.compliance.reporting.data import FileEntry, Outcome, Rules, fails
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.live.watching.outputs import (
     Json,
@@ -197,7 +198,9 @@ class Watch:
                 )
             )
         findings = [found for log in logs for found in log.judge().findings]
-        return conclude(self._rules(), files, findings, strict=strict)
+        return conclude(
+            self._rules(), files=files, findings=findings, decision=Decision(strict=strict)
+        )
 
     def _status(self) -> Exit:
         found = [

@@ -9,8 +9,8 @@ from pathlib import Path
 from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.repository.check import LARGE
-from podium.compliance.judging.session import check_paths
 from podium.compliance.reporting.models import Report, publish
 from podium.compliance.text.terminal import clean, wrap
 from podium.compliance.tools.packing.git.clone import Change, Clone
@@ -58,7 +58,7 @@ def check_since(folder: Path, ref: str, request: RoundRequest, jobs: int) -> Cha
 
 
 def _judged(folder: Path, rules: Round, jobs: int) -> Report:
-    return publish(check_paths([folder], Options(rules.usage, rules.name, jobs=jobs)))
+    return publish(check_paths([folder], Options(usage=rules.usage, round=rules.name, jobs=jobs)))
 
 
 def _rules(folder: Path, branch: str, request: RoundRequest) -> Round:

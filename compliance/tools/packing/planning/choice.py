@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.files import FileVerdict
 from podium.compliance.judging.inputs.benchmark_names import benchmark_called
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.results.consistency import canonical_text, shortened
-from podium.compliance.judging.results.model import JudgingContext
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.score import median_window
 from podium.compliance.judging.submission.copies import copies
 from podium.compliance.text.words import join_limited
@@ -32,7 +32,7 @@ class Candidate:
     source: Source
     facts: Facts | None = None
     errors: tuple[str, ...] = ()
-    judged: Judged | None = None
+    judged: FileVerdict | None = None
 
     @property
     def launched(self) -> tuple[float, str]:

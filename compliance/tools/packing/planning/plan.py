@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.files import FileVerdict
 from podium.compliance.tools.packing.planning.config import PackConfig
 from podium.compliance.tools.packing.planning.sources import (
     Found,
@@ -57,7 +57,7 @@ class Plan:
     missing: list[Remark] = field(default_factory=list)
     absent: list[Remark] = field(default_factory=list)
     conflicts: list[Remark] = field(default_factory=list)
-    judged: dict[str, Judged] = field(default_factory=dict)
+    judged: dict[str, FileVerdict] = field(default_factory=dict)
 
     def stopped(self, *, force: bool = False) -> bool:
         """Whether nothing may be written; `force` does without what is absent."""

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from podium.compliance.judging.discovery import gather
 from podium.compliance.judging.inputs.benchmark_names import about_name, benchmark_called
 from podium.compliance.judging.inputs.layout import (
     POWER,
@@ -18,6 +17,7 @@ from podium.compliance.judging.inputs.layout import (
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.text.words import plural
 from podium.compliance.tools.packing.planning.choice import Candidate, Choice, Chooser, find_copies
 from podium.compliance.tools.packing.planning.config import ResultConfig
@@ -113,11 +113,11 @@ class _Results:
         if not sources:
             return {}
         rules = self.plan.rules
-        options = Options(rules.usage, rules.name, jobs=self.jobs)
-        gathered = gather([Path(path) for path in sources], options, for_scores=True)
+        options = Options(usage=rules.usage, round=rules.name, jobs=self.jobs)
+        files = judge_paths([Path(path) for path in sources], options).files
         judged = {}
         for path, source in sources.items():
-            one = gathered.judged[path]
+            one = files[path]
             facts = one.verdict.facts if isinstance(one.verdict.facts, Facts) else None
             broken = {f.id for f in one.verdict.findings if f.severity is Severity.ERROR}
             judged[path] = Candidate(source, facts, tuple(sorted(broken)), one)

@@ -9,18 +9,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.discovery import gather
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.discovery import discover
+from podium.compliance.judging.files import FileVerdict
 from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.round_selection import ChosenBy, RoundRequest
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_inputs
 from podium.compliance.judging.submission.layout_rules import NO_DESCRIPTION, NO_RESULTS
 from podium.compliance.judging.waivers.file import waivers_in_tree
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE, Waiver
-from podium.compliance.reporting.data import Rules, conclude, verdict_of
+from podium.compliance.reporting.conclusion import conclude
+from podium.compliance.reporting.data import Rules, verdict_of
 from podium.compliance.reporting.models import FindingEntry, Report, ResultEntry, Tool, publish
 from podium.compliance.text.terminal import clean, wrap
 from podium.compliance.tools.packing.planning.plan import Plan
@@ -33,7 +34,7 @@ from podium.compliance.tools.packing.receipt import (
     Receipt,
 )
 from podium.compliance.tools.packing.writing.copying import Copied
-from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.finding import Finding, Severity
 
 MOST = 20
 """Errors that are named; `podium check` on the tree lists all."""
@@ -46,22 +47,22 @@ def judge(tree: Path, plan: Plan, jobs: int) -> Report:
     """
     rules = plan.rules
     if is_submission(tree, RoundRequest(rules.usage, rules.name)):
-        options = Options(rules.usage, rules.name, Profile.POLICY, jobs)
+        options = Options(usage=rules.usage, round=rules.name, jobs=jobs)
         known = {f"{tree}/{path}": as_packed(one, tree, path) for path, one in _known(plan)}
-        return publish(check_paths([tree], options, gathered=gather([tree], options, known=known)))
+        return publish(check_inputs(discover([tree], options), options, known=known).report)
     # `podium check` takes such a folder for no submission, and would find nothing wrong in it
     absent = [name for name in ("results", "systems") if not (tree / name).is_dir()]
     findings = [_lacking(name) for name in absent]
     rules_entry = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")
-    return publish(conclude(rules_entry, [], findings))
+    return publish(conclude(rules_entry, findings=findings))
 
 
-def _known(plan: Plan) -> list[tuple[str, Judged]]:
+def _known(plan: Plan) -> list[tuple[str, FileVerdict]]:
     # An internal fault may have been transient: such a log is judged again.
     return [each for each in plan.judged.items() if each[1].verdict.facts is not None]
 
 
-def as_packed(one: Judged, tree: Path, path: str) -> Judged:
+def as_packed(one: FileVerdict, tree: Path, path: str) -> FileVerdict:
     """A log's verdict for its path in the tree: only paths differ."""
     verdict = _moved(one.verdict, path)
     return replace(one, path=f"{tree}/{path}", display_path=path, verdict=verdict)

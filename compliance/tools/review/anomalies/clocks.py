@@ -10,7 +10,12 @@ from podium.compliance.judging.logs.trace import Point
 from podium.compliance.judging.results.result import Run
 from podium.compliance.tools.review.anomalies.peers import robust_z
 from podium.compliance.tools.review.material import Material, trace
-from podium.compliance.tools.review.rules import CLOCK_BACK, CLOCK_STANDS, PACE, REGULAR_TIMES
+from podium.compliance.tools.review.review_rules import (
+    CLOCK_BACK,
+    CLOCK_STANDS,
+    PACE,
+    REGULAR_TIMES,
+)
 from podium.rules.finding import Finding, Profile
 
 _PROFILE = Profile.POLICY

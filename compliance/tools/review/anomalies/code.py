@@ -15,7 +15,7 @@ import msgspec
 from podium.compliance.judging.inputs.source_files import Code, open_plain
 from podium.compliance.judging.results.result import Result
 from podium.compliance.tools.review.material import Home, Material
-from podium.compliance.tools.review.rules import CONFIG_DISAGREES, SHARED_CODE
+from podium.compliance.tools.review.review_rules import CONFIG_DISAGREES, SHARED_CODE
 from podium.rules.finding import Finding, Profile
 from podium.rules.run import as_number
 

@@ -10,7 +10,7 @@ from podium.compliance.judging.results.result import Result
 from podium.compliance.judging.systems.fields import letters
 from podium.compliance.text.words import join_limited
 from podium.compliance.tools.review.material import Material
-from podium.compliance.tools.review.rules import DESCRIPTION_CHANGES
+from podium.compliance.tools.review.review_rules import DESCRIPTION_CHANGES
 from podium.rules.finding import Finding, Profile
 
 NODE = ("accelerator_model_name", "host_processor_model_name", "accelerators_per_node")

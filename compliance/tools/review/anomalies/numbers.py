@@ -14,7 +14,7 @@ from podium.compliance.judging.inputs.layout import RESULT_NAME
 from podium.compliance.judging.results.result import Result
 from podium.compliance.text.words import join_limited, plural
 from podium.compliance.tools.review.material import Material, trace
-from podium.compliance.tools.review.rules import MISSING_NUMBERS
+from podium.compliance.tools.review.review_rules import MISSING_NUMBERS
 from podium.rules.finding import Finding, Profile
 
 LEAST_NUMBERS = 3

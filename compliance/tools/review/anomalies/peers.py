@@ -13,7 +13,7 @@ from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.systems.fields import letters
 from podium.compliance.tools.review.material import Material
 from podium.compliance.tools.review.model import SpeedEntry
-from podium.compliance.tools.review.rules import NEAR_MISS, OUTSIDE_BAND, TOO_FAST
+from podium.compliance.tools.review.review_rules import NEAR_MISS, OUTSIDE_BAND, TOO_FAST
 from podium.rules.convergence.spread import MAD_TO_DEVIATION
 from podium.rules.finding import Finding, Profile
 

@@ -12,7 +12,11 @@ import msgspec
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.tools.review.anomalies.stretches import seeds_of
 from podium.compliance.tools.review.material import Material
-from podium.compliance.tools.review.rules import MISSING_RUN, OVERLAPPING_RUNS, SEEDS_REUSED
+from podium.compliance.tools.review.review_rules import (
+    MISSING_RUN,
+    OVERLAPPING_RUNS,
+    SEEDS_REUSED,
+)
 from podium.rules.finding import Finding, Profile
 from podium.rules.run import MINUTE_MS
 

@@ -10,7 +10,7 @@ import msgspec
 from podium.compliance.judging.logs.trace import Stretch
 from podium.compliance.judging.results.result import Run
 from podium.compliance.tools.review.material import Material, trace
-from podium.compliance.tools.review.rules import COPIED_STRETCH, SAME_LEARNING
+from podium.compliance.tools.review.review_rules import COPIED_STRETCH, SAME_LEARNING
 from podium.rules.finding import Finding, Profile
 
 _PROFILE = Profile.POLICY

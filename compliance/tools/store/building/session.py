@@ -17,11 +17,11 @@ from podium.compliance.files.durable import sync_path
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import PREFIX, discard, leftovers
 from podium.compliance.files.states import State, state_of
-from podium.compliance.judging.discovery import Taking, find
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.discovery import discover
+from podium.compliance.judging.files import FileVerdict, Taking
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.judging.options import Options, Progress
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_inputs
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.review.material import Home
 from podium.compliance.tools.review.records import manifest_of
@@ -295,7 +295,7 @@ def _read(
     logs: dict[str, TakenLog] = {}
     with Records(draft) as records:
 
-        def receive(one: Judged) -> None:
+        def receive(one: FileVerdict) -> None:
             taken: Any = one.taken
             if isinstance(taken, Taken):
                 records.add(one, name if one.display_path == "." else f"{name}/{one.display_path}")
@@ -304,8 +304,9 @@ def _read(
                 kept = msgspec.structs.replace(taken, batch=None)
                 logs[one.display_path] = TakenLog(find_round(*one.round.split()), count, kept)
 
-        gathered = find([root], options, for_scores=True, taking=Taking(take, receive))
-        outcome = check_paths([root], options, progress, gathered)
-    results = [*results_of(gathered, options)]
+        inputs = discover([root], options, with_facts=True)
+        taking = Taking(take, receive)
+        outcome, files = check_inputs(inputs, options, progress, taking=taking)
+    results = [*results_of(files, options)]
     material = Material(root, name, outcome, results, logs, source.rules)
     return material, {"records": records.writer.rows}

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from podium.compliance.files.atomic import new_file
 from podium.compliance.files.optional_imports import needed
-from podium.compliance.judging.files import Judged
+from podium.compliance.judging.files import FileVerdict
 from podium.compliance.tools.store.building.records import EXTRA
 from podium.compliance.tools.store.building.rows import Material, evaluation_batches, utf8
 from podium.compliance.tools.store.schema import EVALUATIONS, RECORDS, VERSION, Table
@@ -76,7 +76,7 @@ class Records:
         self.waiting: list[Any] = []
         self.count = 0
 
-    def add(self, one: Judged, file: str) -> None:
+    def add(self, one: FileVerdict, file: str) -> None:
         """Add the records of a log, whose path in the store is given."""
         suite, _, name = one.round.partition(" ")
         batch, arrow = one.taken.batch, self.arrow

@@ -21,13 +21,13 @@ import pytest
 import zstandard
 
 from podium.compliance.cli import entry as cli
-from podium.compliance.cli.options import ReportFormat
 from podium.compliance.exit_codes import Exit
-from podium.compliance.judging import files, session
+from podium.compliance.judging import files, pipeline
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.submission import judge as packages
 from podium.compliance.reporting.render import FORMATS
 from podium.logging_spec.reader.read import read_log
+from podium.rules.catalogue import find_round
 from tests.builders import LogBuilder, build
 from tests.compliance.trees import usual
 from tests.locations import ROOT
@@ -248,7 +248,7 @@ def test_3_for_a_fault_of_the_whole_says_how_to_report_it(
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(session, "check_paths", fail)
+    monkeypatch.setattr(pipeline, "check_inputs", fail)
     said = podium("check", log)
     assert said.status == Exit.INTERNAL
     assert said.err.startswith("podium: internal error: RuntimeError: a bug (")
@@ -256,17 +256,33 @@ def test_3_for_a_fault_of_the_whole_says_how_to_report_it(
     assert "Traceback" not in said.err
 
 
+def test_an_invalid_table_is_named_with_its_place(
+    podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def next_round(*_: Any, **__: Any) -> Any:
+        find_round("training", "6.1").next("6.2", retires=("flux",))
+
+    monkeypatch.setattr(pipeline, "check_inputs", next_round)
+    said = podium("check", log)
+    assert said.status == Exit.INTERNAL
+    [line] = said.err.splitlines()
+    assert line.startswith(
+        "podium: a table of rules is invalid: training 6.2 retires flux, which is not there "
+        f"({Path(__file__).name}:"
+    )
+
+
 def test_130_after_an_interrupt(podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "check_paths", interrupt)
+    monkeypatch.setattr(pipeline, "check_inputs", interrupt)
     said = podium("check", log)
     assert (said.status, said.out) == (Exit.INTERRUPTED, "")
     assert "Traceback" not in said.err
 
 
-@pytest.mark.parametrize(("module", "name"), [(session, "check_paths"), (files, "judge_log")])
+@pytest.mark.parametrize(("module", "name"), [(pipeline, "check_inputs"), (files, "judge_log")])
 def test_130_after_an_interrupt_whose_handling_failed(
     podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
 ) -> None:
@@ -390,10 +406,6 @@ def test_json_is_the_report_of_the_contract(check: Podium, mixed: Path) -> None:
     assert report["counts"]["caused"] == len(report["findings"]) - len(own)
     (first,) = [f for f in report["findings"] if f["path"] == "a/result_1.txt"]
     assert (first["key"], first["actual"], first["expected"]) == ("opt_adamw_beta_2", 0.5, "0.95")
-
-
-def test_the_command_takes_the_formats_that_there_are() -> None:
-    assert [each.value for each in ReportFormat] == [*FORMATS]
 
 
 @pytest.mark.parametrize("name", FORMATS)

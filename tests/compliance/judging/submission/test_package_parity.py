@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.reporting.data import Outcome
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile, Severity

@@ -12,8 +12,8 @@ from podium.compliance import check
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.layout import scan
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.results.model import JudgingContext
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
+from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.submission.copies import copies
 from podium.compliance.judging.submission.together import judge_together
 from podium.compliance.reporting.models import FindingEntry

@@ -26,11 +26,11 @@ from podium.compliance.judging.systems.agreement import (
     LogFacts,
     agrees_with_folder,
     agrees_with_logs,
-    same_organisation,
 )
 from podium.compliance.judging.systems.check import SystemVerdict, check_system, judge_description
 from podium.compliance.judging.systems.fields import FIELDS, Category, category_of
 from podium.compliance.judging.systems.model import System
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.judging.systems.reader import LARGEST, parse_description
 from podium.compliance.judging.systems.schema import system_schema
 from podium.compliance.judging.systems.values import (
@@ -650,11 +650,11 @@ def test_agreement_of_sizes() -> None:
 
 
 def test_organisations() -> None:
-    assert same_organisation("CoreWeave + IBM + NVIDIA", "IBM+CoreWeave+NVIDIA")
-    assert same_organisation("HabanaLabs", "Habana")
-    assert same_organisation("Juniper Networks", "JuniperNetworks")
-    assert same_organisation("Dell Technologies", "Dell")
-    assert not same_organisation("Dell+AMD", "Dell+Intel")
+    assert same_organization("CoreWeave + IBM + NVIDIA", "IBM+CoreWeave+NVIDIA")
+    assert same_organization("HabanaLabs", "Habana")
+    assert same_organization("Juniper Networks", "JuniperNetworks")
+    assert same_organization("Dell Technologies", "Dell")
+    assert not same_organization("Dell+AMD", "Dell+Intel")
     found = agrees_with_folder(describe(good()), "Somebody", "s.json")
     assert [each.id for each in found] == ["system.name-mismatch"]
     assert [*agrees_with_folder(describe(good()), "Example_Labs", "s.json")] == []

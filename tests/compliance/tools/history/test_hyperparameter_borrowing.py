@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.reporting.data import Outcome
 from podium.rules.finding import Finding
 from tests.builders import LogBuilder, build

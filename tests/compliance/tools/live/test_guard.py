@@ -13,8 +13,8 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.tools.live.guard import Guard
+from podium.compliance.tools.live.live_rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
 from podium.compliance.tools.live.partial.certain import TARGET
-from podium.compliance.tools.live.rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import parse_log, read_log
 from podium.logging_spec.reader.record import Record

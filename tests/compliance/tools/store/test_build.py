@@ -16,7 +16,7 @@ import pytest
 from podium.compliance import score
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.session import check_paths
+from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.tools.store.building.session import build
 from podium.compliance.tools.store.index import NAME as INDEX
 from podium.compliance.tools.store.index import write_index

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from podium.compliance.judging.consequences import follows_of, mark_consequences
+from podium.compliance.judging.declared_rules import JUDGING_RULES
 from podium.compliance.reporting.models import FindingEntry, Report
+from podium.compliance.rulebook.fixed_rules import FIXED_RULES
+from podium.rules.checks.catalogue import HPC
+from podium.rules.consequences import ROWS
+from podium.rules.finding import Finding, Severity
 from tests.builders import LogBuilder
 from tests.compliance.command_line import podium
 from tests.compliance.trees import Submission, usual
@@ -195,3 +205,146 @@ def test_a_hidden_file_among_the_logs_is_told_once(tmp_path: Path) -> None:
         ("tree.unknown-file", "notes.doc"),
     }
     assert report.official_verdict == "rejected"
+
+
+# --- a log that cannot be read ---
+
+
+def _folder(log: Path) -> None:
+    log.mkdir()
+
+
+def _dangling_link(log: Path) -> None:
+    log.symlink_to("gone.txt")
+
+
+def _link_out_of_the_tree(log: Path) -> None:
+    log.symlink_to(log.parents[4] / "elsewhere.txt")
+
+
+@pytest.mark.parametrize("replace", [_folder, _dangling_link, _link_out_of_the_tree])
+def test_a_log_that_cannot_be_read_is_one_error(
+    replace: Callable[[Path], None], tmp_path: Path
+) -> None:
+    tree = usual(tmp_path / "acme")
+    (tmp_path / "elsewhere.txt").write_text("")
+    log = tree.root / tree.folder() / "result_1.txt"
+    log.unlink()
+    replace(log)
+    report = tree.check()
+    [found] = own(report)
+    assert (found.id, tree.root / found.path) == ("log.unreadable-file", log)
+    assert "log.no-records" in following(report, "log.unreadable-file")
+    assert report.counts.error == 1
+    assert report.counts.caused == len(report.findings) - 1 > 10
+    lines = podium("check", tree.root, "--round", "5.1").stdout.splitlines()
+    header, row = lines[0].split(), lines[1].split()
+    assert dict(zip(header[-2:], row[-2:], strict=True)) == {"errors": "1", "warnings": "0"}
+    assert sum(line.startswith("error ") for line in lines) == 1
+    assert "1 error, 0 warnings" in " ".join(lines)
+
+
+def test_a_compressed_log_that_is_cut_short_is_one_error(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    log = tree.root / tree.folder() / "result_1.txt"
+    log.write_bytes(gzip.compress(log.read_bytes())[:12])
+    assert [found.id for found in own(tree.check())] == ["log.broken-compression"]
+
+
+def test_the_name_of_a_log_without_records_is_a_fault_by_itself(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    folder = tree.root / tree.folder()
+    (folder / "result_1.txt").unlink()
+    (folder / "result_last.txt").write_text("")
+    assert {"log.no-records", "result.invalid-log-name"} <= {
+        found.id for found in own(tree.check())
+    }
+
+
+# --- declarations ---
+
+ROW_IDS = ("common.run_start", "closed.bert.opt_name", "open.bert.opt_name", "house.rule")
+"""A rule of each kind that neither a package rule nor a check is."""
+
+RULE_IDS = (*(rule.id for rule in FIXED_RULES), *(each.id for each in HPC), *ROW_IDS)
+
+
+def test_every_declared_cause_is_a_rule() -> None:
+    unknown = {
+        f"{rule} follows from {each.cause}"
+        for rule in RULE_IDS
+        for each in follows_of(rule)
+        if each.cause not in RULE_IDS
+    }
+    assert not unknown, f"no rule has the id of these causes: {sorted(unknown)}"
+
+
+def test_every_declaration_is_looked_up() -> None:
+    for rule in FIXED_RULES:
+        assert {*rule.follows} <= {*follows_of(rule.id)}, (
+            f"{rule.id} declares follows=, and is not among JUDGING_RULES"
+        )
+        assert rule.reads_content or rule in JUDGING_RULES, rule.id
+    for check in HPC:
+        assert {*check.follows} <= {*follows_of(check.id)}, check.id
+    for table, follows in ROWS.items():
+        assert {*follows} <= {*follows_of(f"{table}.bert.opt_name")}, table
+
+
+def circles(rule: str, behind: tuple[str, ...] = ()) -> Iterator[str]:
+    """Every circle of declared causes that a rule leads into."""
+    if rule in behind:
+        yield " follows from ".join((*behind[behind.index(rule) :], rule))
+        return
+    for each in follows_of(rule):
+        yield from circles(each.cause, (*behind, rule))
+
+
+def test_no_rule_follows_from_itself() -> None:
+    found = sorted({circle for rule in RULE_IDS for circle in circles(rule)})
+    assert not found, "\n".join(found)
+
+
+# --- any findings ---
+
+RESULTS = {"results/a/bert": "systems/a.json", "results/b/bert": ""}
+PATHS = (
+    *("systems/a.json", "results/a/bert", "results/b/bert", "results/b/bert/scaling.json"),
+    *(f"results/{system}/bert/result_{number}.txt" for system in "ab" for number in range(2)),
+)
+
+
+@st.composite
+def any_finding(draw: st.DrawFn) -> Finding:
+    return Finding(
+        draw(st.sampled_from(RULE_IDS)),
+        draw(st.sampled_from(Severity)),
+        draw(st.sampled_from(PATHS)),
+        draw(st.sampled_from((None, 1, 2))),
+        draw(st.sampled_from((None, "seed"))),
+        "line 1: x",
+        expected=draw(st.sampled_from(("", "seed", "Acme"))),
+        actual=draw(st.sampled_from((None, "train.py", "Acme"))),
+        waived=draw(st.booleans()),
+    )
+
+
+@given(st.lists(any_finding(), max_size=30))
+def test_the_cause_of_every_consequence_is_reported_and_weighs_as_much(
+    findings: list[Finding],
+) -> None:
+    after = mark_consequences(findings, RESULTS)
+    counting = [each for each in after if not each.waived]
+    by_rule: dict[str, list[Finding]] = {}
+    for each in counting:
+        by_rule.setdefault(each.id, []).append(each)
+    for each in counting:
+        cause, steps = each, 0
+        while cause.caused_by:
+            # Of findings of one rule, those that are their own cause end the chain
+            cause = min(by_rule[cause.caused_by], key=lambda found: found.caused_by)
+            steps += 1
+            assert steps <= len(counting)
+    assert mark_consequences(after, RESULTS) == after
+    rejecting = [each for each in counting if each.severity is Severity.ERROR]
+    assert bool(rejecting) == any(not each.caused_by for each in rejecting)

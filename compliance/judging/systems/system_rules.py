@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from podium.compliance.judging.systems.fields import CANONICAL, CITES
-from podium.rules.finding import Severity, StatedBy
+from podium.compliance.judging.systems.organizations import same_organization
+from podium.rules.consequences import Follows, Reach
+from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, drop, link, set_to, write
 from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
 
@@ -16,6 +18,15 @@ _PLACEHOLDER_NOTE = (
 )
 
 CATEGORIES = " | ".join(CANONICAL)
+
+
+def _right_name(cause: Finding, finding: Finding) -> bool:
+    return finding.key == cause.expected
+
+
+def _named_as_the_folder(cause: Finding, finding: Finding) -> bool:
+    return same_organization(cause.expected, str(finding.actual))
+
 
 UNREADABLE = both(
     "system.unreadable",
@@ -66,6 +77,11 @@ MISSING_FIELD = both(
     varies="a warning where only the policy or only the official verifier demands the field; a "
     "note where only the policy does and most published descriptions lack it, or where the policy "
     f"demands it from the next round on; {_UNVERIFIED}",
+    follows=(
+        # It may be behind the syntax error
+        Follows("system.not-json", Reach.MARKED),
+        Follows("system.misspelt-field", when=_right_name),
+    ),
 )
 
 EMPTY_FIELD = policy(
@@ -222,6 +238,7 @@ SUBMITTER_MISMATCH = policy(
     actual="logged",
     varies=_PLACEHOLDER_NOTE,
     bad=(set_to(_LOG, "submission_org", "Nobody Else"),),
+    follows=(Follows("system.name-mismatch", Reach.SYSTEM, _named_as_the_folder),),
 )
 
 DIVISION_MISMATCH = policy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.rules.finding import Severity
-from podium.rules.fixed.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.fixed_rule import note, policy
 
 _POINTS = "training rules, Reference Convergence Points (RCPs)"
 _HOW = "training rules, RCP Rules and Guidelines"
@@ -187,22 +187,4 @@ NO_MINIMUM = policy(
     cites=_HOW,
     bad="of six runs of a point half converge in 1 epoch, half in 60",
     good=_GOOD,
-)
-
-RULES: tuple[FixedRule, ...] = (
-    BENCHMARK,
-    DUPLICATE_ID,
-    DUPLICATE_BATCH_SIZE,
-    COPIED_VALUES,
-    TOO_FEW_RUNS,
-    OUTLIER,
-    BATCH_SIZE,
-    UNIT,
-    HYPERPARAMETER,
-    PRECISION,
-    NO_PRECISION,
-    UNUSED,
-    PRUNING_DIFFERS,
-    NO_SPREAD,
-    NO_MINIMUM,
 )

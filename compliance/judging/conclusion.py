@@ -1,0 +1,79 @@
+"""The last step of a check: what all groups of files come to, as one report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podium.compliance.judging.discovery import Inputs
+from podium.compliance.judging.inputs.round_selection import RoundRequest, rules_of
+from podium.compliance.judging.logs.broken_rule import crashed
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.submissions import Judgement
+from podium.compliance.judging.waivers.suppressions import Suppressions
+from podium.compliance.reporting import conclusion
+from podium.compliance.reporting.data import Outcome, PluginEntry
+from podium.rules.finding import Finding, Profile
+
+
+def conclude(
+    inputs: Inputs,
+    judgements: Sequence[Judgement],
+    plugins: Sequence[PluginEntry],
+    options: Options,
+) -> Outcome:
+    """The report: all entries and findings, with what only shows when all are seen."""
+    findings = [each for one in judgements for each in _by_their_round(one, options)]
+    if options.profile is Profile.POLICY:
+        findings += _about_folders(inputs, judgements)
+    for waivers in options.waivers:
+        findings += Suppressions(own=waivers).about(findings)
+    # Facts that several rules report are those of results: loose logs have none
+    described = {path: place for one in judgements for path, place in one.described.items()}
+    if described and findings:
+        from podium.compliance.judging.consequences import mark_consequences
+
+        findings = mark_consequences(findings, described)
+    return conclusion.conclude(
+        rules_of(inputs.choices, options.profile),
+        files=[each for one in judgements for each in one.files],
+        findings=findings,
+        submissions=[one.submission for one in judgements if one.submission],
+        results=[each for one in judgements for each in one.results],
+        unjudged=sorted(each for one in judgements for each in one.unjudged),
+        plugins=plugins,
+        not_judged=inputs.not_judged,
+        crashed=crashed(findings),
+        decision=options.decision,
+    )
+
+
+def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
+    """The findings of a group, those marked that follow from rules of another round than theirs."""
+    failing = any(entry.verdict == "fail" and entry.kind == "log" for entry in one.files)
+    rounds = {file.round for file in one.group.files.values()}
+    if options.profile is Profile.VERIFIER or not failing or len(rounds) > 1:
+        return one.findings
+    from podium.compliance.judging.wrong_round import mark_consequences
+
+    package = one.group.package
+    files = list(one.group.files.values())
+    rules = RoundRequest(options.usage, options.round).choose(files[0].path).rules
+    place = "." if package is None else package.display_path or "."
+    return mark_consequences(one.findings, files, rules, place)
+
+
+def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Finding]:
+    """Folders judged as loose logs that look like submissions, and links to some.
+
+    The official program is started for one submission, and looks at nothing else.
+    """
+    if not (inputs.undescribed or inputs.resultless or inputs.linked):
+        return []
+    from podium.compliance.judging.submission import layout_rules
+
+    logs = [file.display_path for one in judgements for file in one.group.files.values()]
+    return [
+        *(layout_rules.no_systems(folder, logs) for folder in inputs.undescribed),
+        *map(layout_rules.no_results, inputs.resultless),
+        *map(layout_rules.linked_folder, inputs.linked),
+    ]

@@ -1,0 +1,186 @@
+"""`podium check`: files are discovered and judged, then submissions, into one report.
+
+Each step takes values and returns values; a submission is judged as soon as all of its logs are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.conclusion import conclude
+from podium.compliance.judging.discovery import Inputs, JudgedFiles, discover
+from podium.compliance.judging.files import FileVerdict, Taking, engine_for, judge_files
+from podium.compliance.judging.inputs.discover import Package
+from podium.compliance.judging.inputs.listing import holds
+from podium.compliance.judging.inputs.round_selection import several
+from podium.compliance.judging.options import Options, Progress
+from podium.compliance.judging.plugged import judge_by_plugins
+from podium.compliance.judging.submissions import FileGroup, Surroundings, judge_submissions
+from podium.compliance.judging.workers.gc_tuning import fewer_collections
+from podium.compliance.reporting.data import Outcome
+from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.recall import Recall
+    from podium.compliance.judging.submission.together import Comparator
+    from podium.compliance.reporting.models import Report
+
+
+class Checked(NamedTuple):
+    """A report, and the verdicts on all files that it was made from."""
+
+    report: Outcome
+    files: JudgedFiles
+
+
+def check(
+    path: Path | str,
+    *,
+    round: str | None = None,  # noqa: A002 - the contract's name
+    usage: str | None = None,
+    profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
+    jobs: int = 1,
+    strict: bool = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Report:
+    """Judge a log, a folder of logs, a submission or a round; returns the whole report.
+
+    Plug-ins that are installed judge as well, unless PODIUM_NO_PLUGINS is set. Raises
+    ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
+    anything wrong with the content is a finding of the report.
+    """
+    options = Options(
+        usage=usage,
+        round=round,
+        profile=Profile(profile),
+        jobs=jobs,
+        strict=strict,
+        select=tuple(select),
+        ignore=tuple(ignore),
+        plugins=True,
+    )
+    # The command prints structs: only Python callers wait for pydantic
+    from podium.compliance.reporting.models import publish
+    from podium.compliance.reporting.placing import based, root_of
+
+    paths = [Path(path)]
+    return publish(based(check_paths(paths, options), paths, root_of(None)))
+
+
+def check_paths(
+    paths: Sequence[Path], options: Options, progress: Progress | None = None
+) -> Outcome:
+    """Judge several paths at once: discover their files, and check these."""
+    return check_inputs(discover(paths, options), options, progress).report
+
+
+@fewer_collections()
+def check_inputs(
+    inputs: Inputs,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    known: Mapping[str, FileVerdict] | None = None,
+    taking: Taking | None = None,
+    comparators: Sequence[Comparator] = (),
+    memory: Recall | None = None,
+) -> Checked:
+    """Judge what was discovered.
+
+    Files with a `known` verdict are not judged again. `taking` receives what a caller wants of each
+    log, `comparators` compare each submission with something else, `memory` is of an earlier check.
+    """
+    if memory is not None:
+        known, taking = memory.recall(inputs.tasks), memory.taking
+    plugins = judge_by_plugins(inputs.tasks, options)
+    surroundings = Surroundings(
+        plugins=plugins.findings,
+        name_rounds=several(inputs.choices),
+        comparators=comparators,
+        contents=None if memory is None else memory.contents,
+    )
+    groups = judge_logs(inputs, options, progress, known=known or {}, taking=taking)
+    judgements = [*judge_submissions(groups, options, surroundings)]
+    if memory is not None:
+        memory.keep()
+    report = conclude(inputs, judgements, plugins.entries, options)
+    files = {path: one for each in judgements for path, one in each.group.files.items()}
+    return Checked(report, JudgedFiles(inputs, files))
+
+
+@fewer_collections()
+def judge_paths(
+    paths: Sequence[Path],
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    with_trace: bool = False,
+) -> JudgedFiles:
+    """Judge every file below some paths by itself, with its facts: for callers without a report."""
+    inputs = discover(paths, options, with_facts=True, with_trace=with_trace)
+    groups = judge_logs(inputs, options, progress)
+    return JudgedFiles(inputs, {path: one for g in groups for path, one in g.files.items()})
+
+
+def judge_logs(
+    inputs: Inputs,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    known: Mapping[str, FileVerdict] = {},
+    taking: Taking | None = None,
+) -> Iterator[FileGroup]:
+    """Judge each file by itself; yields the files of each package, in order, once all are judged.
+
+    So a submission is judged while other processes still read the logs of the next. In one process
+    the code for logs and that for packages would push each other out of its caches: packages wait.
+    Files of no package come last.
+    """
+    homes = _Homes(inputs.packages)
+    groups: dict[Package | None, dict[str, FileVerdict]] = {each: {} for each in inputs.packages}
+    groups[None] = {}
+    home = {task.path: homes.of(task.path, task.submission) for task in inputs.tasks}
+    for path in known.keys() & home.keys():
+        groups[home[path]][path] = known[path]
+    tasks = [task for task in inputs.tasks if task.path not in known]
+    waiting = Counter(home[task.path] for task in tasks)
+    engine = engine_for(tasks, options)
+    done = 0
+    for batch in judge_files(tasks, engine, taking.take if taking else None):
+        for one in batch:
+            package = home[one.path]
+            if taking is not None:
+                taking.receive(one)
+            groups[package][one.path] = one if one.taken is None else replace(one, taken=None)
+            waiting[package] -= 1
+        done += len(batch)
+        if progress is not None:
+            progress(done, len(tasks))
+        while engine is not None and (package := next(iter(groups))) and not waiting[package]:
+            yield FileGroup(package, groups.pop(package))
+    for package, files in groups.items():
+        if package is not None or files:
+            yield FileGroup(package, files)
+
+
+class _Homes:
+    """Which package judges a file: several may be parts of one submission."""
+
+    def __init__(self, packages: Sequence[Package]) -> None:
+        self._of_root: dict[str, list[Package]] = {}
+        for package in packages:
+            self._of_root.setdefault(str(package.root), []).append(package)
+
+    def of(self, path: str, submission: str) -> Package | None:
+        """The package that judges a file of a submission, or None."""
+        for package in self._of_root.get(submission, ()):
+            if not package.scope or holds(package.scope, os.path.relpath(path, submission)):
+                return package
+        return None

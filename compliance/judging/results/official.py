@@ -1,0 +1,72 @@
+"""What the official verifier rejects, marked among the findings of the policy's judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.hindsight import verifier_only
+from podium.rules.model.round import Round
+from podium.rules.quirks import Quirks, quirks_of
+
+
+class JudgingContext(msgspec.Struct, frozen=True):
+    """The round and the profile that a package is judged by."""
+
+    rules: Round
+    profile: Profile
+
+    @property
+    def quirks(self) -> Quirks:
+        """What the text of the profile does differently."""
+        return quirks_of(self.profile)
+
+    @property
+    def judges_officially(self) -> bool:
+        """Whether the official verifier's verdict is needed in addition to the profile's."""
+        return self.rules.verified and self.profile is Profile.POLICY
+
+    @property
+    def official(self) -> JudgingContext:
+        """The same round by the official verifier."""
+        return JudgingContext(self.rules, Profile.VERIFIER)
+
+    def judge(self, part: Callable[[JudgingContext], Iterable[Finding]]) -> list[Finding]:
+        """The findings of one part by the profile, marked where the official verifier rejects."""
+        findings = list(part(self))
+        if not self.judges_officially:
+            return findings
+        return mark_official(findings, part(self.official), self.rules)
+
+
+def deciding(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that reject: errors that nothing excuses."""
+    return [f for f in findings if f.severity is Severity.ERROR and not f.waived]
+
+
+def mark_official(
+    findings: Iterable[Finding], official: Iterable[Finding], rules: Round
+) -> list[Finding]:
+    """The findings by the policy, marked where an error of the verifier's profile agrees.
+
+    An error that the policy does not report is added, with the weight that the policy gives to
+    what only the verifier states.
+    """
+    marked = list(findings)
+    places: dict[tuple[str, str], list[int]] = {}
+    for index, finding in enumerate(marked):
+        places.setdefault((finding.path, finding.id), []).append(index)
+    for error in deciding(official):
+        here = places.get((error.path, error.id))
+        if here is None:
+            weight = verifier_only(rules)
+            alone = replace(error, severity=weight, stated_by=StatedBy.VERIFIER, official=True)
+            marked.append(alone)
+        else:
+            match = (index for index in here if marked[index].line == error.line)
+            index = next(match, here[0])
+            marked[index] = replace(marked[index], official=True)
+    return marked

@@ -1,0 +1,284 @@
+"""Groups of judged files, each made into what a report says of it: submissions and loose files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.judging.files import FileVerdict, internal_fault
+from podium.compliance.judging.inputs.discover import Package
+from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.logs.judge import LogVerdict
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.results.official import JudgingContext, deciding, mark_official
+from podium.compliance.judging.waivers.suppressions import Suppressions
+from podium.compliance.reporting.data import (
+    FileEntry,
+    ResultEntry,
+    SubmissionEntry,
+    fails,
+    verdict_of,
+)
+from podium.rules.catalogue import find_round
+from podium.rules.finding import ADDED_BY_USERS, DROPPED_RUN, Finding, Profile, Severity
+
+if TYPE_CHECKING:
+    from podium.compliance.judging.inputs.layout import Tree
+    from podium.compliance.judging.repository.contents import Memory
+    from podium.compliance.judging.submission.judge import RoundState, SubmissionVerdict
+    from podium.compliance.judging.submission.together import Comparator
+
+
+class FileGroup(msgspec.Struct, frozen=True):
+    """The verdicts on the files of one package, by path; of loose files where it is None."""
+
+    package: Package | None
+    files: Mapping[str, FileVerdict]
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What a report says of one group.
+
+    `described` has the path of each result with that of its system's description; `unjudged` are
+    folders with logs of no benchmark.
+    """
+
+    group: FileGroup
+    files: Sequence[FileEntry] = ()
+    findings: Sequence[Finding] = ()
+    submission: SubmissionEntry | None = None
+    results: Sequence[ResultEntry] = ()
+    unjudged: Sequence[str] = ()
+    described: Mapping[str, str] = {}
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What submissions are judged with besides their files.
+
+    `plugins` is what plug-ins found in each log, by the path that a report shows. `name_rounds`:
+    files name their rounds, as these differ. `comparators` compare each with something outside the
+    paths, `contents` knows the files of one from an earlier check, by its root.
+    """
+
+    plugins: Mapping[str, Sequence[Finding]] = {}
+    name_rounds: bool = False
+    comparators: Sequence[Comparator] = ()
+    contents: Callable[[Path], Memory | None] | None = None
+
+
+def judge_submissions(
+    groups: Iterable[FileGroup], options: Options, surroundings: Surroundings
+) -> Iterator[Judgement]:
+    """Judge each group as it comes; a fault of podium on one submission hides no other."""
+    request = RoundRequest(options.usage, options.round)
+    rounds: dict[str, RoundState] = {}
+    for group in groups:
+        package, logs = group.package, _LogReports(group, options, surroundings)
+        if package is None:
+            yield logs.judgement({})
+            continue
+        rules = request.choose(package.root).rules
+        try:
+            # Copies of runs are looked for among the submissions of one round
+            state = rounds.get(rules.title) or _new_round(surroundings)
+            rounds[rules.title] = state
+            context = JudgingContext(rules, options.profile)
+            yield _judge_package(group, package, context, state, logs)
+        except Exception as error:
+            yield _failed(package, logs.judgement({}), error)
+
+
+def _new_round(surroundings: Surroundings) -> RoundState:
+    from podium.compliance.judging.submission.judge import RoundState
+
+    return RoundState(comparators=surroundings.comparators, contents=surroundings.contents)
+
+
+def _failed(package: Package, files: Judgement, error: Exception) -> Judgement:
+    from podium.compliance.judging.inputs.layout import submitter_of
+
+    place = package.display_path or "."
+    submitter = submitter_of(package.root)
+    return replace(
+        files,
+        findings=[*files.findings, internal_fault(place, error)],
+        submission=SubmissionEntry(submitter=submitter, path=place, verdict="rejected"),
+    )
+
+
+def _judge_package(
+    group: FileGroup,
+    package: Package,
+    context: JudgingContext,
+    state: RoundState,
+    logs: _LogReports,
+) -> Judgement:
+    from podium.compliance.judging.inputs.layout import scan
+    from podium.compliance.judging.results.summary import result_entry
+    from podium.compliance.judging.submission.judge import judge_submission
+
+    tree = scan(package, context.rules)
+    verdicts = {
+        os.path.relpath(path, package.root): one.verdict
+        for path, one in group.files.items()
+        if one.kind == "log"
+    }
+    options = logs.options
+    suppressions = Suppressions(options.waivers, options.waivers_in_tree)
+    verdict = judge_submission(tree, context, verdicts, suppressions, round_state=state)
+    counted = {tree.place(path) for folder in tree.results for path in folder.logs}
+    standings = _standings(verdict, counted)
+    of_logs = logs.judgement(standings, verdict.logs)
+    findings = [*verdict.findings, *of_logs.findings]
+    return replace(
+        of_logs,
+        files=[*of_logs.files, *_system_entries(verdict, context)],
+        findings=findings,
+        submission=None if tree.scope else _entry(tree, findings, context, strict=options.strict),
+        results=[result_entry(each, strict=options.strict) for each in verdict.results],
+        unjudged=[tree.place(path) for path in tree.unjudged],
+        described=verdict.described,
+    )
+
+
+def _entry(
+    tree: Tree, findings: Sequence[Finding], context: JudgingContext, *, strict: bool
+) -> SubmissionEntry:
+    # Rules of users decide nothing that podium's own rules decide
+    own = [each for each in findings if each.stated_by not in ADDED_BY_USERS]
+    rejected = any(each.official for each in own)
+    return SubmissionEntry(
+        submitter=tree.submitter,
+        path=tree.package.display_path or ".",
+        verdict=verdict_of(own, strict=strict),
+        official_verdict=("rejected" if rejected else "accepted")
+        if context.rules.verified
+        else None,
+    )
+
+
+def _system_entries(verdict: SubmissionVerdict, context: JudgingContext) -> Iterator[FileEntry]:
+    for path, findings in verdict.systems.items():
+        passed = official = not fails(findings, strict=False)
+        if context.judges_officially:
+            official = not any(each.official for each in findings)
+        yield FileEntry(
+            path=path,
+            kind="system",
+            verdict=passes(passed),
+            official_verdict=passes(official) if context.rules.verified else None,
+        )
+
+
+# --- logs ---
+
+
+class Standing(NamedTuple):
+    """What a failing log means for its result by one of the two texts."""
+
+    ours: Literal["counted", "tolerated", "apart"]
+    official: Literal["counted", "tolerated", "apart"]
+
+
+COUNTED, APART = Standing("counted", "counted"), Standing("apart", "apart")
+
+
+def _standings(verdict: SubmissionVerdict, counted: Collection[str]) -> dict[str, Standing]:
+    """The standing of each log: those of no result decide nothing."""
+    tolerated = {path for each in verdict.results for path in each.tolerated}
+    officially = {path for each in verdict.results for path in (each.official or each).tolerated}
+    return {
+        path: Standing(
+            "tolerated" if path in tolerated else "counted",
+            "tolerated" if path in officially else "counted",
+        )
+        if path in counted
+        else APART
+        for path in verdict.logs
+    }
+
+
+class _LogReports:
+    """The entries and findings of the files of one group, each judged by itself."""
+
+    def __init__(self, group: FileGroup, options: Options, surroundings: Surroundings) -> None:
+        self.group, self.options, self.surroundings = group, options, surroundings
+
+    def judgement(
+        self, standings: Mapping[str, Standing], marked: Mapping[str, LogVerdict] | None = None
+    ) -> Judgement:
+        """The entries and findings; `marked` are verdicts with the waivers of their tree."""
+        files, findings = [], []
+        for one in self.group.files.values():
+            path = one.display_path
+            verdict = (marked or {}).get(path) or self._waived(one.verdict)
+            extra = [*verdict.extra, *self.surroundings.plugins.get(path, ())]
+            files.append(self._entry(one, [*verdict.findings, *extra]))
+            findings += self._findings(one, verdict, extra, standings.get(path, COUNTED))
+        return Judgement(self.group, files=files, findings=findings)
+
+    def _waived(self, verdict: LogVerdict) -> LogVerdict:
+        if not self.options.waivers:
+            return verdict
+        mark = Suppressions(self.options.waivers).mark
+        return replace(verdict, findings=mark(verdict.findings), extra=mark(verdict.extra))
+
+    def _entry(self, one: FileVerdict, findings: list[Finding]) -> FileEntry:
+        verdict, official = one.verdict, self._official(one)
+        return FileEntry(
+            path=one.display_path,
+            kind=one.kind,
+            verdict=passes(not fails(findings, strict=self.options.strict)),
+            official_verdict=None if official is None else passes(not deciding(official.findings)),
+            benchmark=verdict.benchmark,
+            division=verdict.division,
+            minutes=verdict.minutes,
+            converged=verdict.converged,
+            round=one.round if self.surroundings.name_rounds else None,
+        )
+
+    def _official(self, one: FileVerdict) -> LogVerdict | None:
+        own = self.options.profile is Profile.VERIFIER and one.verified
+        return one.verdict if own else one.verdict.official
+
+    def _findings(
+        self,
+        one: FileVerdict,
+        verdict: LogVerdict,
+        extra: Sequence[Finding],
+        standing: Standing,
+    ) -> list[Finding]:
+        """The findings as they count: the file fails all the same, its result may be accepted."""
+        findings, official = verdict.findings, self._official(one)
+        if official is not None and standing.official == "counted":
+            errors = deciding(findings if official is one.verdict else official.findings)
+            findings = mark_official(findings, errors, find_round(*one.round.split()))
+        findings = [*findings, *extra]
+        if standing.ours == "tolerated":
+            # Its warnings reject nothing, and so need no waiver
+            return [_dropped(each) if each.severity == "error" else each for each in findings]
+        if standing.ours == "apart":
+            return [_of_no_result(each) for each in findings]
+        return findings
+
+
+def _dropped(finding: Finding) -> Finding:
+    if finding.waived:
+        return finding
+    return replace(finding, waived=True, waived_by=DROPPED_RUN)
+
+
+def _of_no_result(finding: Finding) -> Finding:
+    if finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.NOTE)
+
+
+def passes(passed: bool) -> Literal["pass", "fail"]:
+    """The verdict on a file."""
+    return "pass" if passed else "fail"

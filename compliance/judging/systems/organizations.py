@@ -1,0 +1,52 @@
+"""Whether two names, in folders, logs and system descriptions, are of the same organizations."""
+
+from __future__ import annotations
+
+import re
+
+from podium.compliance.judging.systems.fields import letters
+
+# Published joint submissions order partners freely: `CoreWeave + IBM + NVIDIA` in the
+# description, `IBM+CoreWeave+NVIDIA` as the folder
+_PARTNERS = r"[+&,/;]|\band\b"
+_FORMS = (
+    "inc incorporated corp corporation co company ltd limited llc gmbh ag plc labs the technology "
+    "technologies systems group"
+)
+_LEGAL = frozenset(_FORMS.split())
+
+
+def same_organization(first: str, second: str) -> bool:
+    """Whether two names are of the same organizations: any order, capitals, initials or short."""
+    whole = letters(first), letters(second)
+    # One may be the shorter name: published folders say Habana, descriptions HabanaLabs
+    if whole[0] in whole[1] or whole[1] in whole[0]:
+        return True
+    if _abbreviates(first, second) or _abbreviates(second, first):
+        return True
+    return _covered(first, second) and _covered(second, first)
+
+
+def _abbreviates(short: str, full: str) -> bool:
+    """Whether a word of one name is made of the initials of the other, at least three."""
+    initials = "".join(word[0] for word in re.findall(r"[^\W_]+", full.casefold()))
+    return len(initials) > 2 and initials in re.findall(r"[^\W_]+", short.casefold())
+
+
+def _covered(first: str, second: str) -> bool:
+    others = [_core(partner) for partner in _partners(second)]
+    return all(
+        any(mine in other or other in mine for other in others if other)
+        for mine in map(_core, _partners(first))
+        if mine
+    )
+
+
+def _partners(name: str) -> list[str]:
+    return re.split(_PARTNERS, name, flags=re.IGNORECASE)
+
+
+def _core(name: str) -> str:
+    words = [w for w in re.findall(r"\w+", name.casefold()) if w not in _LEGAL]
+    # A name of legal forms alone must not become empty: nothing would be left to compare
+    return letters("".join(words)) or letters(name)

@@ -1,0 +1,145 @@
+"""The conclusion of a report: the one source of its verdicts, its exit status and its last line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.reporting.data import (
+    FileEntry,
+    Judge,
+    Outcome,
+    PluginEntry,
+    ResultEntry,
+    Rules,
+    SubmissionEntry,
+    Tool,
+    Verdict,
+    counts_of,
+    fails,
+    verdict_of,
+)
+from podium.rules.finding import Finding, StatedBy
+
+_JUDGES: Mapping[StatedBy, Judge] = {StatedBy.PLUGIN: "plugins", StatedBy.HOUSE: "house"}
+"""Who rejects for rules that podium does not come with."""
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Which findings decide the exit status.
+
+    `strict`: warnings reject as well. `selected` says of a rule whether the report shows its
+    findings, None where it shows all. `policy_only` leaves out the official verifier,
+    `only_selected` all findings that the report does not show.
+    """
+
+    strict: bool = False
+    selected: Callable[[str], bool] | None = None
+    policy_only: bool = False
+    only_selected: bool = False
+
+
+def conclude(
+    rules: Rules,
+    *,
+    files: Iterable[FileEntry] = (),
+    findings: Iterable[Finding] = (),
+    submissions: Iterable[SubmissionEntry] = (),
+    results: Iterable[ResultEntry] = (),
+    unjudged: Sequence[str] = (),
+    plugins: Sequence[PluginEntry] = (),
+    not_judged: str = "",
+    crashed: bool = False,
+    decision: Decision | None = None,
+) -> Outcome:
+    """Sort everything, count it and give the verdicts, which are those of all findings.
+
+    `crashed`: podium itself failed on a part of the input.
+    """
+    decision = decision or Decision()
+    files, submissions = list(files), list(submissions)
+    # Sorted, so that the number of processes does not change the report
+    ordered = sorted(findings, key=Finding.sort_key)
+    shown = _shown(ordered, decision)
+    rejected_by = _rejected_by(ordered, rules, strict=decision.strict)
+    return Outcome(
+        tool=Tool(),
+        rules=rules,
+        verdict=verdict_of(ordered, strict=decision.strict)
+        if decision.selected is None
+        else "not judged",
+        official_verdict=_official_verdict(ordered, [*files, *submissions], rules),
+        rejected_by=sorted(rejected_by),
+        exit_status=_exit_status(rejected_by, shown, decision, crashed=crashed),
+        not_judged=not_judged,
+        plugins=plugins,
+        counts=counts_of(shown),
+        submissions=sorted(submissions, key=lambda entry: entry.path),
+        results=sorted(results, key=lambda entry: entry.path),
+        unjudged=unjudged,
+        files=sorted(files, key=lambda entry: entry.path),
+        findings=shown,
+    )
+
+
+def _shown(findings: list[Finding], decision: Decision) -> list[Finding]:
+    """The findings of the selected rules; one whose cause is not among them stands for itself."""
+    if decision.selected is None:
+        return findings
+    shown = [finding for finding in findings if decision.selected(finding.id)]
+    ids = {finding.id for finding in shown}
+    return [replace(f, caused_by="") if f.caused_by not in ids else f for f in shown]
+
+
+def _rejected_by(findings: Sequence[Finding], rules: Rules, *, strict: bool) -> set[Judge]:
+    failing = [each for each in findings if fails((each,), strict=strict)]
+    rejected_by: set[Judge] = {_JUDGES.get(each.stated_by, rules.profile) for each in failing}
+    if any(finding.official and not finding.waived for finding in findings):
+        rejected_by.add("verifier")
+    return rejected_by
+
+
+def _official_verdict(
+    findings: Sequence[Finding],
+    entries: Sequence[FileEntry | SubmissionEntry],
+    rules: Rules,
+) -> Verdict | None:
+    if not any(entry.official_verdict for entry in entries):
+        return None
+    # The official verifier knows no waivers; in its own profile they are its bypass flags
+    own = rules.profile == "verifier"
+    rejected = any(each.official and not (own and each.waived) for each in findings)
+    return "rejected" if rejected else "accepted"
+
+
+def _exit_status(
+    rejected_by: set[Judge], shown: Sequence[Finding], decision: Decision, *, crashed: bool
+) -> Literal[0, 1, 3]:
+    # A fault of podium outranks the verdict: what it failed on has not been judged
+    if crashed:
+        return 3
+    if decision.only_selected:
+        return 1 if fails(shown, strict=decision.strict) else 0
+    return 1 if rejected_by - ({"verifier"} if decision.policy_only else set()) else 0
+
+
+def headline(report: Outcome) -> str:
+    """The last line of a report: it says ACCEPTED if and only if the exit status is 0."""
+    if report.exit_status == 3:
+        return "INTERNAL ERROR: a part of the input is not judged"
+    word = "REJECTED" if report.exit_status else "ACCEPTED"
+    if report.verdict == "not judged":
+        return f"{word} by {'all' if _agrees(report) else 'the selected'} rules"
+    if report.exit_status and report.rejected_by == ["verifier"] != [report.rules.profile]:
+        return "REJECTED by the official verifier (policy: accepted)"
+    if not report.exit_status and report.official_verdict == "rejected":
+        return "ACCEPTED by the policy (official verifier: rejected)"
+    return word
+
+
+def _agrees(report: Outcome) -> bool:
+    """Whether the exit status is that of all rules."""
+    return bool(report.rejected_by) == bool(report.exit_status)

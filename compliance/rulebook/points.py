@@ -1,0 +1,38 @@
+"""Reference convergence points that a new round takes over from an earlier one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.atomic import draft_file
+from podium.rules.convergence import data
+from podium.rules.convergence.data import rounds_with_points
+from podium.rules.model.round import Round
+
+
+def carry_points(old: Round, new: Round, folder: Path | None = None) -> list[Path]:
+    """Have `new` use the points of `old`, for each benchmark of both that has no points in `new`.
+
+    Returns the files written, those of the package unless another `folder` holds them. Raises
+    UsageFault for rounds of two usages.
+    """
+    if old.usage != new.usage:
+        raise UsageFault(f"{old.title} and {new.title} are of different usages")
+    base = folder or Path(data.__file__).resolve().parent / "data"
+    written = []
+    for name in new.benchmarks:
+        path = base / new.usage / f"{name}.json"
+        rounds = rounds_with_points(old.usage, name)
+        if old.name in rounds and new.name not in rounds:
+            with draft_file(path) as stream:
+                stream.write(_with_round(path.read_text(encoding="utf-8"), old, new).encode())
+            written.append(path)
+    return written
+
+
+def _with_round(text: str, old: Round, new: Round) -> str:
+    """The text of a file of points, where each round has a line."""
+    before, key, rest = text.partition(f'\n"{old.name}":')
+    points, end, after = rest.partition("]")
+    return f'{before}{key}{points}{end},\n"{new.name}":{points}{end}{after}'

@@ -1,0 +1,168 @@
+"""Which findings follow from which: declared by rules, so that one fault is reported once.
+
+A rule names the rules from whose findings its own may follow, as `follows`. The declarations form
+no cycle, and `mark` makes none: from each finding that it marks a chain of causes leads to one that
+is not marked, counts, and weighs at least as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.rules.finding import RANK, Finding
+
+
+class Reach(Enum):
+    """How far from its cause a consequence may be."""
+
+    FILE = auto()
+    """In the same file."""
+    RESULT = auto()
+    """At the same result, or in one of its files."""
+    SYSTEM = auto()
+    """In the results of the system that the cause describes."""
+    MARKED = auto()
+    """Where the code that reports the cause marks it; nothing else does."""
+
+
+Condition = Callable[[Finding, Finding], bool]
+"""Whether a finding follows from a cause: called with the cause first."""
+
+
+class Follows(msgspec.Struct, frozen=True):
+    """What a rule's findings follow from: the id of the causing rule, how far away, and when."""
+
+    cause: str
+    reach: Reach = Reach.FILE
+    when: Condition | None = None
+
+
+Declared = Callable[[str], Sequence[Follows]]
+"""What the findings of a rule follow from, by its id; the first that applies is the cause."""
+
+OF_REPEATED_RECORDS = Follows("log.repeated-by-ranks")
+OF_ANOTHER_ROUND = Follows("round.mismatch", Reach.MARKED)
+
+CONTENT = (Follows("log.unreadable-file"), Follows("log.no-records"), OF_ANOTHER_ROUND)
+"""What all findings about the content of a log follow from: it has none, or another round's."""
+
+ROWS: Mapping[str, tuple[Follows, ...]] = {
+    # Logs of the other division are judged by its rules, which need not be intended
+    "open": (
+        Follows("system.division-mismatch", Reach.SYSTEM),
+        Follows("result.other-division"),
+    ),
+}
+"""What rows of tables follow from besides, by the first part of their ids."""
+
+
+def same_line(cause: Finding, finding: Finding) -> bool:
+    """Whether a finding is about the line of its cause."""
+    return finding.line == cause.line or f"line {cause.line}:" in finding.message
+
+
+OF_THE_SAME_LINE = tuple(
+    Follows(f"log.{fault}", when=same_line)
+    for fault in ("not-json", "not-an-object", "missing-field", "bad-time")
+)
+"""What findings follow from in which the official programs name a line that they cannot read."""
+
+
+def mark(
+    findings: Sequence[Finding],
+    declared: Declared,
+    place: Callable[[Finding, Reach], str],
+) -> list[Finding]:
+    """The findings, those marked that follow from another one of them.
+
+    `place` gives where causes of a reach are looked up: equal for a cause and its consequences, ""
+    for nowhere. A finding keeps a mark that it has, unless its cause is waived or absent.
+    """
+    return _Marker(findings, declared, place).marked()
+
+
+class _Marker:
+    def __init__(
+        self,
+        findings: Sequence[Finding],
+        declared: Declared,
+        place: Callable[[Finding, Reach], str],
+    ) -> None:
+        self.findings, self.place = findings, place
+        self.counting = [each for each in findings if not each.waived]
+        ids = {each.id for each in self.counting}
+        self.follows = {
+            rule: [each for each in declared(rule) if each.cause in ids] for rule in ids
+        }
+        self.cause_of: dict[int, Finding] = {}
+        """By the identity of a finding, the one that it follows from."""
+
+    def marked(self) -> list[Finding]:
+        self._check_marks()
+        causes = self._by_place()
+        for each in self.counting if causes else ():
+            if id(each) not in self.cause_of:
+                self._link(each, self._possible_causes(each, causes))
+        return [self._with_cause(each) for each in self.findings]
+
+    def _check_marks(self) -> None:
+        """Find the causes of what is marked already: in the same file, else anywhere."""
+        marks = {each.caused_by for each in self.counting if each.caused_by}
+        near: dict[tuple[str, str], list[Finding]] = {}
+        anywhere: dict[str, list[Finding]] = {}
+        for each in self.findings if marks else ():
+            if each.id in marks:
+                near.setdefault((each.id, each.path), []).append(each)
+                anywhere.setdefault(each.id, []).append(each)
+        for each in self.counting:
+            if each.caused_by:
+                named = near.get((each.caused_by, each.path)) or anywhere.get(each.caused_by, [])
+                self._link(each, (cause for cause in named if not cause.waived))
+
+    def _link(self, finding: Finding, causes: Iterable[Finding]) -> None:
+        """Have a finding follow from the first of these causes that it may follow from."""
+        for cause in causes:
+            if RANK[cause.severity] <= RANK[finding.severity] and not self._leads(cause, finding):
+                self.cause_of[id(finding)] = cause
+                return
+
+    def _leads(self, cause: Finding | None, finding: Finding) -> bool:
+        """Whether the chain of causes of a finding, itself included, holds another finding."""
+        while cause is not None:
+            if cause is finding:
+                return True
+            cause = self.cause_of.get(id(cause))
+        return False
+
+    def _with_cause(self, finding: Finding) -> Finding:
+        if finding.waived:
+            return finding
+        cause = self.cause_of.get(id(finding))
+        caused_by = "" if cause is None else cause.id
+        return finding if finding.caused_by == caused_by else replace(finding, caused_by=caused_by)
+
+    def _by_place(self) -> dict[tuple[str, Reach, str], list[Finding]]:
+        reaches: dict[str, set[Reach]] = {}
+        for follows in self.follows.values():
+            for each in follows:
+                reaches.setdefault(each.cause, set()).add(each.reach)
+        causes: dict[tuple[str, Reach, str], list[Finding]] = {}
+        for finding in self.counting:
+            for reach in reaches.get(finding.id, set()) - {Reach.MARKED}:
+                if place := self.place(finding, reach):
+                    causes.setdefault((finding.id, reach, place), []).append(finding)
+        return causes
+
+    def _possible_causes(
+        self, finding: Finding, causes: Mapping[tuple[str, Reach, str], Sequence[Finding]]
+    ) -> Iterator[Finding]:
+        for each in self.follows[finding.id]:
+            if each.reach is Reach.MARKED:
+                continue
+            for cause in causes.get((each.cause, each.reach, self.place(finding, each.reach)), ()):
+                if each.when is None or each.when(cause, finding):
+                    yield cause
