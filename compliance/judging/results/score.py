@@ -128,9 +128,10 @@ def _parts(
     inside = [i for i in range(len(runs)) if i not in outside]
     inside.sort(key=lambda i: (_time(runs[i]), runs[i].name, i))
     rank = {index: place for place, index in enumerate(inside)}
+    parts = [_part(run, i, rank, len(inside), outside, dropped) for i, run in enumerate(runs)]
     return tuple(
-        ScoredRun(run.name, run.minutes, *_part(run, i, rank, len(inside), outside, dropped))
-        for i, run in enumerate(runs)
+        ScoredRun(run.name, run.minutes, role=role, why=why)
+        for run, (role, why) in zip(runs, parts, strict=True)
     )
 
 

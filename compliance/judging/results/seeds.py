@@ -147,7 +147,8 @@ class _Judgement:
                 REPEATED_IN_RUN, run, line, seed=shortened(repr(value)), source=at, count=count
             )
         if across:
-            yield self._about_across(run, *across[0], len(across) - 1)
+            seed, other, before = across[0]
+            yield self._about_across(run, seed, other, before, more=len(across) - 1)
 
     def _about_across(
         self, run: SeededRun, seed: SeedRecord, other: SeededRun, before: SeedRecord, more: int

@@ -90,7 +90,7 @@ sys.meta_path.insert(0, Interrupting())
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("name", ["", ".interrupts", ".exit_codes", ".cli", ".commands.registry"])
+@pytest.mark.parametrize("name", ["", ".interrupts", ".exit_codes", ".cli.entry", ".cli.registry"])
 def test_an_interrupt_of_an_import_is_one_line(call: str, name: str, tmp_path: Path) -> None:
     """Also of those that bring the handler, where it comes up as Python's own exception.
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from podium.compliance.reporting.conclusion import Decision, conclude
+from podium.compliance.reporting.conclusion import Decision, conclude, headline
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.grouping import own_findings
 from podium.compliance.reporting.render import (
@@ -238,7 +238,7 @@ def test_github_has_one_command_per_finding_and_errors_first(display_path: Outco
     assert len(names) == len(commands) == len(own)
     assert names == sorted(names, key=["error", "warning", "notice"].index)
     assert names.count("error") == sum(f.severity == "error" and not f.waived for f in own)
-    assert last.startswith(display_path.verdict.upper())
+    assert last.startswith(headline(display_path))
 
 
 def test_github_does_not_annotate_what_follows_from_another_finding() -> None:
@@ -285,11 +285,9 @@ def test_a_report_of_some_rules_counts_no_reasons_that_it_does_not_hold() -> Non
 
 def test_a_report_that_only_strictness_rejects_says_so() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
-    strict = text.render(
-        conclude(
-            RULES, files=[log("a/b.txt", "pass")], findings=warned, decision=Decision(strict=True)
-        )
-    )
+    decision = Decision(strict=True)
+    made = conclude(RULES, files=[log("a/b.txt", "pass")], findings=warned, decision=decision)
+    strict = text.render(made)
     reason, verdict = strict.splitlines()[-2:]
     assert reason == "no errors; rejected for 1 warning, which --strict treats as errors"
     assert verdict == "REJECTED"
