@@ -59,5 +59,8 @@ def _await(sentinel: Any) -> None:
 
     # A forked process also holds the pipes of those forked before it: they end one by one.
     wait([sentinel])
+    # A plug-in's process leads a group, which holds what the plug-in has started
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
     # sys.exit would end this thread only
     os._exit(1)

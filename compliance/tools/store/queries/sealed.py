@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from contextlib import ExitStack
 from functools import cache
@@ -31,6 +32,9 @@ _LONGEST_NAME = 249
 The kernel shows it as `/memfd:NAME (deleted)`, and DuckDB allows that path, too. With the longest
 name no disk can hold such a file: a query would make it otherwise, where it may write to `/`.
 """
+
+_PIECE = 1 << 20
+"""Bytes that are copied at a time."""
 
 _MARK = b"PAR1"
 """How a Parquet file begins and ends."""
@@ -87,8 +91,8 @@ def _sealed(path: str, _state: tuple[int, ...]) -> int:
         name = f"podium-{len(_paths)}-".ljust(_LONGEST_NAME, "x")
         copy = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         undo.callback(os.close, copy)
-        while os.sendfile(copy, source.fileno(), None, 1 << 30):
-            pass
+        with open(copy, "wb", closefd=False) as target:
+            shutil.copyfileobj(source, target, _PIECE)
         seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
         fcntl.fcntl(copy, fcntl.F_ADD_SEALS, seals)
         undo.pop_all()
