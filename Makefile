@@ -17,10 +17,14 @@ setup: $(STAMP)  ## make the virtual environment
 
 LOCKED ?=
 LOCK   := requirements-dev.lock
+# What builds podium is locked, too: with isolation pip would download it again, in any version
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(if $(LOCKED),--no-build-isolation)
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
 
-lock:  ## work out anew which versions `make setup LOCKED=1` installs (needs uv)
-	echo "torch ; sys_platform == 'none'" | uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-		--override - --generate-hashes --no-emit-index-url --no-annotate --no-emit-package torch --custom-compile-command 'make lock' -o $(LOCK)
+lock:  ## resolve which versions LOCKED=1, the action and the container install (needs uv)
+	echo "torch ; sys_platform == 'none'" | $(COMPILE) pyproject.toml --extra dev --extra release --override - --no-emit-package torch -o $(LOCK)
+	$(COMPILE) pyproject.toml --constraint $(LOCK) -o requirements.lock
+	printf 'hatchling>=1.25\neditables>=0.3' | $(COMPILE) - --constraint $(LOCK) -o requirements-build.lock
 
 OLD       := build/lowest
 OLD_TESTS := report scoring bundling service systems store live
@@ -38,8 +42,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing podium with every extra (PyTorch, matplotlib, test tools) into $(VENV)/: about"
 	@echo "1.7 GB on disk, several minutes; nothing outside of this folder. make clean removes it."
 	$(PYTHON) -m venv $(VENV)
-	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(LOCK))
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(LOCK) -r requirements-build.lock)
+	$(INSTALL) -e '.[dev]'
 	$(BIN)/python -m compileall -q src
 	@touch $@
 
@@ -96,7 +100,7 @@ site: $(STAMP)  ## build the site of the documentation in build/site, without a 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 release: $(STAMP)  ## build, check and try what is released, in dist/; of a tagged commit
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	$(INSTALL) -e '.[release]'
 	$(BIN)/python .ci/release.py
 
 rates: $(STAMP)  ## how often each rule fires on the published submissions in CORPUS

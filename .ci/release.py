@@ -81,7 +81,9 @@ def tried(python: Path, wheel: Path, place: Path) -> Path:
     """Install the wheel in a new environment and check a log there; that environment's Python."""
     run(python, "-m", "venv", place)
     inside = place / "bin" / "python"
-    run(inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    install = (inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run(*install, "--require-hashes", "-r", ROOT / "requirements.lock")
+    run(*install, "--no-deps", wheel)
     run(inside, "-m", "podium", "--version", where=place)
     log = build("training", "5.1", "closed", "llama31_8b").write(place / "result_0.txt")
     run(inside, "-m", "podium", "check", log, "--round", "5.1", where=place)

@@ -40,6 +40,12 @@ def raise_once() -> None:
         signal.signal(signal.SIGINT, _raise)
 
 
+def end_at_once() -> None:
+    """Let the next interrupt end the process: for a command that has nothing to clean up."""
+    if signal.getsignal(signal.SIGINT) is _raise:
+        signal.signal(signal.SIGINT, _end)
+
+
 def raise_always() -> None:
     """Let each interrupt raise KeyboardInterrupt, as Python has it."""
     if signal.getsignal(signal.SIGINT) in (_end, _raise):

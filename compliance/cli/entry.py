@@ -25,6 +25,12 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """The exit status of one call; what went wrong is one line on standard error."""
+    # Even absolute paths are compared with it
+    try:
+        os.getcwd()
+    except OSError as error:
+        _print_error(f"the working directory cannot be read: {error.strerror}")
+        return Exit.USAGE
     try:
         status = _called(arguments)
     except ComplianceError as error:

@@ -39,8 +39,8 @@ BYTES_PER_SECOND = 1 << 18
 class Task(msgspec.Struct, frozen=True):
     """One file to judge, as it is passed to a process; `submission` is the folder of its package.
 
-    A link that `leads_out` of that is not followed. `with_trace`: its facts come with a trace.
-    `house` are the rules of its podium.toml.
+    A link that `leads_out` of that, or of the boundary, is not followed. `with_trace`: its facts
+    come with a trace. `house` are the rules of its podium.toml.
     """
 
     path: str
@@ -193,7 +193,8 @@ def _judge(task: Task, take: Take | None) -> FileVerdict:
             verdict = _judge_system(task, rules)
         else:
             if task.leads_out:
-                log = unread_log("a link out of the submission, which is not followed")
+                left = "submission" if task.submission else "folder that is served"
+                log = unread_log(f"a link out of the {left}, which is not followed")
             else:
                 log = read_log(task.path, rules.generation)
             verdict = judge_log(

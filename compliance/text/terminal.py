@@ -14,6 +14,10 @@ _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
 )
+# What a terminal obeys, but for tabs and line ends: C0 and C1, marks and overrides of direction.
+_OBEYED = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
+)
 _WORDS = re.compile(r" *[^ ]+ ?| +")
 _PARTS = re.compile(r"[^/]*/|[^/]+")
 
@@ -31,6 +35,14 @@ def clean(text: str) -> str:
         char if char.isprintable() and not _INVISIBLE.match(char) else _escape(char)
         for char in text
     )
+
+
+def clean_document(text: str) -> str:
+    r"""Escape what a terminal would obey in text of many lines; the rest stays as it is.
+
+    Line ends, tabs and characters without ink stay: a file format may need them.
+    """
+    return _OBEYED.sub(lambda found: _escape(found[0]), text)
 
 
 def _escape(char: str) -> str:

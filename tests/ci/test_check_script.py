@@ -147,6 +147,59 @@ def test_the_action_hands_on_each_input_by_a_variable_that_the_script_reads() ->
         assert f"${{{name}:-" in script, name
 
 
+def _install_step() -> dict[str, Any]:
+    """The action's step that installs podium."""
+    [step] = [each for each in ACTION["runs"]["steps"] if each.get("name") == "Install podium"]
+    return dict(step)
+
+
+def test_installing_runs_nothing_of_the_workspace(tmp_path: Path) -> None:
+    """Modules of its root have the names of those that are started, or that these import."""
+    step, workspace, temporary = _install_step(), tmp_path / "workspace", tmp_path / "temp"
+    temporary.mkdir()
+    (workspace / "pip").mkdir(parents=True)
+    mark = f"open({str(tmp_path / 'ran')!r}, 'a').write(__file__ + chr(10))\n"
+    names = ("venv", "subprocess", "logging", "sitecustomize", "pip/__init__", "pip/__main__")
+    for name in (*names, "hatchling", "ensurepip", "shutil"):
+        (workspace / f"{name}.py").write_text(mark)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "python").symlink_to(sys.executable)
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step["run"]],
+        capture_output=True,
+        text=True,
+        check=False,
+        # The step names another folder, and must not need it
+        cwd=workspace,
+        env={
+            **os.environ,
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(workspace),
+            "RUNNER_TEMP": str(temporary),
+            "GITHUB_ACTION_PATH": str(ROOT),
+            # Nothing is downloaded: the first package that the lock names is not found
+            "PIP_NO_INDEX": "1",
+            "PIP_NO_CACHE_DIR": "1",
+        },
+    )
+    assert "No matching distribution found" in done.stderr, done.stderr
+    assert (temporary / "podium/bin/python").exists()
+    assert not (tmp_path / "ran").exists()
+    assert step["working-directory"] == "${{ runner.temp }}"
+
+
+def test_what_the_action_installs_is_locked() -> None:
+    installs = [
+        line for line in _install_step()["run"].splitlines() if line.strip().startswith("install ")
+    ]
+    assert installs
+    for line in installs:
+        assert "--require-hashes" in line or "--no-deps --no-build-isolation" in line
+        for name in re.findall(r"-r (\S+)", line):
+            assert (ROOT / name).is_file()
+
+
 def test_the_actions_steps_write_where_the_runner_reads(
     job: Job, tree: Submission, tmp_path: Path
 ) -> None:

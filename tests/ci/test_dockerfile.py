@@ -46,11 +46,24 @@ def test_it_ends_as_a_user_without_rights_that_calls_podium() -> None:
     assert not any("torch" in words for _, words in steps())
 
 
+def test_what_it_is_made_of_cannot_be_exchanged() -> None:
+    bases = [words for name, words in steps() if name == "FROM"]
+    assert bases
+    assert all(re.search(r"@sha256:[0-9a-f]{64}( AS \w+)?$", words) for words in bases)
+    lines = [line for name, words in steps() if name == "RUN" for line in words.split("&&")]
+    for line in (each for each in lines if "pip install" in each or "pip wheel" in each):
+        assert "--require-hashes" in line or "--no-deps" in line
+
+
 @pytest.mark.long
 def test_its_steps_build_a_wheel_that_checks_a_log(tmp_path: Path) -> None:
     run = [words for name, words in steps() if name == "RUN"]
-    assert re.fullmatch(r"python -m pip wheel .*--no-deps --wheel-dir /wheels /source", run[0])
+    assert "--require-hashes -r /source/requirements-build.lock" in run[0]
+    assert re.match(r"python -m pip wheel .*--no-deps --wheel-dir /wheels /source ", run[1])
     source, wheels = context(tmp_path / "source"), tmp_path / "wheels"
+    assert all(
+        (source / name).is_file() for name in ("requirements.lock", "requirements-build.lock")
+    )
     quiet = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def python(*words: object) -> str:

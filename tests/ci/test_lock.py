@@ -1,4 +1,4 @@
-"""What `make setup LOCKED=1` installs is what pyproject.toml asks for."""
+"""What is installed with hashes, here and in users' CI, is what pyproject.toml asks for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -27,16 +28,31 @@ def _asked(project: dict[str, dict[str, list[str]]], extra: str | None) -> Itera
             yield one
 
 
-def test_the_lock_has_all_that_developers_need_with_hashes() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lines = (ROOT / "requirements-dev.lock").read_text().splitlines()
-    found = {
+def _locked(name: str) -> dict[str, tuple[str, str]]:
+    """The versions that a lock has, each with the line that follows it."""
+    lines = (ROOT / name).read_text().splitlines()
+    return {
         canonicalize_name(match["name"]): (match["version"], lines[at + 1].strip())
         for at, line in enumerate(lines)
         if (match := LINE.match(line))
     }
-    asked = [*_asked(project, None), *_asked(project, "dev")]
-    assert len(asked) > 40
+
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCKS = {
+    "requirements-dev.lock": [None, "dev", "release"],
+    "requirements.lock": [None],
+    "requirements-build.lock": [],
+}
+"""The locks, and of which of podium's requirements each is."""
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_has_all_that_is_needed_with_hashes(name: str) -> None:
+    found = _locked(name)
+    asked = [one for extra in LOCKS[name] for one in _asked(PYPROJECT["project"], extra)]
+    if not asked:
+        asked = [Requirement(line) for line in PYPROJECT["build-system"]["requires"]]
     for one in asked:
         if one.name in BUILT_FOR_THE_MACHINE:
             assert one.name not in found
@@ -44,9 +60,18 @@ def test_the_lock_has_all_that_developers_need_with_hashes() -> None:
         version, hashed = found[canonicalize_name(one.name)]
         assert one.specifier.contains(version, prereleases=True), one
         assert hashed.startswith("--hash=sha256:"), one
+    assert all(hashed.startswith("--hash=sha256:") for _, hashed in found.values())
 
 
-def test_the_lock_names_no_index() -> None:
-    text = (ROOT / "requirements-dev.lock").read_text()
+def test_the_locks_agree() -> None:
+    whole = _locked("requirements-dev.lock")
+    for name in LOCKS:
+        found = _locked(name)
+        assert {each: found[each] for each in found.keys() & whole.keys()}.items() <= whole.items()
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_names_no_index(name: str) -> None:
+    text = (ROOT / name).read_text()
     assert "://" not in text
     assert "index-url" not in text

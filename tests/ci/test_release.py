@@ -88,9 +88,55 @@ def test_a_workflow_runs_what_the_makefile_has(path: Path) -> None:
         for step in job["steps"]
         if step.get("run", "").startswith("make ")
         for target in step["run"].split()[1:]
+        if "=" not in target
     }
     assert called
     assert called <= {*made}
+
+
+USERS = (*WORKFLOWS, ROOT / "action.yml", ROOT / "docs/ci.md")
+USES = re.compile(r"uses: (\S+)(.*)")
+OWN = "OWNER/podium@COMMIT"
+"""How the documentation names podium's own action."""
+
+
+@pytest.mark.parametrize("path", USERS, ids=lambda path: path.name)
+def test_actions_are_named_by_commits(path: Path) -> None:
+    found = USES.findall(path.read_text(encoding="utf-8"))
+    assert found
+    for action, rest in found:
+        if action == OWN:
+            continue
+        assert re.fullmatch(r"[\w-]+(/[\w-]+)+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r"  # v\d+\.\d+\.\d+", rest), f"{action} has no version beside it"
+
+
+def test_an_action_has_one_commit() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in USERS]
+    found = {action for text in texts for action, _ in USES.findall(text)}
+    assert len(found) == len({action.partition("@")[0] for action in found})
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_job_has_the_permissions_that_it_needs(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    for name, job in workflow["jobs"].items():
+        permissions = job.get("permissions", {})
+        writing = {each for each, access in permissions.items() if access == "write"}
+        # Whoever changes the release's page signs nothing, and the other way round
+        assert writing in (set(), {"contents"}, {"id-token"}, {"id-token", "attestations"}), name
+        for step in job["steps"]:
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert not writing
+                assert step["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_what_a_workflow_installs_is_locked(path: Path) -> None:
+    made = re.findall(r"run: (make .+)", path.read_text(encoding="utf-8"))
+    assert made
+    assert all("LOCKED=1" in line for line in made)
 
 
 def test_every_supported_python_is_tested_and_named() -> None:

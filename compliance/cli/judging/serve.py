@@ -10,6 +10,9 @@ import typer
 from podium.compliance.cli.help import examples
 from podium.compliance.errors import UsageFault
 
+SERVED = f"{__package__}.served"
+"""The module that makes one answer."""
+
 EXAMPLES = examples("podium serve", "podium serve training_results_v5.1 --timeout 60")
 
 
@@ -26,13 +29,17 @@ def serve(
     It reads requests from standard input and answers on standard output until the input ends.
     Exit status: 0 the input has ended, 2 no such folder.
     """
+    from podium.compliance import interrupts
     from podium.compliance.cli.service.commands import Caller
     from podium.compliance.files.optional_imports import needed
     from podium.compliance.judging.plugins.installed import left_out
 
     if not root.is_dir():
-        raise UsageFault(f"{root} is no folder")
+        raise UsageFault(f"{root} is not a folder")
     needed("mcp", "podium serve", "mcp")
     from podium.compliance.cli.service.server import make_server
 
-    make_server(Caller(root.resolve(), timeout, plugins=not left_out())).run()
+    server = make_server(Caller(root.resolve(), SERVED, timeout, plugins=not left_out()))
+    # A thread that waits for standard input would keep the process; the children end with it
+    interrupts.end_at_once()
+    server.run()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
@@ -151,8 +152,25 @@ class Tools:
 
 def make_server(caller: Caller) -> MCPServer[Any]:
     """The server, whose tools ask the caller."""
-    server = MCPServer[Any]("podium", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     tools = Tools(caller)
-    for tool in (tools.check, tools.score, tools.explain, tools.rules, tools.hparams):
-        server.tool(annotations=READS)(tool)
-    return server
+    functions: tuple[Callable[..., Answer], ...] = (
+        *(tools.check, tools.score),
+        *(tools.explain, tools.rules, tools.hparams),
+    )
+    return MCPServer[Any](
+        "podium",
+        instructions=INSTRUCTIONS,
+        version=VERSION,
+        log_level="ERROR",
+        tools=[*map(_strict, functions)],
+    )
+
+
+def _strict(function: Callable[..., Answer]) -> Tool:
+    """A tool that refuses arguments that it does not have: one that is misspelled counts."""
+    tool = Tool.from_function(function, annotations=READS)
+    taken = tool.fn_metadata.arg_model
+    strict: Any = type(taken.__name__, (taken,), {"model_config": {"extra": "forbid"}})
+    tool.fn_metadata.arg_model = strict
+    tool.parameters = strict.model_json_schema(by_alias=True)
+    return tool

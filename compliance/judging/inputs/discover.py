@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.judging.inputs.boundary import outside
 from podium.compliance.judging.inputs.listing import Disk, holds
 from podium.compliance.judging.inputs.listing import Kind as OnDisk
 from podium.compliance.judging.inputs.round_selection import RoundRequest
@@ -49,8 +50,8 @@ class Target(msgspec.Struct, frozen=True):
     """One file to judge: where it is, and the path a report shows.
 
     `submission` is the folder of the submission that the file belongs to, where it does;
-    `leads_out` that it is a link out of it, which is not followed; `from_stdin` that it holds what
-    came by standard input.
+    `leads_out` that it is a link out of it, or out of the boundary, which is not followed;
+    `from_stdin` that it holds what came by standard input.
     """
 
     path: str
@@ -154,6 +155,8 @@ def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | N
     below = [here, *here.parents][: DEEPEST_RESULT + 1]
     for folder in below:
         root = folder.parent
+        if outside(root):
+            return None
         if folder.name == "results" and is_submission(root, request):
             scope = here.relative_to(root)
             inside = scope.parts[2:]
@@ -342,4 +345,5 @@ def _loose(
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
             inside = name if display_path == "." else f"{display_path}/{name}"
-            yield Target(f"{folder}/{name}", inside, Kind.LOG)
+            path = f"{folder}/{name}"
+            yield Target(path, inside, Kind.LOG, leads_out=outside(path))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.boundary import outside
 from podium.compliance.reporting.data import Rules
 from podium.logging_spec.limits import read_toml
 from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
@@ -139,7 +140,12 @@ def configured_deadline(folder: str | Path) -> date | None:
 
 @lru_cache(maxsize=65536)
 def _configured(folder: str) -> Config:
-    """What the nearest podium.toml says, from this folder upwards; each folder is asked once."""
+    """What the nearest podium.toml says, from this folder upwards; each folder is asked once.
+
+    The search ends at the boundary, where there is one.
+    """
+    if outside(folder):
+        return Config()
     found = _read_config(os.path.join(folder, "podium.toml"))
     above = os.path.dirname(folder)
     if found is None and above != folder:
@@ -163,6 +169,8 @@ def config_bytes(path: str | Path) -> bytes:
 
 
 def _read_config(path: str) -> Config | None:
+    if outside(path):
+        raise UsageFault(f"{path} is a link out of the folder that is served; it is not followed")
     try:
         text = config_bytes(path).decode()
         data = read_toml(text)

@@ -19,7 +19,7 @@ from podium.compliance.judging.plugins.messages import LARGEST, Answered
 from podium.compliance.judging.plugins.taking_part import described
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.json_text import json_text
-from podium.compliance.text.terminal import clean
+from podium.compliance.text.terminal import clean, clean_document
 from podium.compliance.text.words import join_limited
 from podium.logging_spec.limits import read_json
 
@@ -48,12 +48,15 @@ def _probe(parts: Parts, _: object) -> Answered:
 
 
 def rendered(name: str, report: Outcome) -> tuple[str, str]:
-    """A report in the format PLUGIN.NAME of an installed plug-in, or empty and why it failed."""
+    """A report in the format PLUGIN.NAME of an installed plug-in, or empty and why it failed.
+
+    It has nothing that a terminal would obey: a function may repeat what a log says.
+    """
     (plugin,) = [each for each in installed() if each.name == name.partition(".")[0]]
     outcome = run(plugin, partial(_render, name), [json_text(report)])
     if outcome.why:
         return "", clean(outcome.why)
-    return outcome.answers[0].text, ""
+    return clean_document(outcome.answers[0].text), ""
 
 
 def _render(name: str, parts: Parts, report: str) -> Answered:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from podium.compliance.judging.inputs.boundary import outside
 from podium.compliance.judging.inputs.layout import PRUNED, SCALINGS, Scaling, submitter_of
 from podium.compliance.judging.logs.facts import Facts
 from podium.rules.model.round import Round
@@ -52,6 +53,7 @@ def place_of(folder: Path, display_path: str) -> Place:
     system = parts[at + 1]
     scaling = "weak" if _depth(parts, at) == at + 4 and parts[at + 2] == "weak" else "strong"
     root = Path(*parts[:at])
+    description = root / "systems" / f"{system}.json"
     return Place(
         folder,
         display_path,
@@ -60,7 +62,7 @@ def place_of(folder: Path, display_path: str) -> Place:
         # A folder below that of a result is a result of what its own name says, if of any
         parts[-1],
         scaling,
-        root / "systems" / f"{system}.json",
+        None if outside(description) else description,
     )
 
 

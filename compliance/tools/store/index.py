@@ -11,6 +11,7 @@ import msgspec
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_file
+from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.store.schema import VERSION
 from podium.logging_spec.limits import read_json
@@ -62,7 +63,7 @@ def read_index(store: Path) -> Index:
     """The index of a store; raises UsageFault where there is none that this version can read."""
     path = store / NAME
     try:
-        with path.open("rb") as stream:
+        with open_plain(path) as stream:
             data = stream.read(LARGEST)
     except (FileNotFoundError, NotADirectoryError):
         reason = f"no store at {store}: podium results build ROUND --output {store}"
@@ -82,9 +83,19 @@ def read_index(store: Path) -> Index:
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     for entry in index.rounds:
-        if entry.folder != Path(entry.folder).name or entry.folder in ("", ".", ".."):
-            raise UsageFault(f"{path} cannot be read: {entry.folder!r} is no folder of the store")
+        if plain_name(entry.folder) != entry.folder or not entry.folder.strip("."):
+            raise UsageFault(
+                f"{path} cannot be read: {entry.folder!r:.100} is not a folder of the store"
+            )
     return index
+
+
+def plain_name(name: str) -> str:
+    """A name with only letters, digits, dots, hyphens and underscores, as folders of a store have.
+
+    Anything else, such as a slash, a null character or half of a surrogate pair, is replaced.
+    """
+    return "".join(each if each.isalnum() or each in "._-" else "_" for each in name)
 
 
 def write_index(store: Path, rounds: list[RoundEntry], *, durable: bool = True) -> None:

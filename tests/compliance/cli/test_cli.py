@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,6 +148,25 @@ def test_an_end_has_its_status_and_one_line(
     assert (done.exit_code, done.stdout) == (status, "")
     assert done.stderr.splitlines()[-1] == line
     assert done.stderr.count(line) == 1
+
+
+@pytest.mark.parametrize("words", [("check", str(ROOT)), ("rules", "list"), ("--version",)])
+def test_a_working_directory_that_is_gone_is_one_line(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", sys.executable, "-m", "podium", *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=gone,
+    )
+    assert (done.returncode, done.stdout) == (Exit.USAGE, "")
+    says = "podium: the working directory cannot be read: No such file or directory\n"
+    assert done.stderr == says
 
 
 def test_an_interrupt_that_an_exception_hides_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

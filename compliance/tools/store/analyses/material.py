@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from podium.compliance.tools.store.queries.connection import fetch
 from podium.compliance.tools.store.schema import RESULTS, RUNS
 
 
@@ -95,10 +96,10 @@ RUN_FIELDS = [name for name in RUNS.names if name in RunRow.__struct_fields__]
 def read_results(connection: Any) -> list[ResultRow]:
     """Every result of a store with its runs, by suite, round and path."""
     runs: dict[str, list[RunRow]] = {}
-    for values in connection.view("runs").select(*RUN_FIELDS).fetchall():
+    for values in fetch(connection.sql("FROM runs").select(*RUN_FIELDS)):
         run = RunRow(**dict(zip(RUN_FIELDS, values, strict=True)))
         runs.setdefault(run.result, []).append(run)
-    found = connection.view("results").select(*RESULT_FIELDS).fetchall()
+    found = fetch(connection.sql("FROM results").select(*RESULT_FIELDS))
     rows = [dict(zip(RESULT_FIELDS, values, strict=True)) for values in found]
     results = [ResultRow(**row, runs=tuple(runs.get(row["result"], ()))) for row in rows]
     return sorted(results, key=lambda one: (one.suite, round_order(one.round), one.result))

@@ -20,6 +20,7 @@ from podium.compliance.files.states import State, state_of
 from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.files import FileVerdict, Taking
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
+from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.judging.pipeline import check_inputs
 from podium.compliance.reporting.json_text import json_text
@@ -29,7 +30,13 @@ from podium.compliance.tools.scoring.session import results_of
 from podium.compliance.tools.store.building.records import EXTRA, Taken, take
 from podium.compliance.tools.store.building.rows import Material, TakenLog, small_tables
 from podium.compliance.tools.store.building.writing import Records, write_evaluations, write_rows
-from podium.compliance.tools.store.index import NAME, RoundEntry, read_index, write_index
+from podium.compliance.tools.store.index import (
+    NAME,
+    RoundEntry,
+    plain_name,
+    read_index,
+    write_index,
+)
 from podium.compliance.tools.store.schema import TABLES
 from podium.compliance.version import VERSION as PODIUM
 from podium.logging_spec.limits import read_json
@@ -127,27 +134,26 @@ def build(
     told = tell or str
     roots = _named(paths)
     known = _known(store)
-    _make(store, durable)
-    read: list[str] = []
-    for name, root in roots.items():
-        files = files_of(root)
-        before = known.get(name)
-        rules = RoundRequest(options.usage, options.round).choose(root).rules
-        judged = before is not None and (before.suite, before.round) == (rules.usage, rules.name)
-        if before is not None and judged and not force and _same(store, before, files):
-            told(f"{name}: unchanged")
-            continue
-        with _system_memory():
-            entry = _bring(_Source(root, name, rules, files, durable), store, options, progress)
-        read.append(name)
-        # Read again: another build may have brought rounds meanwhile
-        known = _known(store)
-        replaced = known.get(name)
-        known[name] = entry
-        write_index(store, [*known.values()], durable=durable)
-        if replaced is not None and replaced.folder != entry.folder:
-            discard(store / replaced.folder)
-        told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
+    with _made(store, durable):
+        read: list[str] = []
+        for name, root in roots.items():
+            files = files_of(root)
+            rules = RoundRequest(options.usage, options.round).choose(root).rules
+            source = _Source(root, name, rules, files, durable)
+            if not force and _unchanged(source, known.get(name), store):
+                told(f"{name}: unchanged")
+                continue
+            with _system_memory():
+                entry = _bring(source, store, options, progress)
+            read.append(name)
+            # Read again: another build may have brought rounds meanwhile
+            known = _known(store)
+            replaced = known.get(name)
+            known[name] = entry
+            write_index(store, [*known.values()], durable=durable)
+            if replaced is not None and replaced.folder != entry.folder:
+                discard(store / replaced.folder)
+            told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
     return Built([*_known(store).values()], read)
 
 
@@ -188,6 +194,23 @@ def _known(store: Path) -> dict[str, RoundEntry]:
     return {entry.name: entry for entry in read_index(store).rounds}
 
 
+@contextmanager
+def _made(store: Path, durable: bool) -> Iterator[None]:
+    """The store's folder; what is new of it is removed again where no round comes into it."""
+    place = store.absolute()
+    missing = [each for each in (place, *place.parents) if not each.exists()]
+    fresh = not (place / NAME).exists()
+    try:
+        _make(store, durable)
+        yield
+    finally:
+        with suppress(OSError, UsageFault):
+            if fresh and not _known(store):
+                (place / NAME).unlink(missing_ok=True)
+                for each in missing:
+                    each.rmdir()
+
+
 def _make(store: Path, durable: bool) -> None:
     place = store.absolute()
     new = [each for each in (place, *place.parents) if not each.exists()]
@@ -214,15 +237,21 @@ def _unfinished(folder: Path) -> bool:
 # --- one round ------------------------------------------------------------------------------------
 
 
-def _same(store: Path, entry: RoundEntry, files: Files) -> bool:
-    """Whether a round in the store is of these files, and was judged by this podium."""
-    if entry.rules != PODIUM:
+def _unchanged(source: _Source, entry: RoundEntry | None, store: Path) -> bool:
+    """Whether the store has a round of these files, judged by the same rules of this podium."""
+    rules, files = source.rules, source.files
+    if entry is None or (entry.suite, entry.round, entry.rules) != (
+        rules.usage,
+        rules.name,
+        PODIUM,
+    ):
         return False
     folder = store / entry.folder
     if not all((folder / f"{table.name}.parquet").is_file() for table in TABLES):
         return False
     with suppress(OSError, ValueError, msgspec.ValidationError):
-        told = read_json((folder / STATES).read_text(encoding="utf-8"))
+        with open_plain(folder / STATES) as stream:
+            told = read_json(stream.read().decode())
         if msgspec.convert(told, dict[str, State]) == files.states:
             return True
     return entry.hash == files.hash()
@@ -241,7 +270,7 @@ class _Source(msgspec.Struct, frozen=True):
 def _bring(source: _Source, store: Path, options: Options, progress: Progress | None) -> RoundEntry:
     files = source.files
     content = files.hash()
-    folder = store / f"{_plain(source.name)}-{content[:12]}"
+    folder = store / f"{plain_name(source.name)[:80]}-{content[:12]}"
     used = {entry.folder for entry in _known(store).values()}
     if folder.name in used:
         # Forced, or judged by another podium: readers have the old one until the index names this
@@ -274,10 +303,6 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
 
 
 _TABLES = {table.name: table for table in TABLES}
-
-
-def _plain(name: str) -> str:
-    return "".join(each if each.isalnum() or each in "._-" else "_" for each in name)[:80]
 
 
 def _free(folder: Path) -> int:

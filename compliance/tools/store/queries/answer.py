@@ -7,7 +7,7 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.reporting.console import send, width, write_bytes
-from podium.compliance.tools.store.queries.connection import ask, connect
+from podium.compliance.tools.store.queries.connection import ask, connect, fetch, followed
 from podium.compliance.tools.store.queries.formats import Format
 from podium.compliance.tools.store.queries.render import parquet_bytes, render
 
@@ -22,11 +22,11 @@ def answer(store: Path, sql: str, form: Format, output: Path | None) -> None:
     found = ask(connect(store), sql)
     if form is Format.PARQUET and output is not None:
         read = getattr(found, "to_arrow_table", None) or found.fetch_arrow_table
-        with warnings.catch_warnings():
+        with followed(), warnings.catch_warnings():
             # That another way would spare a copy is nothing to tell a user
             warnings.simplefilter("ignore")
             rows = read()
         write_bytes(output, parquet_bytes(rows))
         return
     columns = [each[0] for each in found.description]
-    send(render(columns, found.fetchall(), form, width()), output)
+    send(render(columns, fetch(found), form, width()), output)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from podium.compliance.tools.store.analyses.material import ResultRow, read_results, round_order
 from podium.compliance.tools.store.index import RoundEntry, read_index
+from podium.compliance.tools.store.queries.connection import fetch
 from podium.compliance.tools.store.schema import EVALUATIONS, FINDINGS, RCPS, RESULTS, RUNS, SYSTEMS
 from podium.compliance.tools.store.site.findings import Tally, tally
 from podium.compliance.tools.store.site.row import Row
@@ -83,7 +84,7 @@ def _rows(
     # Names of tables and columns are the schema's own
     text = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608 # nosec B608
     text += " WHERE suite = ? AND round = ?" if of else ""
-    found = connection.execute(f"{text} ORDER BY {order}", [*of]).fetchall()
+    found = fetch(connection.execute(f"{text} ORDER BY {order}", [*of]))
     return [dict(zip(columns, values, strict=True)) for values in found]
 
 

@@ -16,6 +16,7 @@ import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
 
+from podium.compliance.cli.judging.serve import SERVED
 from podium.compliance.cli.service import commands
 from podium.compliance.cli.service.commands import Caller
 from podium.compliance.cli.service.server import make_server
@@ -49,7 +50,7 @@ def answers(server: Any, ask: Callable[[Client], Awaitable[Any]]) -> tuple[bool,
 
 
 def here(root: Path, seconds: float = 60) -> Any:
-    return make_server(Caller(root.resolve(), seconds))
+    return make_server(Caller(root.resolve(), SERVED, seconds))
 
 
 # --- answers ---
@@ -102,7 +103,7 @@ def test_no_path_leads_out_of_the_folder(tree: Path, path: str) -> None:
     (tree / "out").symlink_to(tree.parent / "other")
     failed, why = asked(here(tree), "check", path=path)
     assert failed
-    assert "is not below the folder" in why or "no path" in why or "does not exist" in why
+    assert "is not below the folder" in why or "is not a path" in why or "does not exist" in why
     assert str(tree.parent) not in why
 
 
@@ -113,6 +114,8 @@ def test_no_name_is_an_option(tree: Path, name: str) -> None:
     failed, told = asked(here(tree), "check", path=name, round="5.1")
     assert not failed, told
     assert "1 log " in told["text"]
+    # Not that of standard input, which is empty
+    assert told["status"] == 0
     assert files_in(tree) == before
 
 
@@ -122,6 +125,45 @@ def test_an_option_takes_no_second_one_along(tree: Path) -> None:
     assert failed
     assert "5.1 --output=x" in why
     assert files_in(tree) == before
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "reason"),
+    [
+        ("check", {"path": "a" * 5000}, "is not a path: file name too long"),
+        ("check", {"path": ".", "round": "\0"}, "cannot be passed on: embedded null byte"),
+        ("check", {"path": ".", "select": ["\ud800"]}, "cannot be passed on: "),
+        ("explain", {"rule": "x" * 300_000}, "cannot be passed on: argument list too long"),
+        ("check", {"path": ".", "round": "9.9"}, "9.9"),
+        ("check", {"path": ".", "profil": "policy"}, "profil"),
+        ("check", {}, "path"),
+        ("hparams", {"benchmark": "bert", "global_batch_size": "many"}, "global_batch_size"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_has_a_reason(
+    tool: str,
+    arguments: dict[str, Any],
+    reason: str,
+    tree: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    failed, why = asked(here(tree), tool, **arguments)
+    assert failed
+    assert reason in why
+    assert "Traceback" not in why
+    assert not caplog.records
+
+
+def test_no_tool_takes_an_argument_that_it_does_not_name(tree: Path) -> None:
+    async def main() -> Any:
+        async with Client(here(tree)) as client:
+            return (await client.list_tools()).tools
+
+    assert all(tool.input_schema["additionalProperties"] is False for tool in anyio.run(main))
+    failed, why = asked(here(tree), "check", path=".", output="x")
+    assert failed
+    assert "output" in why
+    assert not (tree / "x").exists()
 
 
 def test_an_answer_takes_so_long_and_no_longer(tree: Path) -> None:
@@ -168,4 +210,4 @@ def test_the_command_answers_on_its_streams(tree: Path) -> None:
 def test_a_folder_is_demanded(tmp_path: Path) -> None:
     done = podium("serve", tmp_path / "none")
     assert done.exit_code == 2
-    assert done.stderr == f"podium: {tmp_path / 'none'} is no folder\n"
+    assert done.stderr == f"podium: {tmp_path / 'none'} is not a folder\n"

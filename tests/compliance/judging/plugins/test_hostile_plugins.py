@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +276,45 @@ def test_what_a_plugin_has_started_ends_with_it(site: Path, log: Path, tmp_path:
     # Nobody may have fetched its status yet
     stat = Path(f"/proc/{started}/stat")
     assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+def test_what_a_plugin_has_started_ends_with_podium(site: Path, log: Path, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    body = f"""
+        import os, signal, subprocess, time
+        started = subprocess.Popen(["sleep", "300"])
+        open({str(note)!r}, "w").write(str(started.pid))
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+        yield from ()
+    """
+    plug_in(site, with_body(body))
+    ended = run_apart(log)
+    assert ended.returncode == -signal.SIGKILL
+    stat = Path(f"/proc/{note.read_text()}/stat")
+    # The test's own limit ends it
+    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX":
+        time.sleep(0.05)
+
+
+def run_apart(log: Path) -> subprocess.CompletedProcess[bytes]:
+    """Check a log in a process that a plug-in can kill."""
+    return subprocess.run(
+        [sys.executable, "-m", "podium", "check", str(log), "--round", "5.1"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL"])
+def test_a_plugin_that_kills_podium_leaves_no_verdict(name: str, site: Path, log: Path) -> None:
+    """Nobody takes the status of the command for that of a log that passes."""
+    body = f"import os, signal, time\nos.kill(os.getppid(), signal.{name})\ntime.sleep(60)\nyield"
+    plug_in(site, with_body(body))
+    done = run_apart(log)
+    assert done.returncode == -signal.Signals[name]
+    assert done.stdout == b""
 
 
 @pytest.mark.long

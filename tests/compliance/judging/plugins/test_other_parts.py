@@ -55,6 +55,17 @@ def test_a_report_is_printed_in_a_plugins_format(site: Path, log: Path, good: Lo
     assert told["adds"]["formats"] == ["acme.csv"]
 
 
+def test_a_format_has_nothing_that_a_terminal_obeys(site: Path, log: Path, tmp_path: Path) -> None:
+    text = "a\tb\r\né\xa0\u200d\n\x1b[31m\x07\x9b31m\u202e\rc\x00"
+    plug_in(site, f"FORMATS = {{'csv': lambda report: {text!r}}}", group="podium.formats")
+    words = ("check", log, "--round", "5.1", "--format", "acme.csv")
+    shown = "a\tb\r\né\xa0\u200d\n\\x1b[31m\\x07\\x9b31m\\u202e\\rc\\x00"
+    assert podium(*words).stdout.splitlines() == shown.splitlines()
+    out = tmp_path / "report.csv"
+    podium(*words, "--output", out)
+    assert out.read_bytes().decode() == shown
+
+
 @pytest.mark.parametrize(
     ("code", "why"),
     [

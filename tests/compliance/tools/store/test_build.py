@@ -17,6 +17,7 @@ from podium.compliance import score
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_paths
+from podium.compliance.tools.store.building import session
 from podium.compliance.tools.store.building.session import build
 from podium.compliance.tools.store.index import NAME as INDEX
 from podium.compliance.tools.store.index import write_index
@@ -269,8 +270,73 @@ def test_an_index_names_no_folder_outside_of_its_store(store: Path, made: Path) 
     index = json.loads((store / "store.json").read_text())
     index["rounds"][0]["folder"] = "../made"
     (store / "store.json").write_text(json.dumps(index))
-    with pytest.raises(UsageFault, match="is no folder of the store"):
+    with pytest.raises(UsageFault, match="is not a folder of the store"):
         built(store, made, force=True)
+
+
+@pytest.mark.parametrize("folder", ["\0", "\ud800", "a/b", "..", "", "\x1b[31m"])
+def test_a_folder_that_no_store_has_is_one_line(folder: str, store: Path) -> None:
+    index = json.loads((store / "store.json").read_text())
+    index["rounds"][0]["folder"] = folder
+    (store / "store.json").write_text(json.dumps(index))
+    done = podium("results", "query", "SELECT 1", "--store", store)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "is not a folder of the store" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_disk_that_is_full_leaves_no_store(there: bool, made: Path, tmp_path: Path) -> None:
+    """Where not a byte can be written to a file."""
+    store = tmp_path / "new/store"
+    if there:
+        store.mkdir(parents=True)
+    words = ["-m", "podium", "results", "build", str(made), "--output", str(store), "--jobs", "1"]
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash", sys.executable, *words],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "File too large" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert store.parent.exists() == there
+    assert [*tmp_path.glob("new/store/*")] == []
+
+
+def test_a_round_that_cannot_be_read_leaves_no_store(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(session, "write_rows", fail)
+    with pytest.raises(UsageFault, match="No space left"):
+        built(tmp_path / "new/store", made)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_store_that_was_there_stays_when_a_build_fails(
+    store: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = content(store)
+    monkeypatch.setattr(session, "write_rows", fail)
+    with pytest.raises(UsageFault, match="No space left"):
+        built(store, made, force=True)
+    assert content(store) == before
+
+
+def test_a_pipe_in_a_store_is_not_waited_for(store: Path, made: Path) -> None:
+    (states,) = store.glob("*/files.json")
+    states.unlink()
+    os.mkfifo(states)
+    assert built(store, made).read == []
 
 
 def test_a_store_names_no_folder_of_the_machine(store: Path, tmp_path: Path) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
+import os
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import podium as package
 from podium import ComplianceError
+from podium.compliance.tools.store.queries import sealed
 from podium.compliance.tools.store.queries.views import QUERIES, VIEWS
 from podium.compliance.tools.store.schema import SQL, TABLES
 from tests.compliance.command_line import Done, podium
@@ -109,8 +113,24 @@ WRITING = [
     "DROP VIEW records",
     "PRAGMA database_list",
     "SELECT 1; SELECT 2",
+    "EXPLAIN COPY (SELECT 1) TO '{file}'",
+    "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO '{file}' (FORMAT parquet, USE_TMP_FILE false)",
+    "EXPLAIN (ANALYZE) COPY (SELECT 1 AS a) TO '{file}' (FORMAT parquet, USE_TMP_FILE false)",
+    "/**/explain--\n/**/analyze copy (select 1 as a) to '{file}' (use_tmp_file false)",
+    "EXPLAIN ANALYZE CREATE TABLE a AS SELECT 1",
+    "EXPLAIN ANALYZE DROP VIEW records",
+    "EXPLAIN ANALYZE SELECT 1; SELECT 2",
+    "EXPLAIN",
     "",
 ]
+OVERWRITING = (
+    "COPY (SELECT 1 AS a) TO '{path}' (FORMAT parquet, USE_TMP_FILE false)",
+    "COPY (SELECT 1 AS a) TO '{path}' (FORMAT csv, USE_TMP_FILE false)",
+    "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO '{path}' (FORMAT parquet, USE_TMP_FILE false)",
+    "COPY (SELECT 1 AS a) TO '{path}'",
+    "ATTACH '{path}' AS a",
+)
+"""What writes to a file that a query may read, as far as DuckDB is concerned."""
 
 
 @pytest.mark.parametrize("sql", [*OUTSIDE, *WRITING])
@@ -131,11 +151,59 @@ def test_nothing_outside_of_the_store_is_read_or_written(
 def test_the_connection_itself_is_locked(published: Path, tmp_path: Path) -> None:
     """Also for programs, which may hand it what others wrote."""
     connection = package.results.open(published)
-    in_memory = ("CREATE", "DROP", "PRAGMA")
-    for sql in (each for each in [*OUTSIDE, *WRITING[2:-2]] if not each.startswith(in_memory)):
+    in_memory = ("CREATE", "DROP", "PRAGMA", "EXPLAIN", "/**/", "SELECT 1;")
+    outside = (each for each in [*OUTSIDE, *WRITING] if each and "{file}" not in each)
+    for sql in (each for each in outside if not each.startswith(in_memory)):
         text = sql.format(secret=ROOT / "LICENSE", folder=tmp_path, store=published)
         with pytest.raises(Exception, match=r"(disabled|locked|does not exist)"):
             connection.execute(text)
+
+
+@pytest.mark.parametrize("can_seal", [True, False])
+def test_no_connection_writes_to_a_file_that_it_reads(
+    can_seal: bool, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if can_seal and not sealed.CAN_SEAL:
+        pytest.skip("this system has no sealed files")
+    monkeypatch.setattr(sealed, "CAN_SEAL", can_seal)
+    store = tmp_path / "store"
+    shutil.copytree(published, store)
+    before = content(store)
+    connection = package.results.open(store)
+    rows = connection.execute("SELECT * FROM runs ORDER BY ALL").fetchall()
+    (allowed,) = connection.execute("SELECT current_setting('allowed_paths')").fetchone()
+    assert bool(allowed) == can_seal
+    opened = [f"/proc/self/fd/{each}" for each in os.listdir("/dev/fd")] if can_seal else []
+    for path in (*allowed, *opened, *store.glob("*/*.parquet"), store / "store.json"):
+        for sql in OVERWRITING:
+            with pytest.raises(
+                Exception, match=r"(truncate|disabled|Cannot|permitted|not a valid)"
+            ):
+                connection.execute(sql.format(path=path))
+    assert content(store) == before
+    assert [*Path("/").glob("*memfd*")] == []
+    assert connection.execute("SELECT * FROM runs ORDER BY ALL").fetchall() == rows
+    assert len(rows) > 10
+
+
+@pytest.mark.parametrize("sql", ["EXPLAIN SELECT 1", "explain\nanalyze\nFROM runs;"])
+def test_a_select_is_explained(sql: str, published: Path) -> None:
+    done = ask(published, sql)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_an_answer_outlives_its_connection_and_a_store_its_change(store: Path) -> None:
+    answer = package.results.open(store).sql("SELECT count(*) FROM runs")
+    cursor = package.results.open(store).cursor()
+    gc.collect()
+    (path,) = store.glob("*/runs.parquet")
+    rows = len(table(store, "runs"))
+    assert answer.fetchall() == [(rows,)]
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    assert cursor.execute("SELECT count(*) FROM runs").fetchall() == [(rows,)]
+    found = package.results.open(store).sql("SELECT count(*) FROM runs").fetchall()
+    assert found == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -193,6 +261,17 @@ def _link(store: Path) -> None:
     path.symlink_to(store.parent / "runs.parquet")
 
 
+def _pipe(store: Path) -> None:
+    path = next(store.glob("*/runs.parquet"))
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _piped_index(store: Path) -> None:
+    (store / "store.json").unlink()
+    os.mkfifo(store / "store.json")
+
+
 def _footer(store: Path) -> None:
     (path,) = store.glob("*/runs.parquet")
     data = path.read_bytes()
@@ -205,10 +284,15 @@ def _footer(store: Path) -> None:
         (_none, "no store at "),
         (_other, "is a store of 'podium.results/0'"),
         (_empty, "holds no rounds"),
-        (_short, "records.parquet is damaged: it is no whole Parquet file; build its round again"),
+        (
+            _short,
+            "records.parquet is damaged: it is not a whole Parquet file; build its round again",
+        ),
         (_gone, "runs.parquet cannot be read: No such file or directory"),
         (_footer, "cannot be read"),
         (_link, "is a link, which is not followed"),
+        (_pipe, "runs.parquet cannot be read: it is not a regular file"),
+        (_piped_index, "store.json cannot be read: it is not a regular file"),
     ],
 )
 def test_a_store_that_cannot_be_read_is_told_of(spoil: object, says: str, store: Path) -> None:
@@ -219,6 +303,30 @@ def test_a_store_that_cannot_be_read_is_told_of(spoil: object, says: str, store:
     assert done.stderr.count("\n") == 1
     with pytest.raises(ComplianceError):
         package.results.open(store)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "parquet"])
+def test_text_that_is_not_utf_8_is_one_line(form: str, store: Path, tmp_path: Path) -> None:
+    (path,) = store.glob("*/results.parquet")
+    found = pq.read_table(path)
+    data = b"\xff\xfe" * len(found)
+    ends = pa.py_buffer(
+        b"".join((2 * each).to_bytes(4, "little") for each in range(len(found) + 1))
+    )
+    broken = pa.StringArray.from_buffers(len(found), ends, pa.py_buffer(data))
+    at = found.column_names.index("submitter")
+    pq.write_table(found.set_column(at, found.schema.field(at), broken), path)
+    words = (
+        ("--format", form, "--output", tmp_path / "rows")
+        if form == "parquet"
+        else ("--format", form)
+    )
+    done = ask(store, "SELECT submitter FROM results", *words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("podium: the query cannot be followed: ")
+    assert done.stderr.count("\n") == 1
+    assert "/proc/" not in done.stderr
+    assert podium("results", "variance", "--store", store).exit_code == 2
 
 
 def test_an_unknown_query_is_told_of() -> None:

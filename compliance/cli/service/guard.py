@@ -1,0 +1,53 @@
+"""What keeps the process that makes an answer in the folder that is served."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from podium.compliance.judging.inputs.boundary import outside
+from podium.compliance.judging.inputs.listing import holds
+
+DEVICES = frozenset({os.devnull, "/dev/random", "/dev/urandom"})
+"""Files outside of the folder that Python's own library opens."""
+
+OPENED, LISTED = "open", frozenset({"os.listdir", "os.scandir"})
+"""Python's audit events for a file that is opened and a folder that is listed."""
+
+
+class Guard:
+    """Refuses each file and folder outside of the root, but for those that Python and podium need.
+
+    The commands follow no link out of the root by themselves and say so in their reports. This
+    holds for what they may have missed, and for the code of libraries and plug-ins.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+        places = (*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix)
+        self.code = tuple({os.path.abspath(place) for place in places if place})
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Python's audit hook; raises PermissionError, which callers take for a closed file."""
+        if event != OPENED and event not in LISTED:
+            return
+        path = os.curdir if arguments[0] is None else arguments[0]
+        # A number is a file that is open already; a file that is made is made for this process
+        if isinstance(path, int) or (event == OPENED and _is_made(arguments[2])):
+            return
+        if not self._allowed(os.fsdecode(path)):
+            raise PermissionError(errno.EACCES, "it is outside of the folder that is served", path)
+
+    def _allowed(self, path: str) -> bool:
+        full = os.path.abspath(path)
+        if holds(self.root, full):
+            return not outside(full)
+        return full in DEVICES or any(holds(place, full) for place in self.code)
+
+
+def _is_made(flags: Any) -> bool:
+    wanted = os.O_CREAT | os.O_EXCL
+    return isinstance(flags, int) and flags & wanted == wanted

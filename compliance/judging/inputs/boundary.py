@@ -1,0 +1,24 @@
+"""The folder that a call does not leave: the one that `podium serve` answers about.
+
+It is an environment variable, so that every process that judges files has it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from podium.compliance.judging.inputs.listing import holds
+
+VARIABLE = "PODIUM_BOUNDARY"
+
+
+def set_boundary(root: Path) -> None:
+    """Keep this process, and those that it starts, in a folder."""
+    os.environ[VARIABLE] = os.path.realpath(root)
+
+
+def outside(path: str | Path) -> bool:
+    """Whether a path, with its links followed, lies outside of the boundary; False without one."""
+    root = os.environ.get(VARIABLE, "")
+    return bool(root) and not holds(root, os.path.realpath(path))

@@ -1,0 +1,100 @@
+"""A store's Parquet files as a query reads them: copies in memory that nobody can write to.
+
+DuckDB has no setting that lets a query read a file and not write to it: each file that it may open
+is one that `COPY ... TO` may overwrite. So it never gets the path of a store's file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.source_files import open_plain
+
+_FOLDER = "/proc/self/fd"
+_COPY = re.compile(rf"{_FOLDER}/(\d+)")
+
+_paths: dict[str, str] = {}
+"""The files that have been copied, by the numbers of their copies."""
+
+CAN_SEAL = sys.platform == "linux" and os.path.isdir(_FOLDER)
+"""Whether this system has files in memory that the kernel protects from every change."""
+
+_LONGEST_NAME = 249
+"""Characters of the name of a file in memory.
+
+The kernel shows it as `/memfd:NAME (deleted)`, and DuckDB allows that path, too. With the longest
+name no disk can hold such a file: a query would make it otherwise, where it may write to `/`.
+"""
+
+_PIECE = 1 << 20
+"""Bytes that are copied at a time."""
+
+_MARK = b"PAR1"
+"""How a Parquet file begins and ends."""
+
+
+def readable(path: Path) -> str:
+    """The path that DuckDB reads a Parquet file by; raises UsageFault for a damaged file.
+
+    Without sealed files it is the path of the store's own file: `connect` copies its rows into
+    tables before a query comes, and then takes the path away.
+    """
+    try:
+        if path.parent.is_symlink() or path.is_symlink():
+            raise _refused(path, "is a link, which is not followed")
+        with open_plain(path) as stream:
+            if not _is_whole(stream.fileno()):
+                raise _refused(path, "is damaged: it is not a whole Parquet file")
+            status = os.fstat(stream.fileno())
+            if not CAN_SEAL:
+                return str(path)
+            state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            return f"{_FOLDER}/{_sealed(str(path), state)}"
+    except OSError as error:
+        raise _refused(path, f"cannot be read: {error.strerror}") from None
+
+
+def as_stored(text: str) -> str:
+    """A text of DuckDB's with the paths of the store's files in place of those of their copies."""
+    return _COPY.sub(lambda found: _paths.get(found[1], found[0]), text)
+
+
+def _refused(path: Path, fault: str) -> UsageFault:
+    return UsageFault(f"{path} {fault}; build its round again: podium results build --force")
+
+
+def _is_whole(handle: int) -> bool:
+    """Whether a file has the ends of a Parquet file."""
+    size = os.fstat(handle).st_size
+    head, tail = os.pread(handle, len(_MARK), 0), os.pread(handle, 8, max(0, size - 8))
+    length = int.from_bytes(tail[:4], "little")
+    return head == _MARK and tail[4:] == _MARK and length + 12 <= size
+
+
+@cache
+def _sealed(path: str, _state: tuple[int, ...]) -> int:
+    """A sealed copy of a file, by the file's path and state; raises OSError.
+
+    It stays open as long as the process: relations and cursors outlive the connection that they
+    are made by, and a number that is free again could become that of any other file.
+    """
+    import fcntl
+
+    with open_plain(path) as source, ExitStack() as undo:
+        name = f"podium-{len(_paths)}-".ljust(_LONGEST_NAME, "x")
+        copy = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        undo.callback(os.close, copy)
+        with open(copy, "wb", closefd=False) as target:
+            shutil.copyfileobj(source, target, _PIECE)
+        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(copy, fcntl.F_ADD_SEALS, seals)
+        undo.pop_all()
+    _paths[str(copy)] = path
+    return copy
