@@ -15,6 +15,7 @@ from podium.compliance.judging.inputs.source_files import Code
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.repository.check import check_repository
+from podium.compliance.judging.repository.contents import FileReader
 from podium.compliance.judging.results.judge import judge_reference_points, judge_result
 from podium.compliance.judging.results.location import Place
 from podium.compliance.judging.results.model import JudgingContext, ResultVerdict
@@ -98,6 +99,8 @@ class _Submission:
         self.findings: list[Finding] = []
         self.logs: list[Finding] = []
         self.code = Code(tree.root)
+        contents = beside.contents
+        self.reader = FileReader(None if contents is None else contents(tree.root))
         self.params = Params(tree.root, context.profile, self._shown, tree.disk)
         self.agreement = LogAgreement(context)
         self.suppressions = suppressions
@@ -125,7 +128,7 @@ class _Submission:
         beside = self.beside
         self.findings += judge_together(tree, results, context, beside.seen, beside.comparators)
         runs = [(verdict.folder, verdict.result.runs) for verdict in results]
-        self.findings += judge_documents(tree, runs, context, self.code)
+        self.findings += judge_documents(tree, runs, context, code=self.code, reader=self.reader)
         if self.suppressions.in_tree:
             # Complete only here: every result has asked for its flags
             self.findings += self.params.findings
@@ -174,9 +177,7 @@ class _Submission:
         tree, context = self.tree, self.context
         if context.verifier and not context.rules.package.repository_checked:
             return []
-        contents = self.beside.contents
-        memory = None if contents is None else contents(tree.root)
-        how = (context.rules, context.profile, self._secrets, tree.disk, memory)
+        how = (context.rules, context.profile, self._secrets, tree.disk, self.reader)
         found = check_repository(tree.root, *how)
         return [replace(finding, path=tree.place(finding.path)) for finding in found]
 
