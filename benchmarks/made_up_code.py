@@ -57,11 +57,14 @@ def _words(rng: random.Random, least: int, most: int) -> list[str]:
 
 
 def _text(rng: random.Random) -> str:
-    """Seldom a line that looks like a hit, or a long line; else an empty string."""
+    """Seldom a line that looks like a hit, or a long line; else an empty string.
+
+    The scanners look closer at about one line in a hundred, as in Python packages.
+    """
     drawn = rng.random()
-    if drawn < 0.01:
+    if drawn < 0.005:
         return rng.choice(_NEAR_HITS)
-    return json.dumps([rng.random() for _ in range(500)]) if drawn < 0.011 else ""
+    return json.dumps([rng.random() for _ in range(500)]) if drawn < 0.006 else ""
 
 
 def _python(rng: random.Random) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from podium.compliance.judging.inputs.listing import Item
-from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.inputs.source_files import read_plain
 from podium.compliance.judging.repository.local_paths import LocalPaths, local_paths, may_hold_paths
 from podium.compliance.judging.repository.secrets import (
     HEAD,
@@ -134,7 +134,6 @@ def _without_memory(item: Item, most: int, examine: Examine) -> Contents:
 
 def _beginning(item: Item) -> bytes | None:
     try:
-        with open_plain(item.full) as stream:
-            return stream.read(HEAD)
+        return read_plain(item.full, HEAD)
     except OSError:
         return None

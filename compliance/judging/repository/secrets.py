@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.inputs.source_files import read_plain
 from podium.logging_spec.reader.log import HEAD as LOG_HEAD
 from podium.logging_spec.reader.log import RECORD, Log
 from podium.logging_spec.reader.words import finder
@@ -133,8 +133,7 @@ def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
 def read_head(full: str, most: int) -> bytes:
     """The first bytes of a regular file; none where it cannot be read, or is a link or a pipe."""
     try:
-        with open_plain(full) as stream:
-            return stream.read(most)
+        return read_plain(full, most)
     except OSError:
         return b""
 
