@@ -1,5 +1,8 @@
 """Speed of `podium check`: against the official checker, a bare pass, logs alone; and its start.
 
+A round with source code is the largest round in FOLDER, with as much made-up code as a published
+round has for its logs.
+
     python benchmarks/check.py [FOLDER] [--every N]
 
 All are measured in one run on the same logs, so only the ratios mean something: CPU time, but for
@@ -18,9 +21,11 @@ import io
 import logging
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -28,6 +33,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
+
+from made_up_code import add_code  # noqa: E402 - a script finds the packages now
 
 from podium.compliance.judging.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
 from podium.compliance.judging.inputs.round_selection import RoundRequest  # noqa: E402
@@ -37,6 +44,7 @@ from podium.rules.finding import Profile  # noqa: E402
 
 MEMORY_BAR_MB = 300
 START_BAR_MS = 250
+CODE_TO_VERIFIER_BAR, CODE_TO_BARE_BAR, CODE_MEMORY_BAR_MB = 1.8, 4.0, 100
 STARTS = 11
 """Processes started; the median counts."""
 
@@ -104,9 +112,25 @@ def timed(works: Sequence[Callable[[], object]], repeats: int) -> list[Spent]:
 
 def peak_memory_mb(folder: Path) -> float:
     """Peak resident memory of `podium check FOLDER --jobs 1`, in a process of its own."""
-    command = [sys.executable, "-m", "podium", "check", str(folder), "--jobs", "1"]
-    subprocess.run([*command, "--format", "json"], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    words = ["podium", "check", str(folder), "--jobs", "1", "--format", "json"]
+    command = [sys.executable, "-c", _WITH_PEAK, *words]
+    done = subprocess.run(command, cwd=ROOT / "src", capture_output=True, check=False)
+    return int(done.stderr.split()[-1]) / 1024
+
+
+_WITH_PEAK = """
+import atexit, re, sys
+from pathlib import Path
+
+def peak():
+    # What getrusage reports counts the process that started this one, too
+    sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+atexit.register(peak)
+sys.argv = sys.argv[1:]
+from podium.compliance.cli.entry import main
+sys.exit(main())
+"""
 
 
 def command_seconds(arguments: list[str]) -> float:
@@ -157,6 +181,45 @@ def package_ratio(folder: Path, profile: Profile) -> float:
         spent = timed(works, 5)
         alone, whole = alone + spent[0].cpu, whole + spent[1].cpu
     return whole / alone if alone else float("nan")
+
+
+class WithCode(NamedTuple):
+    """Seconds of CPU for a round with source code, and the peak memory of its check."""
+
+    bare: float
+    verifier: float
+    policy: float
+    memory_mb: float
+
+
+def check_with_code(folder: Path) -> WithCode:
+    """Check the round with the most bytes of logs, and made-up code, in each profile."""
+    source, _ = max(rounds_in(folder), key=lambda each: sum(log.stat().st_size for log in each[1]))
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place, source.name)
+        shutil.copytree(source, copy, copy_function=shutil.copyfile)
+        [(_, logs)] = rounds_in(Path(place))
+        add_code(copy, logs)
+        checks = [
+            functools.partial(check_paths, [copy], Options(profile=profile))
+            for profile in (Profile.VERIFIER, Profile.POLICY)
+        ]
+        spent = timed([lambda: bare_pass(logs), *checks], 7)
+        bare, verifier, policy = (each.cpu for each in spent)
+        memory = peak_memory_mb(copy)
+        return WithCode(bare=bare, verifier=verifier, policy=policy, memory_mb=memory)
+
+
+def print_with_code(spent: WithCode) -> None:
+    """Print how a round with source code compares, with the targets."""
+    rows = (
+        ("policy : verifier profile", spent.policy / spent.verifier, CODE_TO_VERIFIER_BAR),
+        ("policy profile : bare pass", spent.policy / spent.bare, CODE_TO_BARE_BAR),
+    )
+    print("round with source code")
+    for name, ratio, bar in rows:
+        print(f"{f'  {name}':28} {ratio:7.2f} x   (bar {bar})")
+    print(f"{'  peak memory':28} {spent.memory_mb:7.0f} MB  (bar {CODE_MEMORY_BAR_MB})")
 
 
 def smallest(logs: list[Path]) -> Path:
@@ -211,6 +274,7 @@ def main() -> None:
         print(f"{f'packages, {profile} profile':26} {ratio:9.2f} x their logs alone (bar 1.5)")
         ratio = package_ratio(arguments.folder, profile)
         print(f"{'  within one process':26} {ratio:9.2f} x, without the start of either")
+    print_with_code(check_with_code(arguments.folder))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ and goes by the benchmark named so far. Where it would crash, `problem` says on 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -26,7 +27,10 @@ _WORDS = (
     (b"train_samples", _SAMPLES),
 )
 _find = finder([word for word, _ in _WORDS])
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+
+_CHUNK = 512
+"""Records that are searched at once."""
 
 FID_TARGET, CLIP_TARGET = 90.0, 0.15
 """Stable Diffusion's two limits: at most this distance, at least this score."""
@@ -49,17 +53,36 @@ def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
         return reading
 
 
-def _mentioned(record: Record) -> int:
-    """Which of the words stand anywhere in a record: in its key, its value or its metadata."""
-    parts = (record.key, record.value, record.metadata)
+def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
+    """(index, words) of each record that has one of the words in key, value or metadata."""
+    for first in range(0, len(records), _CHUNK):
+        text = _lines(records[first : first + _CHUNK])
+        index, end = first, -1
+        for _, found, _ in _find(text):
+            if found < end:
+                continue
+            start = text.rfind(b"\n", 0, found) + 1
+            index += text.count(b"\n", max(end, 0), start)
+            end = text.find(b"\n", found)
+            line = text[start:end]
+            # Matches do not overlap, though words may: each is looked for
+            yield index, sum({bit for word, bit in _WORDS if word in line})
+
+
+def _lines(records: Sequence[Record]) -> bytes:
+    """The key, value and metadata of each record on a line."""
+    parts = [(record.key, record.value, record.metadata) for record in records]
     try:
-        text = _encode(parts)
+        return _encoder.encode_lines(parts)
     except UnicodeEncodeError:  # half a surrogate pair, which JSON can spell and UTF-8 cannot
-        text = repr(parts).encode(errors="replace")
-    if not _find(text):
-        return 0
-    # What is found does not overlap, though words may: each is looked for.
-    return sum({bit for word, bit in _WORDS if word in text})
+        return b"".join(b"%s\n" % _line(part) for part in parts)
+
+
+def _line(part: tuple[Any, ...]) -> bytes:
+    try:
+        return _encoder.encode(part)
+    except UnicodeEncodeError:
+        return repr(part).encode(errors="replace")
 
 
 class _Reader:
@@ -80,10 +103,11 @@ class _Reader:
 
         So a key such as `target_eval_accuracy`, or a value that names one, counts as well.
         """
-        for record in run.records:
-            words = _mentioned(record)
-            if words:
-                self.take(record, words)
+        words_of = dict(_mentions(run.records))
+        for index in sorted({*words_of, *run.where.get("run_stop", ())}):
+            record = run.records[index]
+            if index in words_of:
+                self.take(record, words_of[index])
             # Each run_stop replaces what the one before said.
             if record.key == "run_stop":
                 self.stop(record)

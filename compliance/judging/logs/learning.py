@@ -28,9 +28,19 @@ def learned_by(run: Run) -> int | None:
     Times are left out: a copy may have been given another clock, faster or slower.
     """
     numbers = [*_outcomes(run), *_losses(run)]
-    telling = {number for number in numbers if _digits(number) >= LEAST_DIGITS}
     # Of floats alone, whose hash is the same in every process
-    return hash(tuple(numbers)) if len(telling) >= LEAST_NUMBERS else None
+    return hash(tuple(numbers)) if _tell_apart(numbers) else None
+
+
+def _tell_apart(numbers: Iterable[float]) -> bool:
+    """Whether enough different numbers have many digits; most runs show it by the first few."""
+    telling: set[float] = set()
+    for number in numbers:
+        if _digits(number) >= LEAST_DIGITS:
+            telling.add(number)
+            if len(telling) == LEAST_NUMBERS:
+                return True
+    return False
 
 
 def _digits(number: float) -> int:

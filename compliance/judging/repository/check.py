@@ -27,7 +27,7 @@ from podium.compliance.judging.repository.file_names import (
     plain,
     violated_rules,
 )
-from podium.compliance.judging.repository.local_paths import LocalPaths, local_paths, may_hold_paths
+from podium.compliance.judging.repository.local_paths import LocalPaths
 from podium.compliance.judging.repository.repository_rules import (
     ABSOLUTE_LINK,
     BROKEN_LINK,
@@ -47,7 +47,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
-    from podium.compliance.judging.repository.contents import Memory
+    from podium.compliance.judging.repository.contents import FileReader
     from podium.compliance.judging.repository.secrets import Secrets
 
 LARGE = 50 << 20
@@ -58,9 +58,6 @@ REFUSED = 100 << 20
 
 MOST_PER_RULE = 200
 """Findings of one rule beyond this many are counted in one more."""
-
-LARGEST_HEAD = 1 << 20
-"""Bytes of a script that are searched for paths of one machine, and for secrets."""
 
 LONGEST_SHOWN = 120
 """Characters of a path that a message shows."""
@@ -77,15 +74,15 @@ def check_repository(
     profile: Profile,
     known: Callable[[str], Secrets | None] = lambda _: None,
     disk: Disk | None = None,
-    memory: Memory | None = None,
+    reader: FileReader | None = None,
 ) -> Iterator[Finding]:
     """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
 
     The official checker judges every round alike; the policy's profile warns of what it rejects in
     the rounds whose script calls it. `known` gives the secrets of a log that has been read already,
-    by its path; `disk` is what was listed already, `memory` knows files from an earlier check.
+    by its path; `disk` is what was listed already, `reader` has read some of the files.
     """
-    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known, memory)
+    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known, reader)
     found = inspect.tree(disk or Disk(root))
     if profile is Profile.POLICY and not rules.package.repository_checked:
         found = (one for one in found if one.stated_by is not StatedBy.VERIFIER)
@@ -172,18 +169,14 @@ class _Policy:
     profile = Profile.POLICY
 
     def __init__(
-        self, root: Path, known: Callable[[str], Secrets | None], memory: Memory | None
+        self, root: Path, known: Callable[[str], Secrets | None], reader: FileReader | None
     ) -> None:
-        from podium.compliance.judging.repository import (  # the official has no use for it
-            contents,
-            secrets,
-        )
+        # The official checker reads no file
+        from podium.compliance.judging.repository import contents, secrets
 
         self.root = os.path.realpath(root)
-        self.known, self.memory = known, memory
-        self.head = secrets.read_head
-        self.search, self.recalled = secrets.Search(), contents.recalled
-        self.pointer, self.largest_pointer = contents.POINTER, contents.LARGEST_POINTER
+        self.known, self.search = known, secrets.Search()
+        self.reader, self.is_pointer = reader or contents.FileReader(), contents.is_pointer
 
     def tree(self, disk: Disk) -> Iterator[Finding]:
         name = os.path.basename(self.root)
@@ -235,23 +228,15 @@ class _Policy:
         """What is wrong with what a file holds."""
         path = plain(item.path)
         # None says that nobody has read it; an empty answer, that it holds no secret
-        found = self.known(item.path)
-        if self.memory is not None and found is None and self.search.affords(item.size):
-            held = self.recalled(item, self.search, self.memory)
-            if held.pointer:
-                return [LFS_POINTER.found(self.profile, path)]
-            return [*_secrets(path, held.secrets), *_local(path, held.local)]
-        small = self.head(item.full, item.size) if item.size < self.largest_pointer else None
-        if small is not None and small.startswith(self.pointer):
+        secrets, local = self.known(item.path), None
+        if secrets is None:
+            found = self.reader.contents(item, self.search)
+            pointer, secrets, local = found.pointer, found.secrets, found.local
+        else:
+            pointer = self.is_pointer(item)
+        if pointer:
             return [LFS_POINTER.found(self.profile, path)]
-        local: list[Finding] = []
-        if found is None:
-            data = small
-            if may_hold_paths(item.path) and self.search.affords(item.size):
-                data = self.head(item.full, LARGEST_HEAD) if data is None else data
-                local = [*_local(path, local_paths(data))]
-            found = self.search.file(item.full, item.size, data)
-        return [*_secrets(path, found), *local]
+        return [*_secrets(path, secrets), *_local(path, local)]
 
 
 def _secrets(path: str, found: Secrets) -> Iterator[Finding]:

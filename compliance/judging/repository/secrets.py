@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.judging.inputs.source_files import read_plain
 from podium.logging_spec.reader.log import HEAD as LOG_HEAD
 from podium.logging_spec.reader.log import RECORD, Log
 from podium.logging_spec.reader.words import finder
@@ -84,10 +84,7 @@ Secrets = tuple[tuple[int, str], ...]
 
 
 class Search(msgspec.Struct):
-    """The search of one tree: how much it may still read, and how many files were left out.
-
-    Of a log, only how it begins is searched, and of that only what is no record.
-    """
+    """The search of one tree: how much it may still read, and how many files were left out."""
 
     left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
@@ -96,29 +93,16 @@ class Search(msgspec.Struct):
         """Whether the beginning of a file of so many bytes may still be read."""
         return 0 < min(size, HEAD) <= self.left
 
-    def takes(self, full: str, size: int) -> int:
-        """How many bytes of a file are searched: none of one that holds no text, by its name."""
-        log = is_log(full)
-        if not log and _is_binary(full.rpartition("/")[2]):
-            return 0
-        return min(size, LOG_HEAD if log else HEAD)
 
-    def file(self, full: str, size: int, data: bytes | None = None) -> Secrets:
-        """(line, kind of secret) of the secrets in one regular file; never follows a link.
+def takes(name: str, size: int) -> int:
+    """How many bytes of a file are searched: none of one whose name ends as binary files do.
 
-        `data` is all of a file that has been read already.
-        """
-        take = self.takes(full, size)
-        if not take:
-            return ()
-        # The search goes on: a smaller file may still fit
-        if take > self.left:
-            self.skipped += 1
-            return ()
-        self.left -= take
-        if data is None:
-            data = read_head(full, take)
-        return secrets_in(data, is_log=is_log(full)) or ()
+    Only the beginning of a log is searched, and in it only the lines that are not records.
+    """
+    log = is_log(name)
+    if not log and _is_binary(name):
+        return 0
+    return min(size, LOG_HEAD if log else HEAD)
 
 
 @lru_cache(maxsize=1024)
@@ -149,8 +133,7 @@ def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
 def read_head(full: str, most: int) -> bytes:
     """The first bytes of a regular file; none where it cannot be read, or is a link or a pipe."""
     try:
-        with open_plain(full) as stream:
-            return stream.read(most)
+        return read_plain(full, most)
     except OSError:
         return b""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early, near_names
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
+from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
+from podium.compliance.judging.repository.contents import FileReader
 from podium.compliance.judging.results.official import JudgingContext
 from podium.compliance.judging.results.result import Run
 from podium.compliance.judging.submission.code_rules import (
@@ -24,12 +26,16 @@ from podium.compliance.judging.submission.code_rules import (
     SOURCE_TOO_SHORT,
     THIN_README,
 )
+from podium.compliance.judging.submission.source_lines import Answer, Question, answers
 from podium.compliance.text.words import join_limited
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.benchmark import Benchmark
 
 MOST_READMES = 20
 """READMEs of one benchmark beyond these are not read."""
+
+LONGEST_README = 1 << 16
+"""Bytes of a README that are read."""
 
 _STARTS = ("weight", "checkpoint", "model")
 """Words about given weights: the README says where those of some benchmarks come from."""
@@ -53,29 +59,31 @@ def judge_documents(
     tree: Tree,
     results: Iterable[tuple[ResultFolder, list[Run]]],
     context: JudgingContext,
-    code: Code | None = None,
+    *,
+    code: Code,
+    reader: FileReader,
 ) -> Iterator[Finding]:
     """What is missing of code and documents."""
-    code = code or Code(tree.root)
     if not code.present:
         yield NO_CODE.found(_PROFILE, tree.place(context.rules.package.code_folder))
         return
     results = list(results)
     yield from _descriptions(tree, [folder for folder, _ in results], code, context)
+    sources = answers(_questions([run for _, runs in results for run in runs]), code, reader)
     seen = set()
     for folder, runs in results:
         if folder.benchmark not in seen:
             seen.add(folder.benchmark)
-            yield from _implementation(tree, folder, code, context)
-        yield from _named_files(folder, runs, code)
-        yield from _seed_lines(runs, code)
+            yield from _implementation(tree, folder, context, code=code, reader=reader)
+        yield from _named_files(folder, runs, code, sources)
+        yield from _seed_lines(runs, sources)
 
 
 # --- implementations ---
 
 
 def _implementation(
-    tree: Tree, folder: ResultFolder, code: Code, context: JudgingContext
+    tree: Tree, folder: ResultFolder, context: JudgingContext, *, code: Code, reader: FileReader
 ) -> Iterator[Finding]:
     # Results in a folder of an older name may have their code under that name, too
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
@@ -93,7 +101,12 @@ def _implementation(
             )
         return
     base = "/".join(here[0].split("/")[:2])
-    yield from _readme(tree, context.rules.benchmark(folder.benchmark), base, here, code)
+    readmes = [path for path in here if _name(path).lower().startswith("readme")]
+    if readmes:
+        text = " ".join(_text(code.file(path), reader) for path in readmes[:MOST_READMES])
+        yield from _readme(tree, context.rules.benchmark(folder.benchmark), readmes[0], text)
+    else:
+        yield NO_README.found(_PROFILE, tree.place(base), folder=base)
     # In 0.5 and 0.6 the scripts lie elsewhere, or have other names
     if not is_early(context.rules):
         yield from _scripts(tree, base, here)
@@ -110,27 +123,26 @@ def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
     return ""
 
 
-def _readme(
-    tree: Tree, benchmark: Benchmark, base: str, here: list[str], code: Code
-) -> Iterator[Finding]:
-    readmes = [path for path in here if _name(path).lower().startswith("readme")]
-    if not readmes:
-        yield NO_README.found(_PROFILE, tree.place(base), folder=base)
-        return
-    text = " ".join(code.head(path) for path in readmes[:MOST_READMES])
+def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[Finding]:
+    """What the READMEs of a benchmark, the first of them at `path`, leave out."""
+    place = tree.place(path)
     if not _SOFTWARE.search(text):
-        yield NO_SOFTWARE_NAMED.found(
-            _PROFILE, tree.place(readmes[0]), benchmark=benchmark.name, readme=readmes[0]
-        )
+        yield NO_SOFTWARE_NAMED.found(_PROFILE, place, benchmark=benchmark.name, readme=path)
     missing = [topic for topic, words in _topics(benchmark) if not any(w in text for w in words)]
     if missing:
         yield THIN_README.found(
             _PROFILE,
-            tree.place(readmes[0]),
+            place,
             benchmark=benchmark.name,
             missing=" nor ".join(missing),
-            readme=readmes[0],
+            readme=path,
         )
+
+
+def _text(file: Item | None, reader: FileReader) -> str:
+    """The beginning of a README in lower case; empty where it is not a file that can be read."""
+    head = None if file is None else reader.beginning(file)
+    return "" if head is None else head[:LONGEST_README].decode(errors="replace").lower()
 
 
 def _topics(benchmark: Benchmark) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -181,17 +193,46 @@ def _descriptions(
 # --- files that logs name ---
 
 
-def _named_files(folder: ResultFolder, runs: list[Run], code: Code) -> Iterator[Finding]:
+def _questions(runs: Iterable[Run]) -> dict[str, Question]:
+    """What the logs say of source files, by their names: logs give paths inside a container."""
+    asked: dict[str, Question] = {}
+    for run in runs:
+        for file, lineno in run.facts.sources.items():
+            if _submitted(file):
+                question = asked.setdefault(_name(file), Question())
+                question.last = max(question.last, lineno)
+        for _, file, lineno in _places_of_seeds(run):
+            asked.setdefault(_name(file), Question()).seeds.add(lineno)
+    return asked
+
+
+def _submitted(file: str) -> bool:
+    """Whether a source file should be part of a submission: libraries need not be."""
+    name = _name(file)
+    # `<string>` is code given to the interpreter
+    return bool(name) and not name.startswith("<") and not any(lib in file for lib in _LIBRARIES)
+
+
+def _places_of_seeds(run: Run) -> Iterator[tuple[int, str, int]]:
+    """(line of the log, source file, its line) of each seed that is logged with a place."""
+    for _, line, file, lineno in run.facts.seeds.seeds:
+        if type(file) is str and type(lineno) is int:
+            yield line, file, lineno
+
+
+def _named_files(
+    folder: ResultFolder, runs: list[Run], code: Code, sources: Mapping[str, Answer]
+) -> Iterator[Finding]:
     """Files that logs name: `metadata.file` at its line, and `config_filename`."""
-    sources: dict[str, tuple[int, Run]] = {}
+    named: dict[str, tuple[int, Run]] = {}
     configs: dict[str, Run] = {}
     for run in runs:
         for file, lineno in run.facts.sources.items():
-            if lineno > sources.get(file, (0, run))[0]:
-                sources[file] = (lineno, run)
+            if _submitted(file) and lineno > named.get(file, (0, run))[0]:
+                named[file] = (lineno, run)
         if run.facts.config:
             configs.setdefault(run.facts.config, run)
-    yield from _sources(sources, code)
+    yield from _sources(named, code, sources)
     for config, run in configs.items():
         if code.whole and _name(config) not in code.files:
             yield NO_CONFIG.found(
@@ -199,24 +240,21 @@ def _named_files(folder: ResultFolder, runs: list[Run], code: Code) -> Iterator[
             )
 
 
-def _sources(sources: dict[str, tuple[int, Run]], code: Code) -> Iterator[Finding]:
+def _sources(
+    named: Mapping[str, tuple[int, Run]], code: Code, sources: Mapping[str, Answer]
+) -> Iterator[Finding]:
     absent: dict[str, Run] = {}
-    for file, (lineno, run) in sources.items():
-        name = _name(file)
-        # `<string>` is code given to the interpreter; libraries are not part of a submission
-        if not name or name.startswith("<") or any(library in file for library in _LIBRARIES):
-            continue
-        candidates = code.files.get(name)
-        if not candidates:
+    for file, (lineno, run) in named.items():
+        answer = sources.get(_name(file))
+        if answer is None:
             absent[file] = run
-        # Any file of the name may be meant: logs give paths inside a container
-        elif not any(code.has_line(path, lineno) for path in candidates):
+        elif answer.lines < lineno:
             yield SOURCE_TOO_SHORT.found(
                 _PROFILE,
                 run.display_path,
                 lineno=lineno,
                 file=file,
-                candidates=join_limited(candidates, 2),
+                candidates=join_limited(code.files[_name(file)], 2),
             )
     if absent and code.whole:
         first = next(iter(absent.values()))
@@ -224,16 +262,16 @@ def _sources(sources: dict[str, tuple[int, Run]], code: Code) -> Iterator[Findin
         yield SOURCE_NOT_FOUND.found(_PROFILE, first.display_path, files=files, absent=list(absent))
 
 
-def _seed_lines(runs: list[Run], code: Code) -> Iterator[Finding]:
+def _seed_lines(runs: list[Run], sources: Mapping[str, Answer]) -> Iterator[Finding]:
     """Lines that logs name as those where a seed was logged, and that mention none."""
     seen: set[tuple[str, int]] = set()
     for run in runs:
-        for _, line, file, lineno in run.facts.seeds.seeds:
-            if type(file) is not str or type(lineno) is not int or (file, lineno) in seen:
+        for line, file, lineno in _places_of_seeds(run):
+            if (file, lineno) in seen:
                 continue
             seen.add((file, lineno))
-            texts = [code.around(path, lineno) for path in code.files.get(_name(file), ())]
-            if texts and all(text is not None and "seed" not in text for text in texts):
+            answer = sources.get(_name(file))
+            if answer is not None and lineno in answer.seedless:
                 yield SEED_LINE.found(
                     _PROFILE, run.display_path, line=line, key="seed", lineno=lineno, file=file
                 )

@@ -16,6 +16,7 @@ from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.repository.check import check_repository
+from podium.compliance.judging.repository.contents import FileReader
 from podium.compliance.judging.results.judge import judge_reference_points, judge_result
 from podium.compliance.judging.results.location import Place
 from podium.compliance.judging.results.model import ResultVerdict
@@ -79,6 +80,10 @@ class RoundState(msgspec.Struct):
     comparators: Sequence[Comparator] = ()
     contents: Callable[[Path], Memory | None] | None = None
 
+    def reader(self, root: Path) -> FileReader:
+        """What reads the files of a submission, each once for every scanner."""
+        return FileReader(None if self.contents is None else self.contents(root))
+
 
 def judge_submission(
     tree: Tree,
@@ -102,10 +107,12 @@ def judge_submission(
     code = Code(tree.root)
     judge = _ResultJudge(tree, context, logs, suppressions, descriptions, code)
     results = [judge.judge(folder) for folder in tree.results]
-    findings += _of_results(tree, results, context, code, round_state or RoundState())
+    round_state = round_state or RoundState()
+    reader = round_state.reader(tree.root)
+    findings += _of_results(tree, results, context, round_state, code=code, reader=reader)
     if not tree.scope:
         findings += judge.flag_findings() if suppressions.in_tree else []
-        findings += _hygiene(tree, context, logs, round_state)
+        findings += _hygiene(tree, context, logs, reader)
     findings = suppressions.mark(findings)
     findings += [each for verdict in results for each in verdict.findings]
     findings = in_hindsight(findings, context.rules, context.profile)
@@ -148,8 +155,10 @@ def _of_results(
     tree: Tree,
     results: Sequence[ResultVerdict],
     context: JudgingContext,
-    code: Code,
     round_state: RoundState,
+    *,
+    code: Code,
+    reader: FileReader,
 ) -> Iterator[Finding]:
     """What only the policy asks of the results together, of code and of documents."""
     if context.quirks.ignores_policy:
@@ -160,15 +169,13 @@ def _of_results(
         return
     yield from judge_together(tree, results, context, round_state.seen, round_state.comparators)
     runs = [(verdict.folder, verdict.result.runs) for verdict in results]
-    yield from judge_documents(tree, runs, context, code)
+    yield from judge_documents(tree, runs, context, code=code, reader=reader)
 
 
 def _hygiene(
-    tree: Tree, context: JudgingContext, logs: Verdicts, round_state: RoundState | None
+    tree: Tree, context: JudgingContext, logs: Verdicts, reader: FileReader
 ) -> list[Finding]:
     """Whether the tree can live in a repository: the official programs have a checker for it."""
-    contents = None if round_state is None else round_state.contents
-    memory = None if contents is None else contents(tree.root)
 
     def secrets(path: str) -> Secrets | None:
         verdict = logs.get(path)
@@ -177,7 +184,7 @@ def _hygiene(
     def judge(by: JudgingContext) -> list[Finding]:
         if by.quirks.ignores_policy and not by.rules.package.repository_checked:
             return []
-        found = check_repository(tree.root, by.rules, by.profile, secrets, tree.disk, memory)
+        found = check_repository(tree.root, by.rules, by.profile, secrets, tree.disk, reader)
         return [replace(finding, path=tree.place(finding.path)) for finding in found]
 
     return context.judge(judge)

@@ -66,6 +66,16 @@ def test_the_policy_takes_the_first_evaluation_that_passes_the_verifier_the_last
         assert facts.counts
 
 
+@pytest.mark.parametrize("filler", ["loss", "half a surrogate pair \ud800", "two\nlines"])
+@pytest.mark.parametrize("count", [0, 503, 504, 505, 506, 507, 1100])
+def test_the_verifier_finds_its_words_wherever_they_stand(count: int, filler: str) -> None:
+    """Records are searched in blocks: an evaluation stands before, at and after their ends."""
+    others = [record("tracked_stats", filler, step=1)] * count
+    evaluations = [record("eval_accuracy", 0.7 + n / 100, epoch_num=n + 1) for n in range(3)]
+    facts = read(log(*others, *evaluations), Profile.VERIFIER)
+    assert (facts.to_converge, facts.quality, facts.batch_size) == (3, 0.72, 256)
+
+
 def test_a_run_that_stops_with_success_below_the_target_converged_for_the_verifier_only() -> None:
     records = log(record("eval_accuracy", 0.5, epoch_num=100))
     assert not read(records, Profile.POLICY).converged

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from podium.compliance.judging.repository import local_paths
 from podium.compliance.judging.repository import secrets as leaks
 from podium.compliance.judging.repository.check import LARGE, MOST_PER_RULE, check_repository
 from podium.compliance.judging.repository.file_names import collisions, plain, violated_rules
@@ -551,6 +552,32 @@ def test_paths_of_one_machine_are_counted_by_file(tree: Path, text: str, count: 
         )
         assert finding.severity is WARNING
         assert finding.message.endswith(f" and {count - 1} more") == (count > 1)
+
+
+_PIECES = (
+    *(
+        "/home",
+        "/Users",
+        "/users",
+        "\\Users",
+        "\\users",
+        "/lustre",
+        "/gpfs01",
+        "/scratch-2",
+        "/nfs",
+    ),
+    *("/mnt/c", "/mnt/", "/mnt/cc", "C:", "z:", "7:", "/", "\\", "\\\\", "//"),
+    *("jdoe", "user", "_", ".", "~", "@", "-", "}", ")", "$", " ", "\n", "\0", "é", "x", "A"),
+)
+"""Parts of paths of one machine, and what next to them makes a path one or none."""
+
+
+@settings(max_examples=2000)
+@given(text=st.lists(st.sampled_from(_PIECES), max_size=40).map("".join))
+def test_the_anchored_search_finds_what_the_expression_finds(text: str) -> None:
+    data = text.encode()
+    anchored = [match.span() for match in local_paths.path_matches(data)]
+    assert anchored == [match.span() for match in local_paths.PATH.finditer(data)]
 
 
 @pytest.mark.parametrize("path", ["benchmarks/README.md", "benchmarks/out.log", "results/x.sh"])

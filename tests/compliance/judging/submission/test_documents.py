@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from podium.compliance.judging.inputs.source_files import Code, open_plain
+from podium.compliance.judging.repository.contents import FileReader
+from podium.compliance.judging.repository.secrets import HEAD
+from podium.compliance.judging.submission.source_lines import Answer, Question, answers
 from podium.rules.finding import Severity
 from tests.builders import LogBuilder
+from tests.compliance.command_line import podium
 from tests.compliance.trees import README, Submission, as_run, good, usual
 
 BASE = "benchmarks/llama31_405b"
@@ -230,13 +237,48 @@ def _renamed(log: LogBuilder) -> LogBuilder:
 # --- reading with care ---
 
 
+def asked(root: Path, name: str, *, last: int = 0, seeds: Iterable[int] = ()) -> Answer:
+    """What the source files of a name answer to what logs say of them."""
+    questions = {name: Question(last=last, seeds={*seeds})}
+    return answers(questions, Code(root), FileReader())[name]
+
+
+def has_line(root: Path, name: str, lineno: int) -> bool:
+    return asked(root, name, last=lineno).lines >= lineno
+
+
 def test_lines_are_counted_as_editors_count_them(tmp_path: Path) -> None:
     folder = tmp_path / "benchmarks"
     folder.mkdir()
-    code = Code(tmp_path)
     for text, lines in (("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\n\n", 2)):
         (folder / "x").write_text(text)
-        assert [code.has_line("benchmarks/x", n) for n in (lines, lines + 1)] == [True, False]
+        assert [has_line(tmp_path, "x", n) for n in (lines, lines + 1)] == [True, False]
+
+
+LINES_OF_HEAD = HEAD // 8
+"""Lines of eight bytes in what the scanners look at of a file."""
+
+
+@pytest.mark.parametrize("more", [0, 1, 3, 20_000])
+def test_lines_are_counted_beyond_what_the_scanners_look_at(more: int, tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    lines = LINES_OF_HEAD + more
+    (tmp_path / "benchmarks/x.py").write_text("pass  1\n" * (lines - 1) + "seed(3)")
+    assert has_line(tmp_path, "x.py", lines)
+    assert not has_line(tmp_path, "x.py", lines + 1)
+    seeds = {1, lines - 6, lines - 5, lines, lines + 1}
+    assert asked(tmp_path, "x.py", seeds=seeds).seedless == {1, lines - 6}
+
+
+def test_any_file_of_a_name_may_be_meant(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks/a").mkdir(parents=True)
+    (tmp_path / "benchmarks/x.py").write_text("pass\n" * 20)
+    (tmp_path / "benchmarks/a/x.py").write_text("seed(3)\n")
+    assert asked(tmp_path, "x.py", last=20).lines == 20
+    # The second file has no line 9, and a seed near line 1
+    assert asked(tmp_path, "x.py", seeds={1, 9}).seedless == set()
+    (tmp_path / "benchmarks/a/x.py").write_text("pass\n" * 9)
+    assert asked(tmp_path, "x.py", seeds={1, 9, 10}).seedless == {1, 9}
 
 
 def test_a_very_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
@@ -244,8 +286,10 @@ def test_a_very_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
     folder.mkdir()
     with (folder / "x").open("wb") as stream:
         stream.truncate(5 << 30)
-    assert Code(tmp_path).has_line("benchmarks/x", 7)
-    assert len(Code(tmp_path).head("benchmarks/x")) == 1 << 16
+    assert has_line(tmp_path, "x", 7)
+    file = Code(tmp_path).file("benchmarks/x")
+    assert file is not None
+    assert FileReader().beginning(file) == bytes(HEAD)
 
 
 def test_links_are_read_inside_the_submission_only(tmp_path: Path) -> None:
@@ -258,10 +302,33 @@ def test_links_are_read_inside_the_submission_only(tmp_path: Path) -> None:
     os.symlink("/", folder / "root")
     os.symlink("loop", folder / "loop")
     code = Code(tmp_path / "Acme")
-    assert code.head("benchmarks/README.md") == "inside"
-    assert code.head("benchmarks/README.txt") == ""
-    assert code.has_line("benchmarks/loop", 3)
+    inside = code.file("benchmarks/README.md")
+    assert inside is not None
+    assert (inside.path, FileReader().beginning(inside)) == ("benchmarks/real", b"Inside")
+    assert code.file("benchmarks/README.txt") is None
+    assert has_line(tmp_path / "Acme", "loop", 3)
     assert not any(path.startswith("benchmarks/root/") for path in code.paths)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_every_file_of_code_is_opened_once(
+    cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = usual(tmp_path / "tree")
+    tree.write(f"{OURS}/README.md", README)
+    opened: Counter[str] = Counter()
+    plainly = os.open
+
+    def counted(path: Path | str, *rest: Any, **more: Any) -> int:
+        opened[os.path.relpath(path, tree.root)] += 1
+        return plainly(path, *rest, **more)
+
+    monkeypatch.setattr(os, "open", counted)
+    cache = ("--cache", "--cache-dir", tmp_path / "cache") if cached else ()
+    done = podium("check", tree.root, "--round", "5.1", "--jobs", "1", *cache)
+    assert done.exit_code == 0
+    code = Code(tree.root).paths
+    assert {path: opened[path] for path in code} == dict.fromkeys(code, 1)
 
 
 def test_pipes_are_not_opened(tmp_path: Path) -> None:
