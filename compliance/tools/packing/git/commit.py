@@ -144,7 +144,7 @@ class _Review:
                     )
                 packed = together
             if clone.push(self.branch):
-                self.plan.remark(".", f"pushed to {clone.remote()}")
+                self.plan.remark(".", f"pushed to {clone.remote().name}")
                 return packed
             clone.fetch()
         raise UsageFault(f"{self.branch} keeps moving on the remote; nothing was pushed: try again")
