@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,98 +14,12 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.tools.packing.git.clone import Clone
 from podium.compliance.tools.packing.git.settings import refuse_old, user_settings
-from tests.compliance.clones import BRANCH, Review, alone, git
+from tests.compliance.clones import BRANCH, Review, git
 from tests.compliance.packs import Loose
+from tests.security.traps import Trap
 
 LIMIT_S = 300
 pytestmark = pytest.mark.usefixtures("never_hangs")
-
-HOOKS = (
-    *("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-checkout"),
-    *("post-merge", "pre-rebase", "post-rewrite", "pre-push", "reference-transaction"),
-    *("post-index-change", "fsmonitor-watchman", "pre-merge-commit", "pre-auto-gc"),
-)
-
-PROGRAMS = (
-    *("core.fsmonitor", "core.pager", "core.editor", "sequence.editor", "core.sshCommand"),
-    *("core.askPass", "core.gitProxy", "core.alternateRefsCommand", "credential.helper"),
-    *("credential.https://evil.example.helper", "diff.external", "diff.odd.command"),
-    *("diff.odd.textconv", "filter.odd.clean", "filter.odd.smudge", "filter.odd.process"),
-    *("filter.half.clean", "filter.half.smudge", "merge.odd.driver", "merge.default"),
-    *("gpg.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand", "pager.status"),
-    *("submodule.sub.update", "gc.recentObjectsHook", "uploadpack.packObjectsHook"),
-    *("hook.odd.command", "lfs.customtransfer.odd.path", "interactive.diffFilter"),
-)
-"""Keys of a configuration that name a program."""
-
-ATTRIBUTES = """\
-Acme/** filter=odd diff=odd merge=odd
-Beta/** filter=half diff=odd merge=odd
-*.md filter=odd diff=odd merge=odd
-"""
-
-
-@dataclass
-class Trap:
-    """A program that notes each start, and under which name it was set."""
-
-    place: Path
-
-    def __post_init__(self) -> None:
-        self.notes = self.place / "started"
-        self.program = self.place / "trap"
-        self.program.write_text(f'#!/bin/sh\necho "$1" >> {self.notes}\n')
-        self.program.chmod(0o755)
-
-    def named(self, name: str) -> str:
-        """The command of a configuration; what git adds to it comes after the name."""
-        return f"{self.program} {shlex.quote(name)}"
-
-    def sprung(self) -> set[str]:
-        """Under which names it has been started."""
-        return set(self.notes.read_text().split("\n")) - {""} if self.notes.exists() else set()
-
-    def put(self, clone: Path) -> None:
-        """Set it wherever a clone can name a program."""
-        for name in PROGRAMS:
-            git(clone, "config", "--local", name, self.named(name))
-        settings = {"hook.odd.event": "pre-commit", "filter.odd.required": "true"}
-        settings |= {"protocol.ext.allow": "always", "protocol.allow": "always"}
-        settings |= {"submodule.recurse": "true", "push.recurseSubmodules": "on-demand"}
-        settings |= {"commit.verbose": "true", "core.hooksPath": str(self.place / "hooks")}
-        for name, value in settings.items():
-            git(clone, "config", "--local", name, value)
-        for folder in (clone / ".git/hooks", self.place / "hooks"):
-            folder.mkdir(exist_ok=True)
-            for name in HOOKS:
-                hook = folder / name
-                hook.write_text(f"#!/bin/sh\necho hook-{name} >> {self.notes}\n")
-                hook.chmod(0o755)
-
-
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's own configuration."""
-    return alone(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def review(tmp_path: Path, config: Path) -> Review:
-    """A review repository whose attributes send every file through filters."""
-    made = Review.made(tmp_path)
-    seed = made.place / "seed"
-    (seed / ".gitattributes").write_text(ATTRIBUTES)
-    git(seed, "add", "-A")
-    git(seed, "commit", "-q", "-m", "attributes")
-    git(seed, "push", "-q", "origin", "HEAD:main")
-    return made
-
-
-@pytest.fixture
-def trap(tmp_path: Path) -> Trap:
-    place = tmp_path / "trap"
-    place.mkdir()
-    return Trap(place)
 
 
 def other_team(review: Review) -> Loose:

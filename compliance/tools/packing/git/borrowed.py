@@ -15,7 +15,6 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.packing.git.directory import (
-    GitDirectory,
     is_git_folder,
     read_small,
     refuse_odd_files,
@@ -52,6 +51,9 @@ def lend(folder: Path, common: Path, settings: CloneSettings, *, remote: str = "
 def lend_whole(folder: Path, common: Path, settings: CloneSettings) -> None:
     """Fill an empty folder so that it is a repository to fetch from and to push to."""
     lend(folder, common, settings)
+    if common.name != ".git":
+        with (folder / "config").open("a", encoding="utf-8") as stream:
+            stream.write("[core]\n\tbare = true\n")
     (folder / "HEAD").write_bytes(read_small(common / "HEAD", 4096))
 
 
@@ -104,22 +106,22 @@ def refuse_odd_alternates(objects: Path) -> None:
 
 
 def local_repository(path: Path) -> Path:
-    """The git folder of a repository on this machine; raises UsageFault for none, or with hooks."""
+    """The git folder of a repository on this machine; raises UsageFault for none."""
     inner = path / ".git" if (path / ".git").is_dir() else path
     if not is_git_folder(inner):
         raise UsageFault(f"the remote {clean(str(path))} is not a git repository")
     refuse_odd_files(inner)
-    hooks = inner / "hooks"
-    with suppress(OSError):
-        for name in sorted(os.listdir(hooks)):
-            if not name.endswith(".sample") and os.access(hooks / name, os.X_OK):
-                raise UsageFault(
-                    f"the remote {clean(str(path))} has a hook ({clean(name)}), which podium "
-                    "does not run; use `git push`"
-                )
     return inner
 
 
-def repository_of(inner: Path) -> GitDirectory:
-    """A repository on this machine that is a remote."""
-    return GitDirectory(inner, inner, inner)
+def refuse_hooks(path: Path, inner: Path, settings: CloneSettings) -> None:
+    """Raise UsageFault for a repository with hooks: they do not run, and may be there to refuse."""
+    found = ["core.hooksPath"] if settings.hooks else []
+    with suppress(OSError):
+        names = (name for name in os.listdir(inner / "hooks") if not name.endswith(".sample"))
+        found += sorted(name for name in names if os.access(inner / "hooks" / name, os.X_OK))
+    if found:
+        raise UsageFault(
+            f"the remote {clean(str(path))} has a hook ({clean(found[0])}), which podium does not "
+            "run; use `git push`"
+        )

@@ -18,11 +18,7 @@ from podium.compliance.tools.packing.git.compare import blob_id, differing
 from podium.compliance.tools.packing.git.directory import find_directory, refuse_odd_names
 from podium.compliance.tools.packing.git.isolated import IsolatedGit
 from podium.compliance.tools.packing.git.objects import Objects
-from podium.compliance.tools.packing.git.remote import (
-    Remote,
-    local_path,
-    refuse_redirects,
-)
+from podium.compliance.tools.packing.git.remote import Remote, local_path
 
 NO_PROGRAMS = ("--no-ext-diff", "--no-textconv")
 """What keeps a diff from starting programs that attributes name."""
@@ -56,8 +52,8 @@ class Clone:
         self.directory = find_directory(path, above=read_only)
         self.root = self.directory.root
         self.git = IsolatedGit(self.directory, read_only=read_only)
-        # A clone that is refused is refused before anything is read or written
-        self.settings = self.git.settings
+        # A clone that is refused is refused before anything is written
+        _ = self.git.settings
         self.objects = Objects(self.git.ask)
 
     def run(self, *words: str, env: Mapping[str, str] | None = None, text: bytes = b"") -> str:
@@ -145,13 +141,15 @@ class Clone:
     def fetch(self) -> None:
         """Fetch from the remote."""
         remote = self.remote()
-        refuse_redirects(self.settings, remote.name)
+        remote.refuse_redirects()
         how = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head")
         self.run("fetch", *how, self._address(), *remote.heads)
 
     def _address(self, *options: str) -> str:
         """What git is to talk to: the remote by its name, or what stands for one on this disk."""
         remote = self.remote()
+        # Raises for an address that is not plain
+        remote.address(self.root)
         # The user's own url.*.insteadOf may say another one
         path = local_path(self.run("remote", "get-url", *options, remote.name), self.root)
         return remote.name if path is None else str(self.git.lend_remote(path))

@@ -18,7 +18,7 @@ from podium.compliance.tools.packing.git.borrowed import (
     lend,
     lend_whole,
     local_repository,
-    repository_of,
+    refuse_hooks,
 )
 from podium.compliance.tools.packing.git.directory import GitDirectory
 from podium.compliance.tools.packing.git.process import (
@@ -31,6 +31,7 @@ from podium.compliance.tools.packing.git.process import (
 from podium.compliance.tools.packing.git.remote import PROTOCOLS, Remote, chosen_remote
 from podium.compliance.tools.packing.git.settings import (
     CONSTANTS,
+    DEFAULTS,
     CloneSettings,
     UserSettings,
     as_variables,
@@ -72,8 +73,8 @@ class IsolatedGit:
 
     @cached_property
     def remote(self) -> Remote | None:
-        """The remote to fetch from and to push to."""
-        return None if self.read_only else chosen_remote(self.settings, self.directory.root)
+        """The remote that the clone names."""
+        return None if self.read_only else chosen_remote(self.settings)
 
     @property
     def user_filters(self) -> frozenset[str]:
@@ -107,24 +108,26 @@ class IsolatedGit:
         Git runs by the settings of that repository as it would by a clone's, which may have brought
         it along.
         """
-        inner = local_repository(path)
         found = self._lent.folder / "remote"
         if not found.exists():
+            inner = local_repository(path)
+            settings = clone_settings(GitDirectory(inner, inner, inner))
+            refuse_hooks(path, inner, settings)
             found.mkdir()
-            lend_whole(found, inner, clone_settings(repository_of(inner)))
+            lend_whole(found, inner, settings)
         return found
 
     @cached_property
     def _lent(self) -> _Lent:
         folder = self._new_folder()
-        section = self.remote.section if self.remote else ""
+        section = self.remote.section(self.directory.root) if self.remote else ""
         lend(folder, self.directory.common, self.settings, remote=section)
         variables = self._variables(folder)
         where = self.directory.root
         version = run_git(("version",), folder=where, variables=variables, seconds=READING_SECONDS)
         refuse_old(version.output.decode("utf-8", "replace"))
         user = UserSettings() if self.read_only else self._user_settings(folder)
-        pairs = [*user.pairs, *self.settings.identity, *CONSTANTS]
+        pairs = [*DEFAULTS, *user.pairs, *self.settings.identity, *CONSTANTS]
         return _Lent(folder, variables | as_variables(pairs), user)
 
     def _new_folder(self) -> Path:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
@@ -33,6 +34,7 @@ OUTPUT_BYTES = 256 << 20
 
 _ERROR_BYTES = 64 << 10
 _BLOCK = 1 << 16
+_GRACE_SECONDS = 2.0
 
 # In these messages git has left out a password, but not a token in the place of the name
 _CREDENTIALS = re.compile(r"://[^/\s@]+@")
@@ -81,8 +83,7 @@ def run_git(
         try:
             return _finished(started.proc, words[0], seconds)
         finally:
-            # Where it has not ended. Not SIGTERM, which a git that waits may not follow at once
-            started.proc.kill()
+            _end(started.proc)
 
 
 def _limit_memory() -> None:
@@ -93,6 +94,15 @@ def _limit_memory() -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         soft = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _end(process: Popen[bytes]) -> None:
+    """End a process that has not ended: first so that git can remove its locks and end its own."""
+    if process.poll() is None:
+        process.terminate()
+        with suppress(TimeoutExpired):
+            process.wait(_GRACE_SECONDS)
+        process.kill()
 
 
 def _finished(process: Popen[bytes], word: str, seconds: float) -> Finished:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -10,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from podium.compliance.errors import UsageFault
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.packing.git.borrowed import remote_section
-from podium.compliance.tools.packing.git.settings import CloneSettings, partial_filter
+from podium.compliance.tools.packing.git.settings import CloneSettings
 
 PROTOCOLS = "file:https:ssh"
 """What git may use to reach a remote, as GIT_ALLOW_PROTOCOL has it."""
@@ -18,30 +19,58 @@ PROTOCOLS = "file:https:ssh"
 _NAME = re.compile(r"[A-Za-z0-9_][\w./+-]*", re.ASCII)
 _URL = re.compile(r"(?i)(https|ssh)://[^-/]")
 _SCP = re.compile(r"[^-/:][^/:]*:(?!//)|[^-/:@]*@?\[[0-9A-Fa-f:]+\]:")
+_PARTIAL = re.compile(r"blob:none|blob:limit=\d+[kmg]?|tree:\d+")
 _REDIRECTS = ("pushurl", "vcs", "uploadpack", "receivepack", "proxy")
 """What would have `git push` go elsewhere or another way; podium would not follow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote that podium fetches from and pushes to."""
+    """A remote as the clone's configuration has it; its values are looked at where they count."""
 
     name: str
-    address: str
-    heads: tuple[str, ...]
-    """The refspecs by which branches are fetched."""
-    promises: str = ""
-    """What a partial clone has left to fetch; empty for a whole clone."""
+    values: Mapping[str, Sequence[str]]
+    partial: bool
+    """Whether the clone has left files there."""
+
+    def address(self, root: Path) -> str:
+        """An https or ssh address as it is, a local one as an absolute path; raises UsageFault."""
+        found = self.values["url"]
+        if len(found) != 1:
+            raise UsageFault(f"the clone's remote {self.name} has {len(found)} addresses")
+        return plain_address(found[0], root)
 
     @property
-    def section(self) -> str:
-        """The part of a configuration that names this remote."""
-        values = {"url": self.address}
-        if not self.promises:
-            return remote_section(self.name, values)
-        values |= {"promisor": "true", "partialclonefilter": self.promises}
+    def heads(self) -> Sequence[str]:
+        """The refspecs by which branches are fetched."""
+        found = [spec for spec in self.values.get("fetch", ()) if _plain_heads(spec, self.name)]
+        return found or (f"+refs/heads/*:refs/remotes/{self.name}/*",)
+
+    def refuse_redirects(self) -> None:
+        """Refuse a remote for which `git push` would do something else than podium."""
+        for key in _REDIRECTS:
+            if key in self.values:
+                raise UsageFault(
+                    f"the clone's own configuration has remote.{self.name}.{key}, which podium "
+                    "does not follow; take that out of .git/config"
+                )
+
+    def section(self, root: Path) -> str:
+        """The part of a configuration that names this remote; empty where its address is odd."""
+        try:
+            address = self.address(root)
+        except UsageFault:
+            # Most calls talk to no remote; those that do say what is wrong with it
+            return ""
+        found = remote_section(self.name, {"url": address})
+        # From a folder git would fetch by the settings of the repository there
+        if not self.partial or local_path(address, root) is not None:
+            return found
+        asked = self.values.get("partialclonefilter", ("",))[-1]
+        promises = asked if _PARTIAL.fullmatch(asked) else "blob:none"
+        values = {"promisor": "true", "partialclonefilter": promises}
         extension = f"[extensions]\n\tpartialclone = {self.name}\n"
-        return remote_section(self.name, values) + extension
+        return found + remote_section(self.name, values) + extension
 
 
 def remote_name(settings: CloneSettings) -> str:
@@ -55,29 +84,10 @@ def remote_name(settings: CloneSettings) -> str:
     return name
 
 
-def chosen_remote(settings: CloneSettings, root: Path) -> Remote | None:
-    """The remote of a clone, or None; raises UsageFault for an address that is not plain."""
+def chosen_remote(settings: CloneSettings) -> Remote | None:
+    """The remote of a clone, or None; raises UsageFault for a name that is not plain."""
     name = remote_name(settings)
-    if not name:
-        return None
-    values = settings.remotes[name]
-    addresses = values["url"]
-    if len(addresses) != 1:
-        raise UsageFault(f"the clone's remote {name} has {len(addresses)} addresses; expected 1")
-    promises = partial_filter(values) if settings.partial == name else ""
-    heads = tuple(spec for spec in values.get("fetch", ()) if _plain_heads(spec, name))
-    default = (f"+refs/heads/*:refs/remotes/{name}/*",)
-    return Remote(name, plain_address(addresses[0], root), heads or default, promises)
-
-
-def refuse_redirects(settings: CloneSettings, name: str) -> None:
-    """Refuse a remote for which `git push` would do something else than podium."""
-    for key in _REDIRECTS:
-        if key in settings.remotes[name]:
-            raise UsageFault(
-                f"the clone's own configuration has remote.{name}.{key}, which podium does not "
-                "follow; take that out of .git/config"
-            )
+    return Remote(name, settings.remotes[name], settings.partial == name) if name else None
 
 
 def plain_address(address: str, root: Path) -> str:

@@ -30,6 +30,13 @@ _OLDEST = (2, 32)
 _LARGEST = 1 << 20
 """Bytes of a configuration file; usual ones have less than a thousandth of it."""
 
+DEFAULTS: Pairs = [
+    # A remote that is silent for a minute
+    ("http.lowSpeedLimit", "1"),
+    ("http.lowSpeedTime", "60"),
+]
+"""What holds where the user's own configuration says nothing else."""
+
 CONSTANTS: Pairs = [
     # The user's own settings must not change a byte of a log, nor quote names in listings
     ("core.autocrlf", "false"),
@@ -80,7 +87,6 @@ _SHARED = re.compile(r"group|true|1|umask|false|0")
 
 _FILTER = re.compile(r"filter\.(.+)\.(clean|process)")
 _REMOTE = re.compile(r"remote\.(.+)\.([a-z]+)", re.DOTALL)
-_PARTIAL = re.compile(r"blob:none|blob:limit=\d+[kmg]?|tree:\d+")
 _EXTENSIONS = frozenset({"noop", "preciousobjects", "partialclone", "worktreeconfig"})
 _FIRST_EXTENSIONS = _EXTENSIONS | {"objectformat", "refstorage", "relativeworktrees"}
 
@@ -95,6 +101,8 @@ class CloneSettings:
     core: dict[str, str] = field(default_factory=dict)
     identity: Pairs = field(default_factory=list)
     remotes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    hooks: bool = False
+    """Whether a folder of hooks is named."""
     includes: str = ""
     """The first key that includes another file."""
 
@@ -128,6 +136,8 @@ def clone_settings(git: GitDirectory) -> CloneSettings:
     for key, value in pairs:
         if key.startswith(("include.", "includeif.")):
             found.includes = found.includes or key
+        elif key == "core.hookspath":
+            found.hooks = True
         elif _FROM_CLONE.fullmatch(key):
             found.identity.append((key, value))
         elif remote := _REMOTE.fullmatch(key):
@@ -206,12 +216,6 @@ def as_variables(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         made[f"GIT_CONFIG_VALUE_{number}"] = value
         made["GIT_CONFIG_COUNT"] = str(number + 1)
     return made
-
-
-def partial_filter(values: Mapping[str, list[str]]) -> str:
-    """What a partial clone leaves out, where that is known; else file contents."""
-    asked = values.get("partialclonefilter", [""])[-1]
-    return asked if _PARTIAL.fullmatch(asked) else "blob:none"
 
 
 def _parts(output: bytes) -> list[str]:
