@@ -207,7 +207,7 @@ class Clone:
         listing = self.run("ls-files", "-s", "-z", "--", folder, env=env)
         listed = list(_listed(listing))
         for oid, path in listed:
-            if blob_id(work / path, len(oid))[1] != oid:
+            if blob_id(work / path, len(oid)) != oid:
                 raise _altered(path, "text, eol, ident, working-tree-encoding")
         text = "".join(f"{path}\0" for _, path in listed).encode("utf-8", "surrogateescape")
         found = self.run("check-attr", "-z", "--cached", "--stdin", "filter", env=env, text=text)
@@ -221,15 +221,15 @@ class Clone:
         """Commit the folder alone; whether there was anything to commit."""
         self.run("add", "-A", "-f", "--", folder)
         if self.succeeds("diff", *NO_PROGRAMS, "--cached", "--quiet", "HEAD", "--", folder):
-            self._verify_commit(folder)
+            self.verify_commit(folder)
             return False
         # Verbatim, as the user's commit.cleanup could strip lines; the folder alone, as other
         # staged files are not part of the submission
         self.run("commit", "--quiet", "--cleanup=verbatim", "-m", message, "--", folder)
-        self._verify_commit(folder)
+        self.verify_commit(folder)
         return True
 
-    def _verify_commit(self, folder: str) -> None:
+    def verify_commit(self, folder: str) -> None:
         """Raise UsageFault where the commit does not have the files of the folder as they are."""
         if found := self.differing_from_head([folder]):
             raise UsageFault(

@@ -92,27 +92,32 @@ def _files_in(root: Path, folder: str) -> Iterator[str]:
 
 
 def is_same(path: Path, entry: Entry) -> bool:
-    """Whether a file or a link is what git has, byte by byte."""
+    """Whether a file or a link is what git has, byte by byte.
+
+    Who may execute a file changes no verdict, and not every file system knows it.
+    """
     try:
-        return blob_id(path, len(entry.oid)) == (entry.mode, entry.oid)
+        return path.is_symlink() == (entry.mode == LINK) and (
+            blob_id(path, len(entry.oid)) == entry.oid
+        )
     except OSError:
         # It is judged, which says why it cannot be read
         return False
 
 
-def blob_id(path: Path, digits: int) -> tuple[str, str]:
-    """The mode and the name that git gives to a file or a link as it is; raises OSError."""
+def blob_id(path: Path, digits: int) -> str:
+    """The name that git gives to a file or a link as it is; empty for neither. Raises OSError."""
     digest = hasher(digits)
     if path.is_symlink():
         target = os.fsencode(os.readlink(path))
         digest.update(b"blob %d\0" % len(target) + target)
-        return LINK, digest.hexdigest()
+        return digest.hexdigest()
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with open(handle, "rb") as stream:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            return "", ""
+            return ""
         digest.update(b"blob %d\0" % status.st_size)
         while block := stream.read(_BLOCK):
             digest.update(block)
-    return ("100755" if status.st_mode & stat.S_IXUSR else "100644"), digest.hexdigest()
+    return digest.hexdigest()

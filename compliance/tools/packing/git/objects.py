@@ -18,7 +18,6 @@ _AT_ONCE = 1000
 _TAGS = 10
 """How many tags may lead from one to another."""
 
-SUBMODULE = "160000"
 FOLDER = "40000"
 LINK = "120000"
 
