@@ -83,7 +83,7 @@ UNNAMED = {
     ("tests/security/test_clone_files.py", "test_clones_that_lack_a_part_are_clones"),
     ("tests/security/test_clone_files.py", "test_objects_by_another_hash_are_read"),
     ("tests/security/test_clone_settings.py", "test_a_commit_is_signed_where_the_user_wishes_it"),
-    ("tests/security/test_clone_settings.py", "test_a_plain_address_is_taken"),
+    ("tests/security/test_clone_remote.py", "test_a_plain_address_is_taken"),
     (
         "tests/security/test_clone_settings.py",
         "test_conditions_in_the_users_own_configuration_hold",
