@@ -77,6 +77,18 @@ UNNAMED = {
     ("tests/security/test_clone.py", "test_a_newer_git_is_not_refused"),
     ("tests/security/test_archive.py", "test_a_folder_may_come_after_what_is_in_it_but_once"),
     ("tests/security/test_clone.py", "test_settings_that_the_surroundings_pass_are_kept"),
+    ("tests/security/test_clone_files.py", "test_a_branch_that_another_work_tree_has_is_refused"),
+    ("tests/security/test_clone_files.py", "test_a_linked_work_tree_is_a_clone"),
+    ("tests/security/test_clone_files.py", "test_a_store_of_objects_may_be_shared"),
+    ("tests/security/test_clone_files.py", "test_clones_that_lack_a_part_are_clones"),
+    ("tests/security/test_clone_files.py", "test_objects_by_another_hash_are_read"),
+    ("tests/security/test_clone_settings.py", "test_a_commit_is_signed_where_the_user_wishes_it"),
+    ("tests/security/test_clone_remote.py", "test_a_plain_address_is_taken"),
+    (
+        "tests/security/test_clone_settings.py",
+        "test_conditions_in_the_users_own_configuration_hold",
+    ),
+    ("tests/security/test_clone_settings.py", "test_names_of_persons_are_taken_from_the_clone"),
 }
 """Of harmless use: that the defence does not stand in its way."""
 

@@ -86,7 +86,7 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
     clones: dict[Path, Clone] = {}
     for path in paths:
         try:
-            clone = Clone(path if path.is_dir() else path.parent, above=True)
+            clone = Clone(path if path.is_dir() else path.parent, read_only=True)
         except UsageFault as fault:
             raise UsageFault(f"--since needs a git repository: {fault}") from None
         clones.setdefault(clone.root, clone)

@@ -1,4 +1,4 @@
-"""A clone of the review repository: the only module that runs git (by gitpython).
+"""A clone of the review repository: its state, its branches, its commits.
 
 Nothing is forced: no branch is overwritten, no other submitter's folder touched, nothing pushed
 unless asked. Nor is any program run that the clone names.
@@ -6,34 +6,25 @@ unless asked. Nor is any program run that the clone names.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.text.terminal import clean
-from podium.compliance.tools.packing.git.isolation import (
-    LISTING,
-    environment,
-    overrides,
-    refuse_old,
-)
-
-if TYPE_CHECKING:
-    from git import Repo
+from podium.compliance.tools.packing.git.compare import blob_id, differing
+from podium.compliance.tools.packing.git.directory import find_directory, refuse_odd_names
+from podium.compliance.tools.packing.git.isolated import IsolatedGit
+from podium.compliance.tools.packing.git.objects import Objects
+from podium.compliance.tools.packing.git.remote import Remote, local_path
 
 NO_PROGRAMS = ("--no-ext-diff", "--no-textconv")
 """What keeps a diff from starting programs that attributes name."""
 
 PUSHES = 3
 """How often a push is tried while others push to the same branch."""
-
-# In these messages git has left out a password, but not a token in the place of the name
-_CREDENTIALS = re.compile(r"://[^/\s@]+@")
 
 
 def branch_name(submitter: str, round_name: str) -> str:
@@ -53,48 +44,36 @@ class Change:
 class Clone:
     """A work tree of the review repository; raises UsageFault with git's own words.
 
-    `above` lets a folder in it stand for it; else the clone itself must be named, so that no
-    repository that happens to lie around another folder is committed to.
+    `read_only` is for one that is looked at: then a folder in it stands for it. Else the clone
+    itself must be named, so that no repository that lies around another folder is committed to.
     """
 
-    def __init__(self, path: Path, *, above: bool = False) -> None:
-        self.repo = _open(path, above=above)
-        self.root = Path(str(self.repo.working_tree_dir)).resolve()
-        # Names may have glob characters; nobody is there to answer a prompt or an editor; and
-        # failures are recognised by git's English messages
-        self.repo.git.update_environment(
-            GIT_LITERAL_PATHSPECS="1",
-            GIT_TERMINAL_PROMPT="0",
-            GIT_EDITOR="true",
-            GIT_SEQUENCE_EDITOR="true",
-            LC_ALL="C",
-        )
-        refuse_old(self.run("version"))
-        pairs = overrides(self.run(*LISTING))
-        self.repo.git.update_environment(**environment(pairs, os.environ))
-        self.run("rev-parse", "--is-inside-work-tree")
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.directory = find_directory(path, above=read_only)
+        self.root = self.directory.root
+        self.git = IsolatedGit(self.directory, read_only=read_only)
+        # A clone that is refused is refused before anything is written
+        _ = self.git.settings
+        self.objects = Objects(self.git.ask)
 
-    def run(self, *words: str, env: dict[str, str] | None = None) -> str:
+    def run(self, *words: str, env: Mapping[str, str] | None = None, text: bytes = b"") -> str:
         """What a git command prints; raises UsageFault with the line that names the error."""
-        from git.exc import GitCommandError
-
-        try:
-            return str(self.repo.git.execute(["git", *words], env=env))
-        except GitCommandError as error:
-            raise UsageFault(f"git {words[0]} failed: {_reason(error.stderr)}") from None
+        output = self.git.ask(words, text, variables=env)
+        return output.decode("utf-8", "surrogateescape").removesuffix("\n")
 
     def succeeds(self, *words: str) -> bool:
         """Whether a git command succeeds."""
-        try:
-            self.run(*words)
-        except UsageFault:
-            return False
-        return True
+        return self.git.run(words).status == 0
+
+    @property
+    def inner(self) -> Path:
+        """The folder that has HEAD and the index."""
+        return self.directory.own
 
     @property
     def workshop(self) -> Path:
         """Where trees are made: in git's own folder, which git never looks into for files."""
-        inner = Path(str(self.repo.git_dir))
+        inner = self.inner
         # A swap is atomic within one file system only, and .git may lie on another
         return inner if os.stat(inner).st_dev == os.stat(self.root).st_dev else self.root
 
@@ -102,9 +81,8 @@ class Clone:
 
     def refuse_unready(self) -> None:
         """Refuse a clone in the middle of something, or without a name to commit by."""
-        inner = Path(str(self.repo.git_dir))
         for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD"):
-            if (inner / name).exists():
+            if (self.inner / name).exists():
                 what = name.split("-")[0].split("_")[0].lower()
                 raise UsageFault(f"{self.root} is in the middle of a {what}; finish it first")
         if not self.succeeds("var", "GIT_COMMITTER_IDENT"):
@@ -114,6 +92,7 @@ class Clone:
 
     def changed(self) -> list[str]:
         """Paths with changes that are not committed, new files too."""
+        refuse_odd_names(self.root)
         # With -z no name is quoted; a rename would have two parts. To look into a submodule git
         # would start another git in it, by that one's configuration
         how = ("-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
@@ -130,12 +109,19 @@ class Clone:
 
     def refuse_changed(self) -> None:
         """Refuse if anything is not committed."""
-        changed = self.changed()
-        if changed:
-            raise UsageFault(
-                f"{self.root} has changes that are not committed ({len(changed)}, such as "
-                f"{clean(changed[0])}); commit or stash them first"
-            )
+        if changed := self.changed():
+            raise self._uncommitted(changed)
+
+    def refuse_differing(self, names: Sequence[str]) -> None:
+        """Refuse if a file below names at the top is not, byte by byte, what the commit has."""
+        if changed := self.differing_from_head(names):
+            raise self._uncommitted(changed)
+
+    def _uncommitted(self, changed: Sequence[str]) -> UsageFault:
+        return UsageFault(
+            f"{self.root} has changes that are not committed ({len(changed)}, such as "
+            f"{clean(changed[0])}); commit or stash them first"
+        )
 
     def head(self) -> str:
         """The branch that is checked out, or the commit where there is none."""
@@ -145,20 +131,28 @@ class Clone:
 
     # --- branches ---
 
-    def remote(self) -> str:
-        """The name of the remote: origin, or the only one there is; empty for none."""
-        names = [_no_option(name) for name in self.run("remote").splitlines()]
-        return "origin" if "origin" in names else names[0] if len(names) == 1 else ""
+    def remote(self) -> Remote:
+        """The remote: origin, or the only one there is."""
+        remote = self.git.remote
+        if remote is None:
+            raise UsageFault(f"{self.root} has no remote to push to; add one named origin")
+        return remote
 
     def fetch(self) -> None:
         """Fetch from the remote."""
-        self.run("fetch", "--quiet", "--prune", self._remote())
-
-    def _remote(self) -> str:
         remote = self.remote()
-        if not remote:
-            raise UsageFault(f"{self.root} has no remote to push to; add one named origin")
-        return remote
+        remote.refuse_redirects()
+        how = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head")
+        self.run("fetch", *how, self._address(), *remote.heads)
+
+    def _address(self, *options: str) -> str:
+        """What git is to talk to: the remote by its name, or what stands for one on this disk."""
+        remote = self.remote()
+        # Raises for an address that is not plain
+        remote.address(self.root)
+        # The user's own url.*.insteadOf may say another one
+        path = local_path(self.run("remote", "get-url", *options, remote.name), self.root)
+        return remote.name if path is None else str(self.git.lend_remote(path))
 
     def start(self, branch: str) -> bool:
         """Check the branch out, made if need be; whether it is new.
@@ -166,8 +160,10 @@ class Clone:
         A new one starts at the remote's branch of that name, else at the remote's main branch, else
         at the clone's HEAD.
         """
-        remote, own = self.remote(), f"refs/heads/{branch}"
+        own, remote = f"refs/heads/{branch}", self.git.remote.name if self.git.remote else ""
         theirs = f"refs/remotes/{remote}/{branch}"
+        if self.succeeds("symbolic-ref", "--quiet", own):
+            raise UsageFault(f"the clone's branch {branch} stands for another one; delete it")
         if self._has(own):
             self.run("checkout", "--quiet", branch)
             # Forward only: where both sides have commits, the push brings them together
@@ -202,30 +198,49 @@ class Clone:
 
         Line ends, filters and keywords that .gitattributes asks for would alter logs.
         """
-        # An index of its own: what the user has staged stays as it is
+        # Not the clone's index: what the user has staged stays as it is
         env = {"GIT_INDEX_FILE": str(work / "index"), "GIT_WORK_TREE": str(work)}
-        env["GIT_DIR"] = str(self.repo.git_dir)
         # The stage has no .gitattributes of the clone: git then takes those of the index
         self.run("read-tree", "HEAD", env=env)
         # -f, as .gitignore must not keep logs out
         self.run("add", "-A", "-f", "--", folder, env=env)
         listing = self.run("ls-files", "-s", "-z", "--", folder, env=env)
-        for blob, path in _listed(listing):
-            if _blob_id(work / path, len(blob)) != blob:
-                raise UsageFault(
-                    f"git would alter {clean(path)}: .gitattributes asks for it (text, eol, ident, "
-                    f"filter); take {folder} out of it"
-                )
+        listed = list(_listed(listing))
+        for oid, path in listed:
+            if blob_id(work / path, len(oid)) != oid:
+                raise _altered(path, "text, eol, ident, working-tree-encoding")
+        text = "".join(f"{path}\0" for _, path in listed).encode("utf-8", "surrogateescape")
+        found = self.run("check-attr", "-z", "--cached", "--stdin", "filter", env=env, text=text)
+        parts = found.split("\0")
+        for path, name in zip(parts[::3], parts[2::3], strict=False):
+            # Not run, but the next `git add` of the user's would be of another content
+            if name in self.git.user_filters:
+                raise _altered(path, f"filter {clean(name)}")
 
     def commit(self, folder: str, message: str) -> bool:
         """Commit the folder alone; whether there was anything to commit."""
         self.run("add", "-A", "-f", "--", folder)
         if self.succeeds("diff", *NO_PROGRAMS, "--cached", "--quiet", "HEAD", "--", folder):
+            self.verify_commit(folder)
             return False
         # Verbatim, as the user's commit.cleanup could strip lines; the folder alone, as other
         # staged files are not part of the submission
         self.run("commit", "--quiet", "--cleanup=verbatim", "-m", message, "--", folder)
+        self.verify_commit(folder)
         return True
+
+    def verify_commit(self, folder: str) -> None:
+        """Raise UsageFault where the commit does not have the files of the folder as they are."""
+        if found := self.differing_from_head([folder]):
+            raise UsageFault(
+                f"{clean(found[0])} differs from the commit that git made of it; nothing was "
+                "pushed: pack into a new clone"
+            )
+
+    def differing_from_head(self, names: Sequence[str]) -> list[str]:
+        """Paths below names at the top that are not, byte by byte, what the commit has."""
+        tree = self.objects.tree_of(self.commit_id())
+        return list(differing(self.root, tree, self.objects, names=frozenset(names)))
 
     # --- pushing ---
 
@@ -239,7 +254,7 @@ class Clone:
 
     def bring_up(self, branch: str) -> bool:
         """Put the branch's own commits on top of the remote's; whether that had moved."""
-        theirs = f"refs/remotes/{self._remote()}/{branch}"
+        theirs = f"refs/remotes/{self.remote().name}/{branch}"
         if not self._has(theirs) or self.is_ancestor(theirs, "HEAD"):
             return False
         if not self.succeeds("rebase", "--quiet", theirs):
@@ -252,60 +267,53 @@ class Clone:
 
     def push(self, branch: str) -> bool:
         """Push the branch; False where the remote has moved meanwhile."""
-        ref = f"refs/heads/{branch}"
+        ref, remote = f"refs/heads/{branch}", self.remote()
         try:
-            self.run("push", "--quiet", "--set-upstream", self._remote(), f"{ref}:{ref}")
+            self.run("push", "--quiet", self._address("--push"), f"{ref}:{ref}")
         except UsageFault as fault:
             # Somebody has pushed meanwhile: that is tried again, and never forced
             if re.search(r"non-fast-forward|fetch first|rejected|cannot lock ref", str(fault)):
                 return False
             raise
+        self.run("update-ref", f"refs/remotes/{remote.name}/{branch}", ref)
+        # As --set-upstream does, which would set it in what stands for the configuration
+        file = ("config", "--file", str(self.directory.common / "config"), "--replace-all")
+        self.succeeds(*file, f"branch.{branch}.remote", remote.name)
+        self.succeeds(*file, f"branch.{branch}.merge", ref)
         return True
 
     # --- what a branch changes ---
 
+    def oid_of(self, ref: str) -> str:
+        """The object that a branch, tag or commit stands for; raises UsageFault for no such."""
+        if not self._has(ref):
+            raise UsageFault(f"--since {clean(ref)}: there is no such branch, tag or commit")
+        return self.run("rev-parse", "--verify", "--quiet", ref)
+
     def changes(self, ref: str) -> list[Change]:
         """What HEAD changes since it left a ref; raises UsageFault for no such ref."""
-        if not self._has(ref):
-            raise UsageFault(f"--since {ref}: the clone has no such branch, tag or commit")
+        since = f"{self.oid_of(ref)}...HEAD"
+        # What the history says counts only where each commit has the name it goes by
+        listed = self.run("rev-list", "--boundary", since).split()
+        self.objects.verify([oid.removeprefix("-") for oid in listed])
         # Three dots: since the common ancestor, without what others have done on the other side
         how = (*NO_PROGRAMS, "--name-status", "--no-renames", "-z")
-        text = self.run("diff", *how, f"{ref}...HEAD")
-        parts = [part for part in text.split("\0") if part]
+        parts = [part for part in self.run("diff", *how, since).split("\0") if part]
         return [Change(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)]
 
     def large_blobs(self, ref: str, limit: int) -> Iterator[tuple[str, int]]:
         """(path, bytes) of files over a limit in any commit since a ref, deleted or not."""
+        since = f"{self.oid_of(ref)}..HEAD"
         # git leaves out what has at least this size; a file of the limit itself is allowed
         larger = (f"--filter=blob:limit={limit + 1}", "--filter-print-omitted")
-        listed = self.run("rev-list", "--objects", *larger, f"{ref}..HEAD").splitlines()
+        listed = self.run("rev-list", "--objects", *larger, since).splitlines()
         large = {line[1:] for line in listed if line.startswith("~")}
         if not large:
             return
-        every = self.run("rev-list", "--objects", f"{ref}..HEAD").splitlines()
+        every = self.run("rev-list", "--objects", since).splitlines()
         for oid, _, path in (line.partition(" ") for line in every):
             if oid in large:
                 yield path, int(self.run("cat-file", "-s", oid))
-
-
-def _open(path: Path, *, above: bool) -> Repo:
-    try:
-        from git import Repo
-        from git.exc import InvalidGitRepositoryError, NoSuchPathError
-    # GitPython raises it when imported where there is no git
-    except ImportError:
-        raise UsageFault("there is no git program on this machine; install git") from None
-    try:
-        repo = Repo(path, search_parent_directories=above, expand_vars=False)
-    except NoSuchPathError:
-        raise UsageFault(
-            f"{path} does not exist; must be a clone of the review repository"
-        ) from None
-    except (InvalidGitRepositoryError, ValueError):
-        raise UsageFault(f"{path} is not a clone; must be one of the review repository") from None
-    if repo.bare or repo.working_tree_dir is None:
-        raise UsageFault(f"{path} is a bare repository; must be a clone with a work tree")
-    return repo
 
 
 def _no_option(name: str) -> str:
@@ -315,14 +323,6 @@ def _no_option(name: str) -> str:
     return name
 
 
-def _reason(text: object) -> str:
-    """The lines of git's output that name the error, on one line."""
-    lines = [line.strip() for line in str(text or "").splitlines() if line.strip()]
-    found = [line for line in lines if re.search(r"error|fatal|rejected|denied", line)] or lines
-    reason = "; ".join(line.removeprefix("stderr: ").strip("'\" ") for line in found[:3])
-    return clean(_CREDENTIALS.sub("://", reason)) or "it gave no reason"
-
-
 def _listed(listing: str) -> Iterator[tuple[str, str]]:
     for line in listing.split("\0"):
         head, tab, path = line.partition("\t")
@@ -330,16 +330,8 @@ def _listed(listing: str) -> Iterator[tuple[str, str]]:
             yield head.split(" ")[1], path
 
 
-def _blob_id(path: Path, digits: int) -> str:
-    """The name that git gives to a file's bytes (a link's target) as they are."""
-    # A link's blob is the text of its target
-    data_size = len(os.fsencode(os.readlink(path))) if path.is_symlink() else path.stat().st_size
-    digest = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
-    digest.update(f"blob {data_size}\0".encode())
-    if path.is_symlink():
-        digest.update(os.fsencode(os.readlink(path)))
-        return digest.hexdigest()
-    with open(path, "rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+def _altered(path: str, attributes: str) -> UsageFault:
+    return UsageFault(
+        f"git would alter {clean(path)}: .gitattributes asks for it ({attributes}); take "
+        f"{path.partition('/')[0]} out of it"
+    )

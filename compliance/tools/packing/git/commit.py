@@ -142,9 +142,11 @@ class _Review:
                         f"{self.branch} has moved on the remote, and the check rejects both "
                         "together; nothing was pushed"
                     )
+                # git has put the files there: the commit must have what was judged
+                clone.verify_commit(self.folder)
                 packed = together
             if clone.push(self.branch):
-                self.plan.remark(".", f"pushed to {clone.remote()}")
+                self.plan.remark(".", f"pushed to {clone.remote().name}")
                 return packed
             clone.fetch()
         raise UsageFault(f"{self.branch} keeps moving on the remote; nothing was pushed: try again")

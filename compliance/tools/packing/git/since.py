@@ -43,12 +43,14 @@ def check_since(folder: Path, ref: str, request: RoundRequest, jobs: int) -> Cha
     The work tree must be as committed: it is what is judged. Where neither an option nor a folder
     names the round, the branch's name does: SUBMITTER-ROUND.
     """
-    clone = Clone(folder, above=True)
+    clone = Clone(folder, read_only=True)
     clone.refuse_changed()
     changes = Changes(clone.head(), ref)
     for change in clone.changes(ref):
         top = change.path.partition("/")[0] if "/" in change.path else ""
         changes.folders.setdefault(top, []).append(change)
+    # What is judged lies in the work tree: nothing may hide that the commit has something else
+    clone.refuse_differing([*filter(None, changes.folders)])
     changes.problems += _problems(changes, clone)
     for name in changes.folders:
         tree = clone.root / name

@@ -12,6 +12,7 @@ from podium.compliance.cli.entry import run
 from podium.compliance.exit_codes import Exit
 from podium.compliance.tools.packing.git.clone import branch_name
 from podium.compliance.tools.packing.git.commit import commit_to
+from podium.compliance.tools.packing.git.process import reason
 from podium.compliance.tools.packing.planning.request import read_request
 from podium.compliance.tools.packing.writing.pack import PackJob
 from tests.compliance.clones import BRANCH, Review, alone, git
@@ -392,6 +393,4 @@ def test_a_branch_that_changes_nothing_is_told_of(review: Review) -> None:
 
 
 def test_a_fault_of_git_is_one_line() -> None:
-    from podium.compliance.tools.packing.git.clone import _reason
-
-    assert _reason("stderr: 'error: a\nhint: b\nfatal: c'") == "error: a; fatal: c"
+    assert reason("error: a\nhint: b\nfatal: c") == "error: a; fatal: c"

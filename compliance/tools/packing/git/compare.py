@@ -1,0 +1,123 @@
+"""A work tree compared with a commit, byte by byte: no attribute, index or setting counts."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from podium.compliance.tools.packing.git.objects import FOLDER, LINK, Entry, Objects, Tree, hasher
+
+_BLOCK = 1 << 20
+_THREADS = 4
+
+
+def differing(
+    root: Path, tree: str, objects: Objects, *, names: frozenset[str] | None = None
+) -> Iterator[str]:
+    """Paths below `root` that differ from a folder in git: changed, new, gone, submodules.
+
+    Some are folders, of which none of the files is left. With `names` only those at the top are
+    compared. Only folders that both sides have are
+    read, however many a hostile store may claim.
+    """
+    level = [("", tree)]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        while level:
+            trees = objects.trees([oid for _, oid in level])
+            deeper: list[tuple[str, str]] = []
+            files: list[tuple[str, Entry]] = []
+            for prefix, oid in level:
+                here = _Place(prefix, trees[oid], names if not prefix else None)
+                yield from here.one_sided(root, deeper, files)
+            same = pool.map(lambda each: is_same(root / each[0], each[1]), files)
+            yield from (path for (path, _), equal in zip(files, same, strict=True) if not equal)
+            level = deeper
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A folder on both sides; of `names` only those are compared."""
+
+    prefix: str
+    tree: Tree
+    names: frozenset[str] | None
+
+    def one_sided(
+        self, root: Path, deeper: list[tuple[str, str]], files: list[tuple[str, Entry]]
+    ) -> Iterator[str]:
+        """The paths that one side lacks; the others are added to the folders or the files."""
+        missing = {os.fsdecode(name): entry for name, entry in self.tree.items()}
+        if self.names is not None:
+            missing = {name: missing[name] for name in missing if name in self.names}
+        for each in self._found(root):
+            path = self.prefix + each.name
+            entry = missing.pop(each.name, None)
+            folder = each.is_dir(follow_symlinks=False)
+            if entry is None:
+                yield from _files_in(root, path) if folder else (path,)
+            elif folder and entry.mode == FOLDER:
+                deeper.append((path + "/", entry.oid))
+            elif folder or entry.mode == FOLDER:
+                yield path
+            else:
+                files.append((path, entry))
+        yield from (self.prefix + name for name in missing)
+
+    def _found(self, root: Path) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(root / self.prefix) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            # Then all that git has there counts as gone, and is judged, which says why
+            return []
+        if self.names is not None:
+            return [each for each in found if each.name in self.names]
+        return [each for each in found if self.prefix or each.name != ".git"]
+
+
+def _files_in(root: Path, folder: str) -> Iterator[str]:
+    """The files in a new folder, or the folder where it has none."""
+    empty = True
+    for place, folders, names in os.walk(root / folder):
+        links = (name for name in folders if os.path.islink(os.path.join(place, name)))
+        for name in (*names, *links):
+            empty = False
+            yield os.path.relpath(os.path.join(place, name), root)
+    if empty:
+        yield folder
+
+
+def is_same(path: Path, entry: Entry) -> bool:
+    """Whether a file or a link is what git has, byte by byte.
+
+    Who may execute a file changes no verdict, and not every file system knows it.
+    """
+    try:
+        return path.is_symlink() == (entry.mode == LINK) and (
+            blob_id(path, len(entry.oid)) == entry.oid
+        )
+    except OSError:
+        # It is judged, which says why it cannot be read
+        return False
+
+
+def blob_id(path: Path, digits: int) -> str:
+    """The name that git gives to a file or a link as it is; empty for neither. Raises OSError."""
+    digest = hasher(digits)
+    if path.is_symlink():
+        target = os.fsencode(os.readlink(path))
+        digest.update(b"blob %d\0" % len(target) + target)
+        return digest.hexdigest()
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    with open(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return ""
+        digest.update(b"blob %d\0" % status.st_size)
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,108 @@
+"""Commits and folders of a clone's store of objects, each compared with the name it has.
+
+Git does not look, as it reads an object, whether its content has the hash that is its name: whoever
+made the store could give a known commit another content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from podium.compliance.errors import UsageFault
+
+_HEADER = re.compile(rb"([0-9a-f]{40,64}) (\w+) (\d+)\n")
+_AT_ONCE = 1000
+_TAGS = 10
+"""How many tags may lead from one to another."""
+
+FOLDER = "40000"
+LINK = "120000"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name in a folder: its mode in octal, and the object it is."""
+
+    mode: str
+    oid: str
+
+
+Tree = Mapping[bytes, Entry]
+
+
+class Objects:
+    """The objects of a clone; `ask` gives git text and returns what it prints."""
+
+    def __init__(self, ask: Callable[[Sequence[str], bytes], bytes]) -> None:
+        self._ask = ask
+
+    def tree_of(self, oid: str) -> str:
+        """The folder of a commit, which an object is or a tag leads to; raises UsageFault."""
+        for _ in range(_TAGS):
+            kind, content = self._read([oid])[oid]
+            wanted = {"commit": rb"tree ", "tag": rb"object "}.get(kind)
+            found = wanted and re.match(wanted + rb"([0-9a-f]{40,64})\n", content)
+            if not found:
+                break
+            oid = found[1].decode()
+            if kind == "commit":
+                return oid
+        raise UsageFault(f"{oid} is not a commit")
+
+    def verify(self, oids: Sequence[str]) -> None:
+        """Raise UsageFault where an object is not what its name says."""
+        for start in range(0, len(oids), _AT_ONCE):
+            self._read(oids[start : start + _AT_ONCE])
+
+    def trees(self, oids: Sequence[str]) -> dict[str, Tree]:
+        """Folders by their names."""
+        every = list(dict.fromkeys(oids))
+        found: dict[str, Tree] = {}
+        for start in range(0, len(every), _AT_ONCE):
+            for oid, (kind, content) in self._read(every[start : start + _AT_ONCE]).items():
+                if kind != "tree":
+                    raise UsageFault(f"{oid} is not a folder in the clone's store of objects")
+                found[oid] = dict(_entries(content, len(oid) // 2))
+        return found
+
+    def _read(self, oids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        text = "".join(f"{oid}\n" for oid in oids).encode()
+        output, place, found = self._ask(("cat-file", "--batch"), text), 0, {}
+        for oid in oids:
+            header = _HEADER.match(output, place)
+            if header is None or header[1].decode() != oid:
+                raise UsageFault(f"{oid} is not in the clone; fetch it")
+            kind, size = header[2].decode(), int(header[3])
+            content = output[header.end() : header.end() + size]
+            place = header.end() + size + 1
+            if object_id(kind, content, len(oid)) != oid:
+                raise UsageFault(f"{oid} has another content in the clone; `git fsck` says more")
+            found[oid] = kind, content
+        return found
+
+
+def hasher(digits: int) -> hashlib._Hash:
+    """What names objects, by the digits of a name."""
+    return hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
+
+
+def object_id(kind: str, content: bytes, digits: int) -> str:
+    """The name of an object."""
+    digest = hasher(digits)
+    digest.update(f"{kind} {len(content)}\0".encode())
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def _entries(content: bytes, width: int) -> Iterator[tuple[bytes, Entry]]:
+    place = 0
+    while place < len(content):
+        space = content.index(b" ", place)
+        end = content.index(b"\0", space)
+        oid = content[end + 1 : end + 1 + width].hex()
+        mode = content[place:space].decode("ascii").lstrip("0")
+        yield content[space + 1 : end], Entry(mode, oid)
+        place = end + 1 + width

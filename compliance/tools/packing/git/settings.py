@@ -1,0 +1,234 @@
+"""The settings that git gets: constants, a few of the user's own, hardly any of the clone's.
+
+A clone may come from elsewhere, its `.git` folder included. Git never reads its configuration as
+such: it is listed as a file, and only what is known to start and redirect nothing is taken over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.text.terminal import clean
+from podium.compliance.tools.packing.git.directory import (
+    NO_REPOSITORY,
+    GitDirectory,
+    read_small,
+)
+from podium.compliance.tools.packing.git.process import READING_SECONDS, reason, run_git
+
+Pairs = list[tuple[str, str]]
+
+_OLDEST = (2, 32)
+"""The first git that takes its global configuration from where GIT_CONFIG_GLOBAL says."""
+
+_LARGEST = 1 << 20
+"""Bytes of a configuration file; usual ones have less than a thousandth of it."""
+
+DEFAULTS: Pairs = [
+    # A remote that is silent for a minute
+    ("http.lowSpeedLimit", "1"),
+    ("http.lowSpeedTime", "60"),
+]
+"""What holds where the user's own configuration says nothing else."""
+
+CONSTANTS: Pairs = [
+    # The user's own settings must not change a byte of a log, nor quote names in listings
+    ("core.autocrlf", "false"),
+    ("core.safecrlf", "false"),
+    ("core.quotePath", "false"),
+    # No hook, whoever wrote it: a commit is of files that podium has judged
+    ("core.hooksPath", os.devnull),
+    ("core.attributesFile", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.pager", "cat"),
+    ("rerere.enabled", "false"),
+    # A graph in a file repeats what commits say, and can say something else
+    ("core.commitGraph", "false"),
+    # The default starts git in another repository, by the configuration there
+    ("core.alternateRefsCommand", "true"),
+    # Garbage collection goes on after the call
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    # A submodule is a clone with its own configuration
+    ("submodule.recurse", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("push.recurseSubmodules", "no"),
+    ("diff.ignoreSubmodules", "all"),
+    ("status.submoduleSummary", "false"),
+    # Memory
+    ("core.bigFileThreshold", "64m"),
+    ("pack.windowMemory", "256m"),
+    ("pack.threads", "4"),
+]
+"""What holds in every clone."""
+
+_FROM_USER = re.compile(
+    r"(user|author|committer|gpg|credential|http|https|url)\..+"
+    r"|(commit|push)\.gpgsign|core\.(sshcommand|askpass|excludesfile)|ssh\.variant"
+    r"|(fetch|transfer)\.fsckobjects"
+)
+"""Keys taken from the user's own configuration: who commits, signs and logs in, and how."""
+
+_FROM_CLONE = re.compile(r"(user|author|committer)\.(name|email)")
+"""Keys that are taken from the clone with any value: names of persons."""
+
+_SWITCHES = ("core.filemode", "core.sparsecheckout", "core.sparsecheckoutcone")
+"""Keys that are taken from the clone where they are true or false."""
+
+_SHARED = re.compile(r"group|true|1|umask|false|0")
+"""Values of core.sharedRepository; others let everybody read or write what git stores."""
+
+_FILTER = re.compile(r"filter\.(.+)\.(clean|process)")
+_REMOTE = re.compile(r"remote\.(.+)\.([a-z]+)", re.DOTALL)
+_EXTENSIONS = frozenset({"noop", "preciousobjects", "partialclone", "worktreeconfig"})
+_FIRST_EXTENSIONS = _EXTENSIONS | {"objectformat", "refstorage", "relativeworktrees"}
+
+
+@dataclass(slots=True)
+class CloneSettings:
+    """What a clone's configuration says, as far as it counts."""
+
+    object_format: str = "sha1"
+    partial: str = ""
+    """The remote from which a partial clone fetches what it lacks."""
+    core: dict[str, str] = field(default_factory=dict)
+    identity: Pairs = field(default_factory=list)
+    remotes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    hooks: bool = False
+    """Whether a folder of hooks is named."""
+    includes: str = ""
+    """The first key that includes another file."""
+
+
+@dataclass(slots=True)
+class UserSettings:
+    """What the user's own configuration says, as far as it counts."""
+
+    pairs: Pairs = field(default_factory=list)
+    filters: frozenset[str] = frozenset()
+    """Names of filters; they are not run, but files that ask for one are refused."""
+
+
+def refuse_old(version: str) -> None:
+    """Raise UsageFault for a git that cannot be kept from what a clone names."""
+    found = re.search(r"(\d+)\.(\d+)", version)
+    if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise UsageFault(f"{clean(version.strip()) or 'git'} is too old; install git {oldest}")
+
+
+def clone_settings(git: GitDirectory) -> CloneSettings:
+    """What counts of a clone's configuration; raises UsageFault for a format not supported."""
+    pairs = _listed(git.common / "config")
+    values = dict(pairs)
+    if _truth(values.get("extensions.worktreeconfig", "")) and (
+        os.path.lexists(git.own / "config.worktree")
+    ):
+        pairs += _listed(git.own / "config.worktree")
+    found = CloneSettings()
+    for key, value in pairs:
+        if key.startswith(("include.", "includeif.")):
+            found.includes = found.includes or key
+        elif key == "core.hookspath":
+            found.hooks = True
+        elif _FROM_CLONE.fullmatch(key):
+            found.identity.append((key, value))
+        elif remote := _REMOTE.fullmatch(key):
+            found.remotes.setdefault(remote[1], {}).setdefault(remote[2], []).append(value)
+        elif key in _SWITCHES and _truth(value) is not None:
+            found.core[key] = "true" if _truth(value) else "false"
+        elif key == "core.sharedrepository" and _SHARED.fullmatch(value.lower()):
+            found.core[key] = value.lower()
+    _apply_format(values, found)
+    found.core["core.ignorecase"] = str((git.common / "CONFIG").exists()).lower()
+    found.core["core.precomposeunicode"] = str(sys.platform == "darwin").lower()
+    return found
+
+
+def _apply_format(values: Mapping[str, str], found: CloneSettings) -> None:
+    """Read what the format of the repository asks for; raises UsageFault for what is unknown."""
+    version = values.get("core.repositoryformatversion", "0")
+    if version not in ("0", "1"):
+        raise UsageFault(f"the clone has format {clean(version)}; expected 0 or 1")
+    asked = {
+        key.removeprefix("extensions."): value
+        for key, value in values.items()
+        if key.startswith("extensions.")
+    }
+    found.partial = asked.get("partialclone", "")
+    if version == "0":
+        return
+    for name, value in asked.items():
+        if name not in _FIRST_EXTENSIONS or (name == "refstorage" and value != "files"):
+            raise UsageFault(
+                f"the clone needs extensions.{clean(name)}={clean(value)}, which podium does not "
+                "support"
+            )
+    found.object_format = asked.get("objectformat", "sha1").lower()
+    if found.object_format not in ("sha1", "sha256"):
+        raise UsageFault(f"the clone has objects by {clean(found.object_format)}; expected sha1")
+
+
+def _listed(file: Path) -> Pairs:
+    """The settings in one file, as git reads them; nothing that it includes."""
+    # Git would wait for a pipe, and keeps all of a large file in memory
+    read_small(file, _LARGEST)
+    done = run_git(
+        ("config", "--file", str(file), "--no-includes", "--list", "-z"),
+        folder=file.parent,
+        variables=NO_REPOSITORY,
+        seconds=READING_SECONDS,
+    )
+    if done.status:
+        raise UsageFault(f"git config failed: {reason(done.errors)}")
+    return [_pair(each) for each in _parts(done.output)]
+
+
+def user_settings(output: bytes) -> UserSettings:
+    """What counts of `git config --list --show-scope -z`, run with no file of the clone."""
+    found = UserSettings()
+    parts = _parts(output)
+    filters: set[str] = set()
+    for scope, setting in zip(parts[::2], parts[1::2], strict=False):
+        key, value = _pair(setting)
+        if scope not in ("system", "global", "command"):
+            continue
+        if _FROM_USER.fullmatch(key):
+            found.pairs.append((key, value))
+        elif (named := _FILTER.fullmatch(key)) and value:
+            filters.add(named[1])
+    found.filters = frozenset(filters)
+    return found
+
+
+def as_variables(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The variables by which git takes settings that come after all files."""
+    made = {"GIT_CONFIG_COUNT": "0"}
+    for number, (key, value) in enumerate(pairs):
+        made[f"GIT_CONFIG_KEY_{number}"] = key
+        made[f"GIT_CONFIG_VALUE_{number}"] = value
+        made["GIT_CONFIG_COUNT"] = str(number + 1)
+    return made
+
+
+def _parts(output: bytes) -> list[str]:
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _pair(setting: str) -> tuple[str, str]:
+    """A key, its section and name in lower case, and its value; none means true."""
+    key, equals, value = setting.partition("\n")
+    return key, value if equals else "true"
+
+
+def _truth(value: str) -> bool | None:
+    known = {"true": True, "yes": True, "on": True, "1": True}
+    known |= {"false": False, "no": False, "off": False, "0": False}
+    return known.get(value.lower())

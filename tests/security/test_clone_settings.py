@@ -1,0 +1,262 @@
+"""The configuration of a hostile clone: no key of it starts a program or redirects anything."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.cli.entry import run
+from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.packing.git.clone import Clone
+from tests.compliance.clones import BRANCH, Review, git
+from tests.security.traps import Trap
+
+LIMIT_S = 300
+pytestmark = pytest.mark.usefixtures("never_hangs")
+
+PLACEHOLDERS = {"<url>": "https://evil.example", "<base>": "/evil/", "<condition>": "onbranch:**"}
+REFUSED = {"core.repositoryformatversion", "include.path", "includeif.onbranch:**.path"}
+"""Keys with which podium refuses a clone: git itself could not read it, or they lead to a file."""
+
+
+def every_key() -> list[tuple[str, str, str]]:
+    """(section, subsection, name) of each key that git lists; made-up names for placeholders."""
+    listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True)
+    found = []
+    for line in listed.stdout.splitlines():
+        section, _, rest = line.strip().partition(".")
+        subsection, _, name = rest.rpartition(".")
+        subsection = PLACEHOLDERS.get(subsection, "odd" if "<" in subsection else subsection)
+        name = "helper" if name == "*" and section == "credential" else name
+        name = "odd" if not name.isalnum() else name
+        if section.isalnum() and ".".join(filter(None, (section, subsection, name))):
+            found.append((section, subsection, name))
+    return found
+
+
+def settings(value: str) -> str:
+    """A configuration in which every key has the same value, but for those that are refused."""
+    lines = []
+    for section, subsection, name in every_key():
+        if ".".join(filter(None, (section, subsection, name))).lower() not in REFUSED:
+            head = f'[{section} "{subsection}"]' if subsection else f"[{section}]"
+            lines += [head, f'\t{name} = "{value}"']
+    return "\n".join(lines) + "\n"
+
+
+def in_clone(clone: Path, text: str) -> None:
+    """As the clone's own configuration."""
+    with (clone / ".git/config").open("a") as stream:
+        stream.write(text)
+
+
+def in_worktree(clone: Path, text: str) -> None:
+    """As that of the one work tree."""
+    (clone / ".git/config.worktree").write_text(text)
+    in_clone(clone, "[extensions]\n\tworktreeConfig = true\n")
+
+
+def in_included(clone: Path, text: str) -> None:
+    """As that of a file that the clone's configuration includes."""
+    (clone / ".git/evil.cfg").write_text(text)
+    in_clone(clone, "[include]\n\tpath = evil.cfg\n")
+    in_clone(clone, '[includeIf "onbranch:Acme-*"]\n\tpath = evil.cfg\n')
+
+
+def attributes(clone: Path) -> None:
+    """Let every file ask for the driver whose name the placeholders have."""
+    (clone / ".git/info").mkdir(exist_ok=True)
+    (clone / ".git/info/attributes").write_text("* filter=odd diff=odd merge=odd\n")
+
+
+def since(clone: Path, ref: str) -> int:
+    return run(["check", str(clone / "Acme"), "--round", "5.1", "--since", ref])
+
+
+def spoil_log(clone: Path) -> None:
+    """Change a log so that the check rejects it."""
+    log = min((clone / "Acme").rglob("result_0.txt"))
+    log.write_text(log.read_text().replace('"closed"', '"clos3d"', 1))
+
+
+def test_every_key_of_git_is_in_the_list() -> None:
+    keys = {".".join(filter(None, key)).lower() for key in every_key()}
+    assert len(keys) > 500
+    assert {"core.sshcommand", "filter.odd.clean", "gpg.program", "http.proxy"} <= keys
+    assert {"credential.helper", "remote.odd.receivepack", "core.fsmonitor"} <= keys
+
+
+@pytest.mark.parametrize("place", [in_clone, in_worktree])
+def test_no_key_starts_anything_or_changes_what_is_packed(
+    place: Callable[[Path, str], None], review: Review, trap: Trap
+) -> None:
+    clone = review.clone()
+    attributes(clone)
+    place(clone, settings(str(trap.program)))
+    # git itself cannot read this configuration: a switch that is no switch
+    failed = subprocess.run(["git", "-C", clone, "status"], capture_output=True, check=False)
+    assert failed.returncode
+    assert review.pack(clone) == Exit.CLEAN
+    commit = (clone / f".git/refs/heads/{BRANCH}").read_text().strip()
+    assert review.pack(clone, "--push") == Exit.CLEAN
+    assert git(review.bare, "rev-parse", BRANCH) == commit
+    assert git(review.bare, "rev-list", "--count", f"main..{BRANCH}") == "1"
+    assert trap.sprung() == set()
+
+
+@pytest.mark.parametrize("place", [in_clone, in_worktree, in_included])
+def test_no_key_starts_anything_or_changes_a_verdict_of_since(
+    place: Callable[[Path, str], None], review: Review, trap: Trap
+) -> None:
+    clone = review.clone()
+    assert review.pack(clone) == Exit.CLEAN
+    base = git(clone, "rev-parse", "HEAD")
+    attributes(clone)
+    place(clone, settings(str(trap.program)))
+    assert since(clone, base) == Exit.CLEAN
+    assert run(["pack", "--since", "origin/main", "--git", str(clone)]) == Exit.CLEAN
+    spoil_log(clone)
+    assert since(clone, base) == Exit.FOUND
+    assert run(["pack", "--since", "origin/main", "--git", str(clone)]) == Exit.USAGE
+    assert trap.sprung() == set()
+
+
+# --- files that a configuration includes ---
+
+EVIL = """\
+[filter "odd"]
+    clean = {0}
+    smudge = {0}
+[gpg]
+    program = {0}
+[commit]
+    gpgsign = true
+"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "[include]",
+        '[includeIf "onbranch:Acme-*"]',
+        '[includeIf "gitdir:**"]',
+        '[includeIf "hasconfig:remote.*.url:**"]',
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--push",), ("--dry-run",)])
+def test_a_configuration_that_includes_another_file_is_refused(
+    head: str,
+    options: tuple[str, ...],
+    review: Review,
+    trap: Trap,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clone = review.clone()
+    attributes(clone)
+    (clone / ".git/evil.cfg").write_text(EVIL.format(trap.program))
+    in_clone(clone, f"{head}\n\tpath = evil.cfg\n")
+    capsys.readouterr()
+    assert review.pack(clone, *options) == Exit.USAGE
+    err = capsys.readouterr().err
+    assert "includes another file" in err
+    assert err.count("\n") == 1
+    assert trap.sprung() == set()
+    assert git(review.bare, "branch", "--list", BRANCH) == ""
+
+
+def test_a_file_that_the_branch_brings_is_not_its_configuration(review: Review, trap: Trap) -> None:
+    seed = review.place / "seed"
+    git(seed, "checkout", "-q", "-b", BRANCH)
+    (seed / "evilcfg").write_text(EVIL.format(trap.program))
+    git(seed, "add", "-A")
+    git(seed, "commit", "-q", "-m", "a configuration")
+    git(seed, "push", "-q", "origin", BRANCH)
+    clone = review.clone()
+    attributes(clone)
+    in_clone(clone, "[include]\n\tpath = ../evilcfg\n")
+    assert review.pack(clone) == Exit.USAGE
+    assert trap.sprung() == set()
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/etc/passwd", "config", "pipe"])
+def test_since_opens_no_included_file(path: str, review: Review) -> None:
+    clone = review.clone()
+    assert review.pack(clone) == Exit.CLEAN
+    named = review.place / "pipe" if path == "pipe" else path
+    if path == "pipe":
+        os.mkfifo(review.place / "pipe")
+    in_clone(clone, f"[include]\n\tpath = {named}\n")
+    assert since(clone, "HEAD") == Exit.CLEAN
+
+
+def test_another_work_tree_is_not_written_to(review: Review, tmp_path: Path) -> None:
+    clone, other = review.clone(), tmp_path / "other"
+    other.mkdir()
+    git(clone, "config", "core.worktree", str(other))
+    assert review.pack(clone) == Exit.CLEAN
+    assert list(other.iterdir()) == []
+    assert (clone / "Acme").is_dir()
+
+
+def test_a_branch_that_stands_for_another_one_is_refused(
+    review: Review, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = review.clone()
+    git(clone, "symbolic-ref", f"refs/heads/{BRANCH}", "refs/heads/main")
+    before = git(clone, "rev-parse", "main")
+    assert review.pack(clone) == Exit.USAGE
+    assert "stands for another one" in capsys.readouterr().err
+    assert git(clone, "rev-parse", "main") == before
+
+
+# --- what is taken over ---
+
+
+def test_names_of_persons_are_taken_from_the_clone(review: Review) -> None:
+    clone = review.clone()
+    git(clone, "config", "user.name", "Another Name")
+    assert review.pack(clone) == Exit.CLEAN
+    assert git(clone, "log", "-1", "--format=%an <%ae>") == "Another Name <person@example.com>"
+
+
+@pytest.mark.parametrize("condition", ["gitdir:{}/", "hasconfig:remote.*.url:**"])
+def test_conditions_in_the_users_own_configuration_hold(
+    condition: str, review: Review, config: Path
+) -> None:
+    clone = review.clone()
+    other = config.with_name("work.cfg")
+    other.write_text("[user]\n\tname = At Work\n")
+    with config.open("a") as stream:
+        stream.write(f'[includeIf "{condition.format(clone)}"]\n\tpath = {other}\n')
+    assert review.pack(clone) == Exit.CLEAN
+    assert git(clone, "log", "-1", "--format=%an") == "At Work"
+
+
+def test_a_commit_is_signed_where_the_user_wishes_it(review: Review, trap: Trap) -> None:
+    signer = trap.place / "signer"
+    text = base64.b64encode(b"signature").decode()
+    signer.write_text(
+        "#!/bin/sh\ncat > /dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\n"
+        f"echo '-----BEGIN PGP SIGNATURE-----'\necho {text}\necho '-----END PGP SIGNATURE-----'\n"
+    )
+    signer.chmod(0o755)
+    clone = review.clone()
+    git(clone, "config", "--global", "commit.gpgSign", "true")
+    git(clone, "config", "--global", "gpg.program", str(signer))
+    git(clone, "config", "gpg.program", trap.named("of the clone"))
+    assert review.pack(clone) == Exit.CLEAN
+    assert text in git(clone, "cat-file", "commit", "HEAD")
+    assert trap.sprung() == set()
+
+
+def test_what_the_clone_asks_for_is_not_what_git_gets(review: Review) -> None:
+    clone = review.clone()
+    for key in ("core.sshCommand", "http.proxy", "commit.gpgSign", "credential.helper"):
+        git(clone, "config", key, "true")
+    seen = Clone(clone).run("config", "--list", "--name-only").splitlines()
+    assert not {"core.sshcommand", "http.proxy", "commit.gpgsign", "credential.helper"} & {*seen}
