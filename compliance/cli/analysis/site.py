@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import name_leftovers, refuse_inside, warn
+from podium.compliance.cli.delivery import clear_leftovers, refuse_inside, warn
 from podium.compliance.cli.options import QuietOption
 
 StoreArgument = Annotated[
@@ -49,7 +49,7 @@ def site(
     from podium.compliance.tools.store.site.write import write_site
 
     refuse_inside("--output", output, [store])
-    name_leftovers(output)
+    clear_leftovers(output)
     with progress_bar(quiet) as progress:
         made = write_site(store, output, source, charts=not no_charts, progress=progress)
     if not quiet:

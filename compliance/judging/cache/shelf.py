@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_file
-from podium.compliance.files.staging import discard, leftovers
+from podium.compliance.files.staging import remove_disposable
 
 FOLDER = "PODIUM_CACHE_DIR"
 """The environment variable that names the folder, as `--cache-dir` does."""
@@ -106,8 +106,7 @@ class Shelf:
                 stream.write(body)
         except UsageFault as fault:
             raise Refused(str(fault)) from None
-        for left in leftovers(path):
-            discard(left.folder)
+        remove_disposable(path)
         self._thin(path)
 
     def use(self, name: str) -> None:
