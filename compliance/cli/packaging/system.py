@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from podium.compliance.cli.delivery import (
+    clear_leftovers,
     deliver_report,
     globs,
-    clear_leftovers,
     refuse_inside,
     refuse_unknown,
 )
