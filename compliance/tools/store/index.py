@@ -11,6 +11,7 @@ import msgspec
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_file
+from podium.compliance.files.given import read_given
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.store.schema import VERSION
 from podium.logging_spec.limits import read_json
@@ -62,8 +63,7 @@ def read_index(store: Path) -> Index:
     """The index of a store; raises UsageFault where there is none that this version can read."""
     path = store / NAME
     try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST)
+        data = read_given(path, LARGEST)
     except (FileNotFoundError, NotADirectoryError):
         reason = f"no store at {store}: podium results build ROUND --output {store}"
         raise UsageFault(reason) from None

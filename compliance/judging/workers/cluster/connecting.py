@@ -84,9 +84,7 @@ def _existing(dask: Any, address: str) -> Any:
     except Exception as error:
         raise UsageFault(f"{named}: no scheduler answers: {_first_line(error)}") from None
     try:
-        within(
-            WORKER_SECONDS + SECONDS, lambda: client.wait_for_workers(1, timeout=WORKER_SECONDS)
-        )
+        within(WORKER_SECONDS + SECONDS, lambda: client.wait_for_workers(1, timeout=WORKER_SECONDS))
     except TimeoutError:
         client.close(timeout=SECONDS)
         raise UsageFault(f"{named}: the scheduler has no worker; start one") from None

@@ -1,4 +1,4 @@
-"""Calls of dask that wait for a scheduler: its own limits of time do not cover all that it awaits."""
+"""Calls of dask that wait for a scheduler: its own limits of time do not cover all that they do."""
 
 from __future__ import annotations
 

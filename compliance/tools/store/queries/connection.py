@@ -104,6 +104,8 @@ def _fault(path: Path) -> str:
     """What is wrong with a Parquet file by its ends; empty where nothing is."""
     if path.is_symlink() or path.parent.is_symlink():
         return "is a link, which is not followed"
+    if path.exists() and not path.is_file():
+        return "is not a regular file"
     try:
         with path.open("rb") as stream:
             head = stream.read(len(_MARK))
