@@ -7,7 +7,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from podium.compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.files.durable import write_new
+from podium.compliance.files.guard import guarded
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.bundling.encryption.decrypt import decrypted
 from podium.compliance.tools.bundling.encryption.keys import Keys
@@ -84,13 +85,16 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     refuse_occupied(output)
     # One open file for hashes and content: nobody can exchange the archive in between
     made = draft_folder(output, durable=options.durable)
-    with _archive(archive) as stream, made as draft:
+    with _archive(archive) as stream, made as draft, ExitStack() as stack:
         stated = stated_hashes(archive)
         if options.sha256 is not None:
             stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
         display_path = clean(archive.name)
         check_hashes(stream, stated, display_path)
         with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
+            if archived.encrypted:
+                # Nobody may find the files of an encrypted archive after a kill
+                stack.enter_context(guarded(draft.parent))
             source = expanding(archived.compression, archived.source)
             unpacking = _Unpacking(draft, options.limits, output)
             # The ratio is to the size on disk, about which no header can lie
