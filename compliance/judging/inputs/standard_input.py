@@ -57,7 +57,7 @@ def _temporary() -> tuple[IO[bytes], str]:
     import tempfile
 
     # Without a name where the file system can make such a file: it goes with its last descriptor
-    stream: IO[bytes] = _kept.enter_context(tempfile.TemporaryFile())
+    stream: IO[bytes] = _kept.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
     path = f"/proc/{os.getpid()}/fd/{stream.fileno()}"
     if os.path.exists(path):
         return stream, path

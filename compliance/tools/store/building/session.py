@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.errors import UsageFault
+from podium.compliance.errors import ComplianceError, UsageFault
 from podium.compliance.files.atomic import draft_folder, new_file
 from podium.compliance.files.durable import sync_path
 from podium.compliance.files.optional_imports import needed
@@ -70,27 +70,30 @@ def build(
     told = tell or str
     roots = _named(paths)
     known = _known(store)
-    _make(store, durable)
     read: list[str] = []
-    for name, root in roots.items():
-        files = files_of(root)
-        before = known.get(name)
-        rules = RoundRequest(options.usage, options.round).choose(root).rules
-        judged = before is not None and (before.suite, before.round) == (rules.usage, rules.name)
-        if before is not None and judged and not force and _same(store, before, files):
-            told(f"{name}: unchanged")
-            continue
-        with _system_memory():
-            entry = _bring(_Source(root, name, rules, files, durable), store, options, progress)
-        read.append(name)
-        # Read again: another build may have brought rounds meanwhile
-        known = _known(store)
-        replaced = known.get(name)
-        known[name] = entry
-        write_index(store, [*known.values()], durable=durable)
-        if replaced is not None and replaced.folder != entry.folder:
-            discard(store / replaced.folder)
-        told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
+    with _place(store, durable):
+        for name, root in roots.items():
+            files = files_of(root)
+            before = known.get(name)
+            rules = RoundRequest(options.usage, options.round).choose(root).rules
+            judged = before is not None and (before.suite, before.round) == (
+                rules.usage,
+                rules.name,
+            )
+            if before is not None and judged and not force and _same(store, before, files):
+                told(f"{name}: unchanged")
+                continue
+            with _system_memory():
+                entry = _bring(_Source(root, name, rules, files, durable), store, options, progress)
+            read.append(name)
+            # Read again: another build may have brought rounds meanwhile
+            known = _known(store)
+            replaced = known.get(name)
+            known[name] = entry
+            write_index(store, [*known.values()], durable=durable)
+            if replaced is not None and replaced.folder != entry.folder:
+                discard(store / replaced.folder)
+            told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
     return Built([*_known(store).values()], read)
 
 
@@ -129,6 +132,23 @@ def _known(store: Path) -> dict[str, RoundEntry]:
     if not (store / NAME).exists():
         return {}
     return {entry.name: entry for entry in read_index(store).rounds}
+
+
+@contextmanager
+def _place(store: Path, durable: bool) -> Iterator[None]:
+    """Make a store's folder; a new one goes again where nothing can be brought into it."""
+    place = store.absolute()
+    new = [each for each in (place, *place.parents) if not each.exists()]
+    try:
+        _make(store, durable)
+        yield
+    except ComplianceError:
+        if new and not _known(store):
+            with suppress(OSError):
+                (place / NAME).unlink(missing_ok=True)
+                for each in new:
+                    each.rmdir()
+        raise
 
 
 def _make(store: Path, durable: bool) -> None:
