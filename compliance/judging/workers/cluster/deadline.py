@@ -15,12 +15,12 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
 
     The call goes on in a thread that does not keep the process.
     """
-    ended: queue.SimpleQueue[tuple[Result | None, BaseException | None]] = queue.SimpleQueue()
+    ended: queue.SimpleQueue[tuple[Result | None, Exception | None]] = queue.SimpleQueue()
 
     def run() -> None:
         try:
             ended.put((work(), None))
-        except BaseException as error:
+        except Exception as error:
             ended.put((None, error))
 
     Thread(target=run, daemon=True).start()

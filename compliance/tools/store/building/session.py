@@ -76,11 +76,7 @@ def build(
             files = files_of(root)
             before = known.get(name)
             rules = RoundRequest(options.usage, options.round).choose(root).rules
-            judged = before is not None and (before.suite, before.round) == (
-                rules.usage,
-                rules.name,
-            )
-            if before is not None and judged and not force and _same(store, before, files):
+            if not force and before is not None and _is_current(store, before, rules, files):
                 told(f"{name}: unchanged")
                 continue
             with _system_memory():
@@ -174,6 +170,11 @@ def _unfinished(folder: Path) -> bool:
 
 
 # --- one round ------------------------------------------------------------------------------------
+
+
+def _is_current(store: Path, entry: RoundEntry, rules: Round, files: Files) -> bool:
+    """Whether a round in the store need not be read again."""
+    return (entry.suite, entry.round) == (rules.usage, rules.name) and _same(store, entry, files)
 
 
 def _same(store: Path, entry: RoundEntry, files: Files) -> bool:
