@@ -158,7 +158,7 @@ def measure(corpus: Path) -> Measured:
     """Judge every round of a corpus."""
     measured = Measured()
     for rules, folder in rounds_in(corpus):
-        material = read_round(folder, (), Options(rules.usage, rules.name))
+        material = read_round(folder, (), Options(usage=rules.usage, round=rules.name))
         findings = [*material.outcome.findings, *anomalies(material)]
         measured.add(rules, replace(material.outcome, findings=findings))
     return measured

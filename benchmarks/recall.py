@@ -4,7 +4,7 @@
 
 Whole processes, start and all: seconds on the wall and of CPU in user mode, of each the median of
 some turns. The round is copied, the largest one where none is named; every report must be that of a
-check without the cache. Files just written are hashed once more: the copy is first left to settle.
+check without the cache. Every file is hashed each time.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
-
-from podium.compliance.files.states import TICK_NS  # noqa: E402
 
 BAR_S = 1.0
 """Seconds on the wall that an unchanged round may take again."""
@@ -80,7 +77,6 @@ def main() -> None:
         logs = sorted(tree.rglob("result_*.txt"))
         size = sum(path.stat().st_size for path in logs) / 1e6
         print(f"{source.name}: {len(logs)} logs, {size:.0f} MB")
-        time.sleep(TICK_NS / 1e9 + 0.5)
         turns = [turn(tree, Path(place, "cache"), logs[0]) for _ in range(arguments.turns)]
     for name in turns[0]:
         wall = statistics.median(each[name].wall for each in turns)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 DEEPEST = 128
@@ -22,14 +23,12 @@ MOST_PARTS = 64
 # What is in quotes is no bracket. Without its closing quote a text goes on to the end
 _JSON = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 _SCALAR = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^\s,}\]]*+', re.DOTALL)
-_JSON_BYTES = re.compile(_JSON.pattern.encode(), re.DOTALL)
 _TOML = re.compile(
     r'"""(?:[^"\\]|\\.|""?(?!"))*+(?:"{3,5})?'
     r"|'''(?:[^']|''?(?!'))*+(?:'{3,5})?"
     r'|"(?:[^"\\\n]|\\.)*+"?'
     r"|'[^'\n]*+'?"
-    r"|#[^\n]*+"
-    r"|[\[{]|[\]}]",
+    r"|#[^\n]*+",
     re.DOTALL,
 )
 # A fraction or an exponent of any length is read: only integers are not
@@ -48,24 +47,24 @@ TOO_LONG = f"a number has more than {MOST_DIGITS} digits"
 
 
 def too_deep(text: str | bytes) -> bool:
-    """Whether JSON text goes deeper than the limit; only a long one is looked through."""
+    """Whether JSON text goes deeper than the limit; only a long text is looked through."""
     # Each level has two brackets
     if len(text) <= 2 * DEEPEST:
         return False
-    if isinstance(text, bytes):
-        if text.count(b"[") + text.count(b"{") <= DEEPEST:
+    if isinstance(text, str):
+        if text.count("[") + text.count("{") <= DEEPEST:
             return False
-        return _deeper(match[0][:1] for match in _JSON_BYTES.finditer(text))
-    if text.count("[") + text.count("{") <= DEEPEST:
+        text = text.encode("utf-8", "surrogatepass")
+    elif text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
-    return _deeper(match[0][:1] for match in _JSON.finditer(text))
+    return _deepest(_without_strings(text)) > DEEPEST
 
 
 def any_too_deep(texts: list[bytes]) -> bool:
     """Whether one of several texts goes deeper than the limit."""
     # Each level has two brackets
     long = [text for text in texts if len(text) > 2 * DEEPEST]
-    # All at once, as every log comes by: of each text its opening brackets are left
+    # All at once, because every log passes here: the opening brackets of each text are left
     brackets = b"\n".join(long).translate(None, _NO_BRACKETS)
     return max(map(len, brackets.split(b"\n"))) > DEEPEST and any(map(too_deep, long))
 
@@ -73,20 +72,28 @@ def any_too_deep(texts: list[bytes]) -> bool:
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{\n"))
 
 
-def _deeper(tokens: Iterator[str] | Iterator[bytes]) -> bool:
-    depth = 0
-    for token in tokens:
-        if token in _OPENING:
-            depth += 1
-            if depth > DEEPEST:
-                return True
-        elif token in _CLOSING:
-            depth -= 1
-    return False
+def _without_strings(text: bytes) -> bytes:
+    """The brackets of JSON text that are not within quotes."""
+    # Outside of quotes a backslash is an error, at which every decoder ends
+    marks = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
+    # Two quotes in a row enclose no bracket, or separate two strings
+    return _STRING_OF_BRACKETS.sub(b"", marks.replace(b'""', b""))
 
 
-_OPENING: frozenset[str | bytes] = frozenset(("[", "{", b"[", b"{"))
-_CLOSING: frozenset[str | bytes] = frozenset(("]", "}", b"]", b"}"))
+_NO_MARKS = bytes(set(range(256)) - set(b'[{]}"'))
+_STRING_OF_BRACKETS = re.compile(rb'"[^"]*+"?')
+
+
+def _deepest(text: bytes) -> int:
+    """The highest level of brackets in a text without strings and comments."""
+    # Each bracket is one step up or down. The interpreter adds them up without bytecode, because a
+    # line of a log may hold millions of brackets
+    steps = memoryview(text.translate(_STEPS, _NO_STEPS)).cast("b")
+    return max(accumulate(steps), default=0)
+
+
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NO_STEPS = bytes(set(range(256)) - set(b"[{]}"))
 
 
 def too_long(text: str) -> bool:
@@ -142,11 +149,9 @@ def read_toml(text: str) -> dict[str, Any]:
     """What TOML text holds; raises ValueError, of which BeyondLimitError is one."""
     import tomllib  # most calls read none
 
-    if text.count("[") + text.count("{") > DEEPEST and _deeper(
-        match[0][:1] for match in _TOML.finditer(text)
-    ):
-        raise BeyondLimitError(TOO_DEEP)
     bare = _TOML.sub(_quoted, text) if len(text) > MOST_PARTS else text
+    if _deepest(bare.encode("utf-8", "surrogatepass")) > DEEPEST:
+        raise BeyondLimitError(TOO_DEEP)
     if _LONG_NUMBER.search(bare):
         raise BeyondLimitError(TOO_LONG)
     if _LONG_KEY.search(bare):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,6 +74,39 @@ def test_brackets_in_quotes_are_no_levels() -> None:
 def test_many_brackets_beside_each_other_are_no_levels() -> None:
     assert read_json(f"[{'[],' * 5000}[]]")
     assert read_toml(f"x = [{'[],' * 5000}[]]")
+
+
+def calls_during(work: Callable[[], object]) -> int:
+    """The Python functions that are entered, and the generators that are resumed."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("piece", ["[]", '{"a": "}"}', '{"a\\\\": "\\"[["}'])
+def test_the_depth_of_a_text_is_no_work_of_python_for_each_bracket(piece: str) -> None:
+    short, long = f"[{','.join([piece] * 1000)}]", f"[{','.join([piece] * 4000)}]"
+    for text in (str, str.encode):
+        assert not too_deep(text(long))
+        assert calls_during(lambda: too_deep(text(long))) == calls_during(  # noqa: B023
+            lambda: too_deep(text(short))  # noqa: B023
+        )
+
+
+def test_records_on_one_line_are_read_by_few_calls_for_each() -> None:
+    record = b':::MLLOG {"time_ms": 1, "key": "seed", "value": [1], "metadata": {"file": "a"}} '
+    log = parse_log(record * 1000)
+    assert (len(log.records), len(log.lenient)) == (1, 999)
+    assert calls_during(lambda: parse_log(record * 1000)) < 10 * 1000
 
 
 @pytest.mark.parametrize("read", [read_json, lambda text: read_toml(f"x = {text}")])

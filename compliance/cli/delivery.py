@@ -34,12 +34,19 @@ def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
         warn(f"left behind by a call that was killed: {clean(str(each.folder))} ({facts}); {what}")
 
 
-def name_leftovers(*targets: Path) -> None:
-    """Name what killed calls that made these files or folders have left beside them."""
-    from podium.compliance.files.staging import leftovers
+def clear_leftovers(*targets: Path) -> None:
+    """Remove what killed calls that made these files or folders have left beside them.
+
+    What may be in use, or may hold more than a draft, is named and stays.
+    """
+    from podium.compliance.files.staging import leftovers, remove_disposable
 
     for target in targets:
-        tell_leftovers(leftovers(target), "nothing uses it: remove it")
+        found = leftovers(target)
+        left = remove_disposable(target) if found else []
+        gone = [each for each in found if each.folder not in {kept.folder for kept in left}]
+        tell_leftovers(gone, "removed")
+        tell_leftovers(left, "if no other call uses it, remove it")
 
 
 def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
@@ -54,7 +54,7 @@ def draft_folder(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """
     parent = path.absolute().parent
     try:
-        with staging(path) as folder:
+        with staging(path, draft=True) as folder:
             draft = folder / "new"
             draft.mkdir(0o700)
             yield draft
@@ -77,7 +77,7 @@ def draft_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
     Raises UsageFault where it cannot be made, written or renamed.
     """
     try:
-        with staging(path) as folder:
+        with staging(path, draft=True) as folder:
             draft = folder / "new"
             with new_file(draft) as stream:
                 yield stream
@@ -89,6 +89,44 @@ def draft_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
         raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
     if durable:
         sync_names(path.absolute().parent, path)
+
+
+@contextmanager
+def draft_files(paths: Sequence[Path], *, durable: bool = True) -> Iterator[list[IO[bytes]]]:
+    """Temporary files that take their names in the end, in this order, or are all removed.
+
+    The paths are in one folder. Where one of them cannot have its name, those before it that were
+    not there lose theirs. Raises UsageFault as `draft_file` does.
+    """
+    last = paths[-1]
+    try:
+        with staging(last, draft=True) as folder:
+            drafts = [folder / str(number) for number in range(len(paths))]
+            with ExitStack() as stack:
+                streams = [stack.enter_context(new_file(draft)) for draft in drafts]
+                yield streams
+                for stream in streams:
+                    stream.flush()
+                    if durable:
+                        sync(stream.fileno())
+            _rename_all(drafts, paths)
+    except OSError as error:
+        raise UsageFault(f"{last} cannot be written: {error.strerror}") from None
+    if durable:
+        sync_names(last.absolute().parent, last)
+
+
+def _rename_all(drafts: Sequence[Path], paths: Sequence[Path]) -> None:
+    made: list[Path] = []
+    try:
+        for draft, path in zip(drafts, paths, strict=True):
+            is_new = not os.path.lexists(path)
+            os.replace(draft, path)
+            made += [path] if is_new else []
+    except OSError:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def sync_names(folder: Path, path: Path) -> None:

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,20 +32,30 @@ _LONGEST = 40
 """Characters of the target's name that the folder's name repeats: names of files have a limit."""
 
 
+_DRAFT = b"draft"
+"""The third field of a marker in a folder that never holds anything but what is being made."""
+
+
 class Leftover(NamedTuple):
-    """A folder whose process is gone: its size in bytes, its age in seconds."""
+    """A folder whose process is gone: its size in bytes, its age in seconds.
+
+    `disposable`: the folder holds nothing but an unfinished draft, and its process ran on this
+    machine and is gone for certain. Otherwise the folder may hold the only copy of something, or
+    may be in use on another machine, or on a file system without locks.
+    """
 
     folder: Path
     size: int
     age: float
+    disposable: bool = False
 
 
 @contextmanager
-def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
+def staging(target: Path, within: Path | None = None, *, draft: bool = False) -> Iterator[Path]:
     """A new folder beside `target`, or in `within`; removed at the end. Raises OSError.
 
     Who makes something in it moves it to `target` by a rename, which is atomic within one file
-    system only.
+    system only. `draft`: nothing else is ever moved into the folder.
     """
     place = within or target.absolute().parent
     folder, marker = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target))), -1
@@ -52,7 +63,7 @@ def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
         marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         # Held as long as this process lives, however it ends
         _lock(marker)
-        os.write(marker, _path(target))
+        os.write(marker, b"\0".join((_path(target), _host(), _DRAFT if draft else b"")))
         yield folder
     finally:
         discard(folder)
@@ -97,37 +108,78 @@ def leftovers(
         names = sorted(name for name in os.listdir(place) if _NAME.fullmatch(name))
     except OSError:
         return []
-    found = (Path(place, name) for name in names)
-    return [_measured(folder) for folder in found if _abandoned(folder, target, whatever)]
+    found = ((Path(place, name), _state(Path(place, name), target, whatever)) for name in names)
+    return [
+        _measured(folder, disposable=state is _State.DISPOSABLE)
+        for folder, state in found
+        if state is not _State.IN_USE
+    ]
 
 
-def _abandoned(folder: Path, target: Path, whatever: bool) -> bool:
+def remove_disposable(target: Path, *, whatever: bool = False) -> list[Leftover]:
+    """Remove the disposable leftovers of a target; returns what is left of all leftovers."""
+    left = []
+    for each in leftovers(target, whatever=whatever):
+        if each.disposable:
+            discard(each.folder)
+        if os.path.lexists(each.folder):
+            left.append(each)
+    return left
+
+
+class _State(Enum):
+    """What is known of a folder: its owner lives or is another's, or the owner is gone."""
+
+    IN_USE = 0
+    ABANDONED = 1
+    DISPOSABLE = 2
+
+
+def _state(folder: Path, target: Path, whatever: bool) -> _State:
     """Whether a folder was made for the target, or beside it, by a process that is gone."""
     try:
         if folder.is_symlink():
-            return False
+            return _State.IN_USE
         held = os.listdir(folder)
         of_the_target = whatever or folder.name[:-_RANDOM] == _prefix(target)
         settled = time.time() - os.lstat(folder).st_mtime > _SETTLED
         if not held:
             # Ended before it made the marker; nothing is lost with it
-            return of_the_target and settled
+            return _State.DISPOSABLE if of_the_target and settled else _State.IN_USE
         marker = os.open(folder / MARKER, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
-        return False
+        return _State.IN_USE
     try:
         wanted = _path(target)
-        found = os.read(marker, _LONGEST_PATH)
-        if not found and held == [MARKER]:
+        data = os.read(marker, _LONGEST_PATH)
+        if not data and held == [MARKER]:
             # Ended before it wrote the marker, which it locks first
-            return of_the_target and settled and _lock(marker)
+            mine = of_the_target and settled
+            return _of_locked(marker, disposable=True) if mine else _State.IN_USE
+        # A marker of an earlier podium holds the path only
+        found, host, purpose = (*data.split(b"\0"), b"", b"")[:3]
         if whatever:
             found, wanted = os.path.dirname(found), os.path.dirname(wanted)
-        return found == wanted and _lock(marker)
+        if found != wanted:
+            return _State.IN_USE
+        return _of_locked(marker, disposable=(host, purpose) == (_host(), _DRAFT))
     except OSError:
-        return False
+        return _State.IN_USE
     finally:
         os.close(marker)
+
+
+def _of_locked(marker: int, *, disposable: bool) -> _State:
+    """The state that a folder has by the lock of its marker."""
+    locked = _lock(marker)
+    if locked is False:
+        return _State.IN_USE
+    return _State.DISPOSABLE if locked and disposable else _State.ABANDONED
+
+
+def _host() -> bytes:
+    # A lock may be unknown to other machines that share the file system. Windows has neither
+    return os.fsencode(os.uname().nodename) if hasattr(os, "uname") else b""
 
 
 def _prefix(target: Path) -> str:
@@ -139,22 +191,22 @@ def _path(target: Path) -> bytes:
     return os.fsencode(os.path.realpath(target.absolute().parent)) + b"/" + os.fsencode(target.name)
 
 
-def _lock(handle: int) -> bool:
-    """Lock an open file; False where another process has. Where no locks are known, True."""
+def _lock(handle: int) -> bool | None:
+    """Lock an open file: False where another process has, None where no locks are known."""
     try:
         import fcntl
     except ImportError:
-        return True
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        return True
+        return None
     return True
 
 
-def _measured(folder: Path) -> Leftover:
+def _measured(folder: Path, *, disposable: bool) -> Leftover:
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -163,4 +215,4 @@ def _measured(folder: Path) -> Leftover:
     begun = time.time()
     with suppress(OSError):
         begun = os.lstat(folder / MARKER).st_mtime
-    return Leftover(folder, size, max(0.0, time.time() - begun))
+    return Leftover(folder, size, max(0.0, time.time() - begun), disposable)

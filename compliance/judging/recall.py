@@ -119,12 +119,9 @@ class Recall:
         kept = self.before.logs.get(task.display_path)
         if kept is None or state is None or kept.key != self.keys.of(task, kept.named):
             return None
-        if kept.state != state:
-            if hash_of_file(task.path) != kept.content:
-                return None
-            sure = settled(state, looked) and _state(task.path) == state
-            kept = msgspec.structs.replace(kept, state=state if sure else None)
-            self.changed |= sure
+        # By its content alone: another file system may show another file with the same times
+        if hash_of_file(task.path) != kept.content:
+            return None
         try:
             verdict = thawed(kept.verdict)
         except msgspec.MsgspecError:
@@ -144,7 +141,7 @@ class Recall:
         if key is None or verdict is None or not (sure or found.judged):
             return
         if _writable(one.display_path):
-            kept = KeptLog(key, found.content, state if sure else None, found.named, verdict)
+            kept = KeptLog(key, found.content, found.named, verdict)
             self.now.logs[one.display_path] = kept
             self.changed = True
 
@@ -158,19 +155,15 @@ class Recall:
 
         def remember(item: Item, most: int, examine: Examine) -> Contents:
             place = f"{base}/{item.path}"
-            looked, state = time.time_ns(), _state(item.full, link=True)
-            kept = self.before.contents.get(place)
-            if kept is None or state is None or kept.state != state:
-                data = read_head(item.full, most)
-                content = hash_of(data)
-                held = kept.held if kept and kept.content == content else examine(data)
-                # What cannot be read, and what changes meanwhile, is looked at again
-                if state is None or state[0] != item.size or not data or not _writable(place):
-                    return held
-                sure = settled(state, looked) and _state(item.full, link=True) == state
-                self.changed |= sure or kept is None or kept.content != content
-                kept = KeptContents(content, state if sure else None, held)
-            self.now.contents[place] = kept
+            state, data = _state(item.full, link=True), read_head(item.full, most)
+            content, kept = hash_of(data), self.before.contents.get(place)
+            known = kept is not None and kept.content == content
+            if kept is None or not known:
+                kept = KeptContents(content, examine(data))
+            # What cannot be read, and what changes meanwhile, is looked at again
+            if state is not None and state[0] == item.size and data and _writable(place):
+                self.now.contents[place] = kept
+                self.changed |= not known
             return kept.held
 
         return remember

@@ -16,7 +16,7 @@ from podium.compliance.judging.logs.log_rules import NO_RECORDS
 from podium.compliance.judging.results.rules.run_rules import TOO_MANY_FAILED_RUNS
 from podium.compliance.judging.round_rules import WRONG_ROUND
 from podium.compliance.text.words import join_limited
-from podium.logging_spec.reader.read import read_log
+from podium.logging_spec.reader.read import Log, read_log
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.consequences import OF_ANOTHER_ROUND
 from podium.rules.finding import Finding, Profile, Severity
@@ -84,7 +84,9 @@ def _doubtful(one: FileVerdict) -> bool:
 def _fitting(logs: Sequence[FileVerdict], rules: Round) -> Round | None:
     """The round whose rules the logs break nowhere: the folder's if it fits, else the newest."""
     sample = _sample(logs)
-    fitting = [each for each in _others(rules) if not any(_errors(one, each) for one in sample)]
+    fitting = [*_others(rules)]
+    for one in sample:
+        fitting = _obeyed(one, fitting)
     if not fitting:
         return None
     # Where several fit, the folder may say which is meant
@@ -104,8 +106,18 @@ def _others(rules: Round) -> Iterator[Round]:
         yield from (each for each in rounds_of(usage).values() if each is not rules)
 
 
-def _errors(one: FileVerdict, rules: Round) -> bool:
-    log = read_log(one.path, rules.generation)
+def _obeyed(one: FileVerdict, rounds: Sequence[Round]) -> list[Round]:
+    """The rounds whose rules a log breaks nowhere, in order."""
+    obeyed: set[tuple[str, str]] = set()
+    # A log is read once for all rounds that prefer the same format
+    for generation in dict.fromkeys(each.generation for each in rounds):
+        log = read_log(one.path, generation)
+        alike = (each for each in rounds if each.generation == generation)
+        obeyed |= {(each.usage, each.name) for each in alike if not _errors(log, one, each)}
+    return [each for each in rounds if (each.usage, each.name) in obeyed]
+
+
+def _errors(log: Log, one: FileVerdict, rules: Round) -> bool:
     verdict = judge_log(log, rules, Profile.POLICY, one.display_path)
     # In a round without a verifier a log of another format may break nothing
     return not log.records or any(f.severity is Severity.ERROR for f in verdict.findings)

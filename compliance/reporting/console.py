@@ -158,11 +158,14 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = False) -> None:
     Where it is durable, it is on the disk when this returns; a report can be made again.
     A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
     """
-    from podium.compliance.files.atomic import draft_file  # a terminal needs none of its modules
+    # A terminal needs none of these modules
+    from podium.compliance.files.atomic import draft_file
+    from podium.compliance.files.staging import remove_disposable
 
     if path.exists() and not path.is_file():
         _write_special(path, data)
         return
+    remove_disposable(path)
     with draft_file(path, durable=durable) as stream:
         stream.write(data)
 

@@ -6,9 +6,12 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from podium.reference_runs.datasets.sums import NAME, sums_text
@@ -94,7 +97,8 @@ def _made(recipe: Recipe, parts: Path, workers: int) -> Iterator[None]:
         return
     # Forked processes would inherit torch's threads
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(left)), mp_context=context) as pool:
+    count = min(workers, len(left))
+    with ProcessPoolExecutor(count, context, initializer=_end_with_parent) as pool:
         running = [pool.submit(_make, piece, parts) for piece in left]
         try:
             for done in as_completed(running):
@@ -102,6 +106,21 @@ def _made(recipe: Recipe, parts: Path, workers: int) -> Iterator[None]:
                 yield
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it is gone, even by SIGKILL."""
+    # Ctrl-C reaches all processes of a terminal: the parent reports it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    wait([sentinel])
+    # sys.exit would end this thread only
+    os._exit(1)
 
 
 def _make(piece: Piece, parts: Path) -> None:

@@ -72,15 +72,15 @@ class Tally:
     processes: int = 0
     lines: int = 0
     pieces: int = 0
-    named: int = 0
+    removed: int = 0
 
     def __str__(self) -> str:
         each = "\n".join(f"  {name:34} {count:5}" for name, count in sorted(self.kills.items()))
         total = sum(self.kills.values())
         return (
             f"{each}\n{total} kills of {self.processes} processes, {self.lines} acknowledged "
-            f"lines, {self.pieces} pieces of unacknowledged ones, {self.named} folders left and "
-            f"named; {len(self.faults)} faults"
+            f"lines, {self.pieces} pieces of unacknowledged ones, {self.removed} folders left and "
+            f"removed by the next call; {len(self.faults)} faults"
         )
 
 
@@ -307,7 +307,9 @@ class Bench:
         """The next call recovers; then the old target is put back."""
         if self.act.fresh:
             self.clear()
-        for left in self.act.target(self.place).parent.rglob(f"{PREFIX}*"):
+        before = [*self.act.target(self.place).parent.rglob(f"{PREFIX}*")]
+        tally.removed += len(before)
+        for left in before:
             # As if a minute had gone by: one without a marker may just be made
             os.utime(left, (time.time() - 60, time.time() - 60))
         with podium(self.act.words(self.place)) as command:
@@ -315,12 +317,9 @@ class Bench:
             said = (command.stderr.read() if command.stderr else b"").decode()
         if status != 0 or self._shown() != self.versions[1]:
             tally.faults.append(f"{about}, then status {status}: {said[-300:]}")
-        for left in self.place.glob(f"{PREFIX}*"):
-            # Only a pack, which may have to restore a tree from it, removes it by itself
-            if str(left) not in said:
-                tally.faults.append(f"{about}, then {left.name} is left and not named")
-            shutil.rmtree(left)
-            tally.named += 1
+        for left in self.place.rglob(f"{PREFIX}*"):
+            tally.faults.append(f"{about}, then {left.name} is left: {said[-300:]}")
+            shutil.rmtree(left, ignore_errors=True)
         if self.act.fresh:
             self.clear()
             return

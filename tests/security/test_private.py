@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from podium.compliance.exit_codes import Exit
 from podium.compliance.judging.systems.probe.accelerators import ask
 from tests.compliance.command_line import podium
+from tests.compliance.judging.test_workers import until
 from tests.compliance.packs import Loose
 from tests.locations import ROOT
 from tests.system_calls import Call, Listener, watched
@@ -93,28 +95,79 @@ real = os.open
 
 def noted(path, flags, *mode, **more):
     handle = real(path, flags, *mode, **more)
-    if str(path).endswith(".stdin"):
+    if str(path).startswith(os.environ["TMPDIR"]):
         print(oct(stat.S_IMODE(os.fstat(handle).st_mode)), file=sys.stderr)
     return handle
 
 os.open = noted
+if "named" in sys.argv:
+    os.path.exists = lambda path: False
 run(["check", "-", "--round", "5.1"])
 """
 
 
-def test_standard_input_is_kept_privately_and_goes_with_the_process(
-    umask: int, tmp_path: Path
-) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _KEEPER],
-        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
-        input=b":::MLLOG {}\n",
-        capture_output=True,
-        timeout=120,
+def keeper(place: Path, *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _KEEPER, *words],
+        env={**os.environ, "TMPDIR": str(place), "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    assert b"log." in done.stdout
-    assert {*done.stderr.split()} == {b"0o600"}
+
+
+@pytest.mark.parametrize("words", [(), ("named",)])
+def test_standard_input_is_kept_privately_and_goes_with_the_process(
+    words: tuple[str, ...], umask: int, tmp_path: Path
+) -> None:
+    with keeper(tmp_path, *words) as process:
+        out, err = process.communicate(b":::MLLOG {}\n", timeout=120)
+    assert b"log." in out
+    assert {*err.split()} == {b"0o600"}
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("words", [(), ("named",)])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_kill_leaves_no_copy_of_standard_input(
+    how: signal.Signals, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    with keeper(tmp_path, *words) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b":::MLLOG {}\n" * 100_000)
+        process.stdin.flush()
+        assert process.stderr.readline() == b"0o600\n"
+        process.send_signal(how)
+    # Where the file has a name another process removes it
+    assert until(lambda: [*tmp_path.iterdir()] == [])
+
+
+def test_a_kill_leaves_no_file_of_an_encrypted_archive(tmp_path: Path) -> None:
+    pytest.importorskip("pyrage")
+    tree, archive, room = tmp_path / "tree", tmp_path / "a.tar.age", tmp_path / "room"
+    for path in (tree, room):
+        path.mkdir()
+    for number in range(200):
+        (tree / f"{number}").write_bytes(b"secret" * 1000)
+    (tmp_path / "pass").write_text("phrase\n")
+    phrase = ("--passphrase-file", str(tmp_path / "pass"))
+    assert podium("bundle", tree, archive, *phrase).exit_code == Exit.CLEAN
+    code = (
+        "import os, signal, sys\n"
+        "from podium.compliance.cli.entry import run\n"
+        "real, left = os.open, [100]\n"
+        "def opened(path, *more, **options):\n"
+        "    left[0] -= '/tree/' in str(path)\n"
+        "    if not left[0]: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return real(path, *more, **options)\n"
+        "os.open = opened\n"
+        "run(sys.argv[1:])\n"
+    )
+    words = ["unpack", str(archive), "-o", str(room / "out"), *phrase]
+    done = subprocess.run([sys.executable, "-c", code, *words], timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert until(lambda: [*room.iterdir()] == [])
 
 
 def test_no_name_of_a_staging_folder_can_be_guessed(loose: Loose) -> None:

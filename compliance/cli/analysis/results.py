@@ -10,7 +10,7 @@ import typer
 
 from podium.compliance.cli.analysis import tables
 from podium.compliance.cli.analysis.tables import StoreOption
-from podium.compliance.cli.delivery import name_leftovers, refuse_inside, warn, working
+from podium.compliance.cli.delivery import clear_leftovers, refuse_inside, warn, working
 from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import (
     EngineOption,
@@ -64,7 +64,7 @@ def site(
     from podium.compliance.tools.store.site.write import write_site
 
     refuse_inside("--output", output, [store])
-    name_leftovers(output)
+    clear_leftovers(output)
     with progress_bar(quiet) as progress:
         made = write_site(store, output, source, charts=not no_charts, progress=progress)
     if not quiet:

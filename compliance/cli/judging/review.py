@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import name_leftovers, refuse_inside, rulebook, warn
+from podium.compliance.cli.delivery import clear_leftovers, refuse_inside, rulebook, warn
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     JobsOption,
@@ -98,7 +98,7 @@ def review(
     if output is not None:
         # A round takes a while to read: what cannot be written is refused before
         refuse_occupied(output)
-        name_leftovers(output)
+        clear_leftovers(output)
     before = None if against is None else read_before(against)
     options = Options(usage=usage, round=round, jobs=processes(jobs))
     with progress_bar(quiet) as progress:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import name_leftovers, warn
+from podium.compliance.cli.delivery import clear_leftovers, warn
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import NoSyncOption, QuietOption
 from podium.compliance.cli.packaging.secrets import PassphraseOption, read_passphrase
@@ -72,7 +72,7 @@ def bundle(
         replace,
         durable=not no_sync,
     )
-    name_leftovers(*archive_files(archive))
+    clear_leftovers(*archive_files(archive))
     written = write_bundle(tree, archive, options)
     if written.warning:
         warn(written.warning)

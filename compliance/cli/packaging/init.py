@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import name_leftovers
+from podium.compliance.cli.delivery import clear_leftovers
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import Division, SuiteOption, Usage
 
@@ -54,7 +54,7 @@ def init(
     # An option given twice with one name still asks for one folder
     systems, benchmarks = (tuple(dict.fromkeys(names or ())) for names in (system, benchmark))
     skeleton = Skeleton(submitter, rules, division.value, systems, benchmarks)
-    name_leftovers(folder)
+    clear_leftovers(folder)
     written = write_skeleton(folder, skeleton)
     lines = [f"{clean(str(folder))}: a submission of {rules.title}", *(f"  {p}" for p in written)]
     print_text("\n".join([*lines, "", f"next: podium doctor {clean(str(folder))}", ""]))

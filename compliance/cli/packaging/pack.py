@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.compliance.cli.delivery import name_leftovers, tell_leftovers
+from podium.compliance.cli.delivery import clear_leftovers, tell_leftovers
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -171,7 +171,7 @@ def _leftovers(
     if archive is not None:
         from podium.compliance.tools.bundling.format.hashes import archive_files
 
-        name_leftovers(*archive_files(archive))
+        clear_leftovers(*archive_files(archive))
     if found := leftovers(*place):
         # Whoever packs removes them, as they may hold the old tree
         what = "`podium pack --clean` removes it" if dry_run else "it is removed now"

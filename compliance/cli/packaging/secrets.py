@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 
 LARGEST_KEY = 1 << 16
 """Bytes of a file with a key or a passphrase."""
@@ -34,9 +35,8 @@ def read_passphrase(path: Path | None) -> str | None:
 def read_key(path: Path) -> str:
     """The text of a key's file; raises UsageFault."""
     try:
-        with path.open("rb") as stream:
-            # Bounded: a path given by mistake may be that of a checkpoint, or of an endless device
-            return stream.read(LARGEST_KEY).decode("utf-8")
+        # Bounded: a path given by mistake may be that of a checkpoint, or of an endless device
+        return read_given(path, LARGEST_KEY).decode("utf-8")
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from podium.compliance.cli.delivery import (
+    clear_leftovers,
     deliver_report,
     globs,
-    name_leftovers,
     refuse_inside,
     refuse_unknown,
 )
@@ -177,7 +177,7 @@ def init(
     # In a batch job nobody could answer, and the call would never end
     if input and sys.stdin.isatty() and sys.stdout.isatty():
         session.ask_for_missing(draft, _ask, typer.echo)
-    name_leftovers(file)
+    clear_leftovers(file)
     session.write_description(draft, file, replace=replace)
     if not quiet:
         print_text(to_text(draft, str(file), width()))

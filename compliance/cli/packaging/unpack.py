@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import name_leftovers, warn
+from podium.compliance.cli.delivery import clear_leftovers, warn
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import NoSyncOption, QuietOption
 from podium.compliance.cli.packaging.secrets import (
@@ -97,7 +97,7 @@ def unpack(
         keys = _keys(passphrase_file, identity or [], iterations)
         limits = _limits(max_size, max_members, max_ratio)
         options = UnpackOptions(sha256, keys, limits, receipt, not no_sync)
-        name_leftovers(output)
+        clear_leftovers(output)
         text = _text(output, unpack_bundle(archive, output, options))
     if not quiet:
         print_text(text)

@@ -12,6 +12,7 @@ import typer
 
 from podium.compliance.cli.running.profile_files import json_text, write
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,8 +104,7 @@ def _read(path: Path) -> KernelRun:
 
     path = path / RESULT if path.is_dir() else path
     try:
-        with path.open("rb") as stream:
-            text = stream.read(LARGEST + 1)
+        text = read_given(path, LARGEST + 1)
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     if len(text) > LARGEST:

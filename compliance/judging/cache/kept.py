@@ -8,7 +8,6 @@ import stat
 
 import msgspec
 
-from podium.compliance.files.states import State
 from podium.compliance.judging.cache.tool import Named
 from podium.compliance.judging.logs import facts, judge
 from podium.compliance.judging.logs.trace import Trace
@@ -66,13 +65,11 @@ class LogVerdict(judge.LogVerdict):
 class KeptLog(msgspec.Struct, frozen=True, array_like=True):
     """A log's verdict, and what it is the verdict on: content by its hash, and all else by `key`.
 
-    `state` is that of a file with this content, None where the file may have been changed since
-    without a trace. `named` tells which rules are part of the key.
+    `named` tells which rules are part of the key.
     """
 
     key: bytes
     content: bytes
-    state: State | None
     named: Named
     verdict: msgspec.Raw
 
@@ -81,7 +78,6 @@ class KeptContents(msgspec.Struct, frozen=True, array_like=True):
     """What a file holds that is no log; `content` is a hash of as much of it as was looked at."""
 
     content: bytes
-    state: State | None
     held: Contents
 
 

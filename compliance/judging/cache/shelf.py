@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_file
-from podium.compliance.files.staging import discard, leftovers
+from podium.compliance.files.staging import remove_disposable
 
 FOLDER = "PODIUM_CACHE_DIR"
 """The environment variable that names the folder, as `--cache-dir` does."""
@@ -21,7 +21,8 @@ MOST_BYTES = 512 << 20
 """Bytes of the whole folder beyond which what was used longest ago goes."""
 
 _NAME, _ENDING = "checks", ".kept"
-_MAGIC = b"podium.kept/1\n"
+_MAGIC = b"podium.kept/2\n"
+_EARLIER = b"podium.kept/1\n"
 _HASH = 32
 
 
@@ -88,6 +89,8 @@ class Shelf:
             return None
         except OSError as error:
             raise Damaged(f"{path}: {error.strerror or type(error).__name__}") from None
+        if data.startswith(_EARLIER):
+            return None
         start = len(_MAGIC) + _HASH
         body = memoryview(data)[start:]
         if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != _hash(body):
@@ -106,8 +109,7 @@ class Shelf:
                 stream.write(body)
         except UsageFault as fault:
             raise Refused(str(fault)) from None
-        for left in leftovers(path):
-            discard(left.folder)
+        remove_disposable(path)
         self._thin(path)
 
     def use(self, name: str) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.files.atomic import draft_file
-from podium.compliance.reporting.console import inside, write_whole
+from podium.compliance.files.atomic import draft_files
+from podium.compliance.reporting.console import inside
 from podium.compliance.tools.bundling.encryption.age import encrypt_age
 from podium.compliance.tools.bundling.encryption.keys import Cipher
 from podium.compliance.tools.bundling.encryption.openssl import (
@@ -79,15 +79,17 @@ def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> B
     top = options.top or tree.resolve().name
     entries = entries_of(tree, top)
     sides = side_files(archive, old_script=cipher is Cipher.LEGACY)
-    with draft_file(archive, durable=options.durable) as stream:
+    # The archive comes last, so that it never appears without its hashes. Killed in between, an
+    # archive to replace has the new hashes, by which unpacking refuses it
+    paths = [sides["sha256"], sides["sha1"], archive]
+    with draft_files(paths, durable=options.durable) as (sha256, sha1, stream):
         out = Hashing(stream, str(archive))
         if cipher is None:
             _compress(entries, out, compression)
         else:
             _encrypt(entries, out, (compression, cipher, options), archive.absolute().parent)
-    # Killed before this, a replaced archive has old hashes, by which unpacking refuses it
-    for kind, digest in (("sha256", out.sha256), ("sha1", out.sha1)):
-        write_whole(sides[kind], side_line(digest, archive.name), durable=options.durable)
+        sha256.write(side_line(out.sha256, archive.name))
+        sha1.write(side_line(out.sha1, archive.name))
     files = sum(entry.kind is not Kind.FOLDER for entry in entries)
     how, warning = _elsewhere(archive, compression, cipher, options)
     return Bundled(

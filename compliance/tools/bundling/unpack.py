@@ -7,7 +7,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -15,19 +15,28 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from podium.compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.files.durable import write_new
+from podium.compliance.files.guard import guarded
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.bundling.encryption.decrypt import decrypted
 from podium.compliance.tools.bundling.encryption.keys import Keys
 from podium.compliance.tools.bundling.format.compress import Source, expanding
 from podium.compliance.tools.bundling.format.hashes import check_hashes, checked_hash, stated_hashes
 from podium.compliance.tools.bundling.format.members import Limits, Member, Members, Meter
-from podium.compliance.tools.bundling.format.paths import Kind, TakenPaths, parts_of
+from podium.compliance.tools.bundling.format.paths import (
+    Kind,
+    TakenPaths,
+    parts_of,
+    refuse_on_windows,
+)
 from podium.compliance.tools.bundling.format.refusal import Refused
 from podium.compliance.tools.bundling.format.tree import stays_below
 
 if TYPE_CHECKING:
     from podium.compliance.tools.packing.receipt import Receipt
 
+
+MOST_LINK_BYTES = 64 << 20
+"""Characters of the names and targets of all links, which are kept until the end."""
 
 _NAMES = (
     *(errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOENT, errno.EEXIST),
@@ -76,13 +85,16 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     refuse_occupied(output)
     # One open file for hashes and content: nobody can exchange the archive in between
     made = draft_folder(output, durable=options.durable)
-    with _archive(archive) as stream, made as draft:
+    with _archive(archive) as stream, made as draft, ExitStack() as stack:
         stated = stated_hashes(archive)
         if options.sha256 is not None:
             stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
         display_path = clean(archive.name)
         check_hashes(stream, stated, display_path)
         with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
+            if archived.encrypted:
+                # Nobody may find the files of an encrypted archive after a kill
+                stack.enter_context(guarded(draft.parent))
             source = expanding(archived.compression, archived.source)
             unpacking = _Unpacking(draft, options.limits, output)
             # The ratio is to the size on disk, about which no header can lie
@@ -146,8 +158,10 @@ class _Unpacking:
         self._root, self._output = str(draft.resolve()), output
         self._limits = limits
         self._taken = TakenPaths()
-        self._files: dict[tuple[str, ...], bool] = {}
+        # By the numbers of their places: names would take memory by their length
+        self._files: dict[int, bool] = {}
         self._links: list[tuple[str, Member]] = []
+        self._link_bytes = 0
         self.files = self.size = 0
 
     def all(self, source: Source, packed: int) -> None:
@@ -179,8 +193,10 @@ class _Unpacking:
             if member.kind is not Kind.FOLDER:
                 raise Refused(f"{display_path}: the root is a {member.kind}")
             return
+        if os.name == "nt":
+            refuse_on_windows(parts, display_path)
         kind = Kind.FILE if member.kind is Kind.HARD_LINK else member.kind
-        self._taken.take(parts, kind)
+        place = self._taken.take(parts, kind)
         # Folders that are only implied count too: one name may imply two thousand
         if len(self._taken) > self._limits.members:
             raise Refused(
@@ -190,38 +206,44 @@ class _Unpacking:
         os.makedirs(path if kind is Kind.FOLDER else os.path.dirname(path), exist_ok=True)
         if member.kind is Kind.FILE:
             self._write(path, members.content(), executable=member.executable)
-            self._files[parts] = member.executable
+            self._files[place] = member.executable
         elif member.kind is Kind.HARD_LINK:
-            self._copy(path, parts, member, meter)
+            self._copy(path, place, member, meter)
         elif member.kind is Kind.LINK:
-            self._links.append((path, member))
+            self._keep(path, member)
+
+    def _keep(self, path: str, member: Member) -> None:
+        """Note a link for the end; raises Refused where all links take too much memory."""
+        self._link_bytes += len(path) + len(member.name) + len(member.target)
+        if self._link_bytes > MOST_LINK_BYTES:
+            raise Refused(
+                f"{clean(member.name[:200])}: the names and targets of links have more than "
+                f"{MOST_LINK_BYTES >> 20} MiB"
+            )
+        self._links.append((path, member))
 
     def _write(self, path: str, content: Iterator[bytes], *, executable: bool) -> None:
         # A second defence behind the checks of names: nothing that exists is ever opened
         self.size += write_new(path, content, executable=executable)
         self.files += 1
 
-    def _copy(self, path: str, parts: tuple[str, ...], member: Member, meter: Meter) -> None:
+    def _copy(self, path: str, place: int, member: Member, meter: Meter) -> None:
         """A hard link becomes a copy of the file that it names, which must have come before."""
         display_path = clean(member.name[:200])
         original_parts = parts_of(member.target, display_path)
         # Looked up among the files written here, as on disk a link could answer
-        if original_parts not in self._files:
+        number = self._taken.number_of(original_parts)
+        if number not in self._files:
             raise Refused(
                 f"{display_path}: is a hard link to {clean(member.target[:200])}, no earlier file"
             )
         original = os.path.join(self._root, *original_parts)
         # A copy takes no bytes of the archive, so the meter does not see it by itself
-        size = os.path.getsize(original)
-        meter.copy(size)
-        if self.size + size > self._limits.size:
-            raise Refused(
-                f"{display_path}: unpacked the archive is larger than {self._limits.size} bytes"
-            )
+        meter.copy(os.path.getsize(original))
+        executable = self._files[number]
         with open(original, "rb") as stream:
-            pieces = iter(lambda: stream.read(1 << 20), b"")
-            self._write(path, pieces, executable=self._files[original_parts])
-        self._files[parts] = self._files[original_parts]
+            self._write(path, iter(lambda: stream.read(1 << 20), b""), executable=executable)
+        self._files[place] = executable
 
     def _link(self, path: str, member: Member) -> None:
         try:

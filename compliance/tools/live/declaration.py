@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.files.given import read_given
 from podium.logging_spec import keys as k
 from podium.logging_spec.limits import (
     DEEPEST,
@@ -51,8 +52,7 @@ class Declaration:
 def read_declaration(path: Path) -> Declaration:
     """Read a file; raises ComplianceError where it is neither a mapping nor a log."""
     try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
+        data = read_given(path, LARGEST + 1)
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
     if len(data) > LARGEST:

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 from podium.compliance.reporting.data import Judge
 from podium.compliance.reporting.models import Counts, RcpEntry, Tool
 
@@ -154,9 +155,10 @@ class Receipt(_Model):
 def read_receipt(path: Path) -> Receipt:
     """The receipt in a file; raises UsageFault where it is not one."""
     try:
-        if path.stat().st_size > LARGEST_RECEIPT:
+        data = read_given(path, LARGEST_RECEIPT + 1)
+        if len(data) > LARGEST_RECEIPT:
             raise UsageFault(f"{path} is not a receipt: it is too large")
-        return Receipt.model_validate_json(path.read_bytes())
+        return Receipt.model_validate_json(data)
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:

@@ -6,16 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 from podium.rules.convergence.data import Point, PointError, parse_points, points_of
 
 if TYPE_CHECKING:
     from podium.rules.model.round import Round
 
 
+LARGEST = 1 << 26
+"""Bytes of a file of points."""
+
+
 def points_in(path: Path, round_name: str = "*") -> tuple[Point, ...]:
     """The points of a file, in the project's form or the official verifier's."""
     try:
-        return parse_points(path.read_bytes(), round_name)
+        return parse_points(read_given(path, LARGEST), round_name)
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except (PointError, UnicodeDecodeError) as error:

@@ -186,8 +186,8 @@ def set_aside(tree: Tree) -> Tree:
         folder, _, stage = head.rpartition("/")
         ours = folder == "work/packed" and stage.startswith(f"{PREFIX}Acme.")
         # By it the next pack knows the folder; what it says, the tests of leftovers look at
-        marker = tree.get(f"{head}/{MARKER}", b"")
-        if found and ours and marker.endswith(f"/{folder}/Acme".encode()):
+        named, *_ = tree.get(f"{head}/{MARKER}", b"").split(b"\0")
+        if found and ours and named.endswith(f"/{folder}/Acme".encode()):
             return below(tree, f"{head}/old")
     return {}
 

@@ -6,6 +6,7 @@ import filecmp
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -105,6 +106,10 @@ def as_named(tasks: list[str]) -> list[str]:
 
 def limit(_: str) -> float:
     return 1.0
+
+
+def for_long(_: str) -> float:
+    return 600.0
 
 
 def lost(task: str, how: str) -> str:
@@ -271,6 +276,82 @@ def test_an_engine_that_is_not_there_is_one_line(
     assert done.exit_code == 2
     assert words in done.stderr
     assert done.output.count("\n") == 1
+
+
+def test_a_listener_that_says_nothing_is_one_line(
+    good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(connecting, "SECONDS", 0.5)
+    path = good.write(tmp_path / "result_0.txt")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        engine = f"dask:tcp://127.0.0.1:{listener.getsockname()[1]}"
+        done = podium("check", path, "--engine", engine)
+    assert done.exit_code == 2
+    assert f"--engine {engine}: no scheduler answers: " in done.stderr
+    assert done.output.count("\n") == 1
+
+
+SCHEDULER = """import distributed, sys
+with distributed.LocalCluster(
+    n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+def stop(tasks: list[str]) -> list[str]:
+    """Stop the process that each task names, and take long."""
+    for task in tasks:
+        os.kill(int(task), signal.SIGSTOP)
+        time.sleep(60)
+    return tasks
+
+
+@linux
+def test_a_scheduler_that_stops_answering_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(dask_engine, "PATIENCE", 0.05)
+    monkeypatch.setattr(dask_engine, "ANSWER_SECONDS", 5)
+    monkeypatch.setattr(connecting, "SECONDS", 2)
+    with subprocess.Popen(
+        [sys.executable, "-c", SCHEDULER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        care = Care[str, str](for_long, lost)
+        try:
+            with engine_of(f"dask:{address}", 1) as engine:
+                assert engine is not None
+                with pytest.raises(UsageFault, match="does not answer any more"):
+                    all_of(engine, stop, [str(process.pid)], care)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("starts", [1, 2])
+def test_a_cluster_whose_worker_is_lost_as_it_starts_is_started_again(
+    starts: int, good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    start, left = distributed.LocalCluster, [starts]
+
+    def failing(*args: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise RuntimeError("Nanny failed to start.\nmore")
+        return start(*args, **options)
+
+    monkeypatch.setattr(distributed, "LocalCluster", failing)
+    path = good.write(tmp_path / "result_0.txt")
+    done = podium("check", path, "--round", good.which.round, "--engine", "dask", "-j", "1")
+    assert done.exit_code == (0 if starts == 1 else 2)
+    if starts == 2:
+        said = "podium: --engine dask: no cluster can be started: Nanny failed to start.\n"
+        assert done.output == said
 
 
 def test_without_the_extra_it_is_named(

@@ -199,15 +199,42 @@ def test_random_edits_give_the_report_of_a_check_without(
     assert hits > 20
 
 
-def test_an_unchanged_tree_is_not_read_again(
-    tree: Submission, checks: Checks, later: None, monkeypatch: pytest.MonkeyPatch
+def test_an_unchanged_tree_is_not_judged_again(
+    tree: Submission, checks: Checks, later: None
 ) -> None:
     first = checks.same("--round", "5.1")
     assert len(checks.read) == 3
-    monkeypatch.setattr(recall, "hash_of_file", None)
-    monkeypatch.setattr(recall, "read_head", None)
     assert checks.cached("--round", "5.1") == first
     assert checks.read == []
+
+
+def test_a_file_of_another_file_system_with_the_same_times_is_judged(
+    tree: Submission, checks: Checks, later: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two images may be mounted at one place: size, times and inode say nothing of the content."""
+
+    def same(status: os.stat_result) -> tuple[int, int, int, int]:
+        return status.st_size, 1, 1, 1
+
+    monkeypatch.setattr(recall, "state_of", same)
+    assert checks.same("--round", "5.1").exit_code == 0
+    path = _logs(checks.tree)[0]
+    path.write_text(path.read_text().replace('"value": "closed"', '"value": "clos3d"', 1))
+    assert checks.same("--round", "5.1").exit_code == 1
+    script = next(checks.tree.rglob("setup.sh"))
+    script.write_text(f"a={TOKEN}\n")
+    checks.cached("--round", "5.1")
+    script.write_text(f"a={'x' * len(TOKEN)}\n")
+    checks.same("--round", "5.1")
+
+
+def test_a_file_of_an_earlier_podium_is_made_anew_without_a_word(
+    tree: Submission, checks: Checks
+) -> None:
+    first = checks.cached("--round", "5.1")
+    (kept,) = checks.kept
+    kept.write_bytes(b"podium.kept/1\n" + bytes(100))
+    assert checks.cached("--round", "5.1") == first
 
 
 def test_a_file_with_another_time_and_the_same_content_is_not_judged_again(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from podium.compliance import check
+from podium.compliance.judging import wrong_round
 from podium.compliance.reporting.models import Report
+from podium.logging_spec.reader.log import Generation, Log
+from podium.logging_spec.reader.read import read_log
 from tests.builders import build
 from tests.compliance.trees import usual
 
@@ -35,6 +39,20 @@ def test_the_round_that_fits_is_named_and_how_to_select_it(logs: Path) -> None:
     assert check(logs, round=fits).verdict == "accepted"
     assert own(report) == ["round.mismatch"]
     assert {each.caused_by for each in report.findings} == {"", "round.mismatch"}
+
+
+def test_a_log_is_read_once_for_all_rounds_of_a_format(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: Counter[tuple[str, str]] = Counter()
+
+    def counted(path: str, prefer: Generation) -> Log:
+        reads[path, prefer] += 1
+        return read_log(path, prefer)
+
+    monkeypatch.setattr(wrong_round, "read_log", counted)
+    assert own(check(logs, round="6.1")) == ["round.mismatch"]
+    assert set(reads.values()) == {1}
 
 
 def test_the_usage_is_named_where_it_is_another(tmp_path: Path) -> None:

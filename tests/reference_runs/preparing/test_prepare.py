@@ -12,6 +12,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ pytest.importorskip("torch")
 from podium.compliance.cli.entry import run
 from podium.reference_runs.benchmarks.llama31.files import TokenFile
 from podium.reference_runs.datasets.prepare import work_folder
+from tests.compliance.judging.test_workers import alive, until
+from tests.locations import ROOT
 
 WORDS = ["<unk>", "<|end_of_text|>", "</s>", "one", "two", "three", "four"]
 END = 1
@@ -254,6 +257,43 @@ def killed(words: list[str], pieces: Path, count: int) -> None:
             break
         time.sleep(0.001)
     process.wait(60)
+
+
+def linger(folder: Path) -> None:
+    """A piece that takes long; a file tells which process makes it."""
+    (folder / str(os.getpid())).touch()
+    time.sleep(600)
+
+
+PREPARE_LONG = """import sys
+from pathlib import Path
+from podium.reference_runs.datasets.prepare import Piece, Recipe, prepare
+from tests.reference_runs.preparing.test_prepare import linger
+pieces = [Piece(name, linger) for name in "ab"]
+prepare(Recipe(pieces, ""), Path(sys.argv[1]), 2, lambda _: None)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at in /proc")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_a_call_that_is_ended(how: signal.Signals, tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    pieces = work_folder(target) / "pieces"
+
+    def workers() -> list[int]:
+        return [int(path.name) for path in pieces.glob("*.new/*")]
+
+    call = subprocess.Popen([sys.executable, "-c", PREPARE_LONG, str(target)], cwd=ROOT)
+    try:
+        assert until(lambda: len(workers()) == 2)
+        call.send_signal(how)
+        assert call.wait(60) == -how
+        assert until(lambda: not any(map(alive, workers())))
+    finally:
+        call.kill()
+        for worker in workers():
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
 
 
 def test_what_was_done_before_a_kill_is_not_done_again(source: Path, tmp_path: Path) -> None:

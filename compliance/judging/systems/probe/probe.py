@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.judging.systems.probe.accelerators import probe_accelerators
 from podium.compliance.judging.systems.probe.finding import Found
@@ -74,8 +75,7 @@ def probe_node(root: Path = Path("/")) -> Probe:
 def read_probe(path: Path) -> Probe:
     """The probe in a file; raises UsageFault where it is none."""
     try:
-        with path.open("rb") as stream:
-            probe = Probe.model_validate_json(stream.read(LARGEST_PROBE))
+        probe = Probe.model_validate_json(read_given(path, LARGEST_PROBE))
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.judging.systems.probe.finding import Found
 from podium.compliance.judging.systems.values import is_empty, is_placeholder
@@ -53,8 +54,7 @@ def read_sysinfo(path: Path) -> Found:
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as stream:
-            text = stream.read(LARGEST).decode("utf-8-sig", "replace")
+        text = read_given(path, LARGEST).decode("utf-8-sig", "replace")
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     line = _LINE.search(text)

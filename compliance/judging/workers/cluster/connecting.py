@@ -11,13 +11,14 @@ import logging
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.optional_imports import needed
+from podium.compliance.judging.workers.cluster.deadline import within
 from podium.compliance.judging.workers.cluster.engine import DaskEngine
 from podium.compliance.judging.workers.engine import Engine
 
@@ -29,6 +30,9 @@ SECONDS = 5.0
 
 WORKER_SECONDS = 30.0
 """How long its first worker may take to be there."""
+
+STARTS = 2
+"""How often a cluster of this machine is started: a worker may be killed meanwhile."""
 
 _ADDRESS = re.compile(r"[a-z]+://[^/\s]+:[0-9]+")
 
@@ -72,14 +76,15 @@ def _existing(dask: Any, address: str) -> Any:
     where = {"address": address} if by_name else {"scheduler_file": address}
     # A client that never was connected would, when it is forgotten, wait to be closed
     forgotten = {"__del__": lambda _: None}
+    kind = type("Client", (dask.Client,), forgotten)
     try:
-        client = type("Client", (dask.Client,), forgotten)(
-            **where, timeout=SECONDS, set_as_default=False
-        )
+        client = within(2 * SECONDS, lambda: kind(**where, timeout=SECONDS, set_as_default=False))
+    except TimeoutError:
+        raise UsageFault(f"{named}: no scheduler answers: it takes connections only") from None
     except Exception as error:
         raise UsageFault(f"{named}: no scheduler answers: {_first_line(error)}") from None
     try:
-        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        within(WORKER_SECONDS + SECONDS, lambda: client.wait_for_workers(1, timeout=WORKER_SECONDS))
     except TimeoutError:
         client.close(timeout=SECONDS)
         raise UsageFault(f"{named}: the scheduler has no worker; start one") from None
@@ -95,8 +100,9 @@ def _local(dask: Any, jobs: int, stack: ExitStack) -> Any:
         "distributed.nanny.http.routes": [],
     }
     security = dask.Security.temporary()
-    with needed("dask", "--engine dask", EXTRA).config.set(settings), _uninterrupted():
-        cluster = dask.LocalCluster(
+
+    def start() -> Any:
+        return dask.LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
             processes=True,
@@ -110,8 +116,24 @@ def _local(dask: Any, jobs: int, stack: ExitStack) -> Any:
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         )
+
+    with needed("dask", "--engine dask", EXTRA).config.set(settings), _uninterrupted():
+        cluster = _started(start)
         stack.callback(_end, cluster)
     return dask.Client(cluster, security=security, timeout=SECONDS, set_as_default=False)
+
+
+def _started(start: Callable[[], Any]) -> Any:
+    """A cluster whose workers have all started; one is tried again where a worker was lost."""
+    for left in reversed(range(STARTS)):
+        try:
+            return start()
+        # What dask raises depends on how far the worker had come
+        except Exception as error:
+            if not left:
+                reason = _first_line(error)
+                raise UsageFault(f"--engine dask: no cluster can be started: {reason}") from None
+    raise AssertionError
 
 
 def _end(cluster: Any) -> None:

@@ -21,6 +21,7 @@ from podium.compliance.judging.workers.cluster.batch import (
     unpacked,
 )
 from podium.compliance.judging.workers.cluster.batches import batches, sizes_of
+from podium.compliance.judging.workers.cluster.deadline import within
 from podium.compliance.judging.workers.cluster.work import do_batch
 from podium.compliance.judging.workers.processes import Care
 from podium.compliance.version import VERSION
@@ -44,7 +45,11 @@ PATIENCE = 1.0
 """Seconds after which is looked whether the scheduler is still there, while nothing comes."""
 
 SILENCE = 10
-"""Looks, one after the other, at which it was not: so long it may be away."""
+"""Looks, one after the other, at which it was not: so long it may be away. After as many without a
+result it is asked whether it still answers."""
+
+ANSWER_SECONDS = 30.0
+"""How long it may take to answer while it has much to do."""
 
 Connect = Callable[[], tuple[Any, str]]
 """Gives a connected client of dask, and the scheduler as the user named it."""
@@ -83,9 +88,9 @@ class _Flow(Generic[Task, Done]):
         tasks: Sequence[Task],
         care: Care[Task, Done],
     ) -> None:
-        self.client, self.name = client, name
+        self.client, self.name, self.silent = client, name, False
         self.work, self.tasks, self.care = work, tasks, care
-        workers = sum(client.nthreads().values())
+        workers = sum(self._asked(client.nthreads).values())
         self.most = max(LEAST_AHEAD, AHEAD * workers)
         self.waiting = deque(batches(sizes_of(tasks, care.path), workers))
         self.running: dict[Any, list[int]] = {}
@@ -119,9 +124,20 @@ class _Flow(Generic[Task, Done]):
     def drop(self) -> None:
         """Have what is not done yet be forgotten."""
         with suppress(Exception):
-            if self.running:
-                self.client.cancel([*self.running], force=True)
+            if self.running and not self.silent:
+                within(ANSWER_SECONDS, partial(self.client.cancel, [*self.running], force=True))
         self.running.clear()
+
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        """What the scheduler answers; raises UsageFault where it does not."""
+        try:
+            return within(ANSWER_SECONDS, question)
+        except (OSError, TimeoutError):
+            self.silent = True
+            raise self._gone() from None
+
+    def _gone(self) -> UsageFault:
+        return UsageFault(f"the scheduler of {self.name} does not answer any more")
 
     def _send(self, cut: list[list[int]]) -> None:
         names = [f"podium-{self.run}-{self.sent + number}" for number in range(len(cut))]
@@ -147,18 +163,22 @@ class _Flow(Generic[Task, Done]):
 
     def _awaited(self) -> Iterable[Any]:
         """Futures that have ended, one at least; raises UsageFault where the scheduler is gone."""
-        away = 0
+        away = looks = 0
         while True:
             try:
                 found = [self.ended.get(timeout=PATIENCE)]
                 break
             except queue.Empty:
+                looks += 1
                 away = 0 if self.client.status == "running" else away + 1
             gone = [each for each in self.running if each.status in ("cancelled", "lost")]
             if away >= SILENCE or (gone and self.client.status != "running"):
-                raise UsageFault(f"the scheduler of {self.name} does not answer any more")
+                raise self._gone()
             if gone:
                 return gone
+            # A scheduler that is stopped keeps its connections
+            if looks % SILENCE == 0 and not away:
+                self._asked(partial(self.client.sync, self.client.scheduler.echo, data=b""))
         with suppress(queue.Empty):
             while True:
                 found.append(self.ended.get_nowait())

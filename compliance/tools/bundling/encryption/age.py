@@ -17,8 +17,12 @@ AGE = b"age-encryption.org/v1\n"
 LARGEST_IN_MEMORY = 1 << 30
 """Bytes of an archive encrypted with a passphrase: the library takes it in one piece."""
 
-HARDEST_SCRYPT = 22
-"""Logarithm of the work that the stanza of a passphrase may ask for: 4 GiB of memory."""
+HARDEST_SCRYPT = 20
+"""Logarithm of the work that the stanza of a passphrase may ask for: 1 GiB of memory. age writes
+18."""
+
+LONGEST_HEADER = 1 << 16
+"""Bytes of the header, some 650 recipients: the library takes time by its square."""
 
 
 def encrypt_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secret: str) -> None:
@@ -54,7 +58,8 @@ def _recipient(age: Any, text: str) -> Any:
 def decrypt_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Keys) -> None:
     """Decrypt a stream into `plain`; raises Refused for a wrong key and for damage."""
     age = needed("pyrage", "age encryption", "bundle")
-    work = _scrypt_work(stream)
+    header = _header(stream, display_path)
+    work = _scrypt_work(header)
     if work is None:
         if not keys.identities:
             raise UsageFault("the archive is encrypted for recipients of age: give --identity")
@@ -63,7 +68,10 @@ def decrypt_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Ke
         return
     # The archive itself states this cost, so it is looked at before the library pays it
     if work > HARDEST_SCRYPT:
-        raise Refused(f"{display_path}: decrypting it would take 2^{work} rounds of scrypt")
+        raise Refused(
+            f"{display_path}: decrypting it would take 2^{work} rounds of scrypt, more than "
+            f"2^{HARDEST_SCRYPT}"
+        )
     data = stream.read(LARGEST_IN_MEMORY + 1)
     if len(data) > LARGEST_IN_MEMORY:
         raise Refused(f"{display_path}: is too large for a passphrase of age")
@@ -71,10 +79,19 @@ def decrypt_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Ke
     _guarded(lambda: plain.write(age.passphrase.decrypt(data, secret)), display_path)
 
 
-def _scrypt_work(stream: IO[bytes]) -> int | None:
-    """What the stanza of a passphrase asks for, as a logarithm; None where there is none."""
-    first = stream.read(len(AGE) + 256)[len(AGE) :].split(b"\n", 1)[0].split(b" ")
+def _header(stream: IO[bytes], display_path: str) -> bytes:
+    """The header of a file of age; raises Refused where it is too long to be looked at."""
+    head = stream.read(LONGEST_HEADER)
     stream.seek(0)
+    end = head.find(b"\n---")
+    if end < 0 and len(head) == LONGEST_HEADER:
+        raise Refused(f"{display_path}: the header of age has more than {LONGEST_HEADER} bytes")
+    return head[:end] if end >= 0 else head
+
+
+def _scrypt_work(header: bytes) -> int | None:
+    """What the stanza of a passphrase asks for, as a logarithm; None where there is none."""
+    first = header[len(AGE) :].split(b"\n", 1)[0].split(b" ")
     if first[:2] != [b"->", b"scrypt"]:
         return None
     return int(first[3]) if len(first) > 3 and first[3].isdigit() and len(first[3]) < 4 else 999

@@ -25,7 +25,7 @@ def decrypted(stream: IO[bytes], display_path: str, keys: Keys, room: Path) -> I
     stream.seek(0)
     compression = compression_of(head)
     if compression is not None:
-        yield Decrypted(stream, compression, "not encrypted")
+        yield Decrypted(stream, compression, "not encrypted", encrypted=False)
     elif head.startswith(SALTED):
         yield decrypt_salted(stream, display_path, keys)
     elif head.startswith(AGE):

@@ -51,3 +51,4 @@ class Decrypted:
     how: str
     old: bool = False
     authenticated: bool = True
+    encrypted: bool = True

@@ -5,20 +5,18 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections.abc import Callable
 from enum import StrEnum
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 from podium.compliance.tools.bundling.format.archive import CHUNK, Writer
 from podium.compliance.tools.bundling.format.refusal import Damaged
 
-if TYPE_CHECKING:
-    import zstandard
-
 ZSTD_LEVEL = 6
 GZIP_LEVEL = 6
 
-ZSTD_CHUNK = 1 << 10
-"""Compressed bytes given to zstd at once: even a bomb makes no more than 32 MiB of them."""
+BITE = 1 << 10
+"""Compressed bytes expanded at once: even a bomb of zstd makes no more than 32 MiB of them."""
 
 WIDEST_WINDOW = 1 << 27
 """Bytes of memory that a zstd frame may ask for, the limit of its own command."""
@@ -90,58 +88,25 @@ class _Plain:
 
 def expanding(compression: Compression, source: Source) -> Source:
     """A reader of what was compressed; whatever is not whole and right raises Damaged."""
-    if compression is Compression.GZIP:
-        return _Gzip(source)
-    return _Zstd(source) if compression is Compression.ZSTD else source
+    if compression is Compression.PLAIN:
+        return source
+    return _Expanding(source, _gzip() if compression is Compression.GZIP else _zstd())
 
 
-class _Raw(io.RawIOBase):
-    """A source as the file that the gzip module wants."""
+class _Expanding:
+    """Compressed frames one after another, each of which must end."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room: object, /) -> int:
-        view = memoryview(room)  # type: ignore[arg-type]  # the protocol of buffers has no name
-        data = self._source.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
-
-class _Gzip:
-    def __init__(self, source: Source) -> None:
-        self._stream = gzip.GzipFile(fileobj=io.BufferedReader(_Raw(source), CHUNK))
-
-    def read(self, size: int, /) -> bytes:
-        try:
-            return self._stream.read(size)
-        except EOFError:  # how gzip reports a stream without its end
-            raise Damaged("the compressed data is cut short") from None
-        except (gzip.BadGzipFile, zlib.error):
-            raise Damaged("the compressed data is damaged") from None
-
-
-class _Zstd:
-    """Frames one after another, each of which must end."""
-
-    def __init__(self, source: Source) -> None:
-        import zstandard
-
-        self._faults = zstandard.ZstdError
-        self._maker = zstandard.ZstdDecompressor(max_window_size=WIDEST_WINDOW)
-        self._source = source
+    def __init__(self, source: Source, kind: _Frames) -> None:
+        self._source, self._kind = source, kind
         self._given, self._at = b"", 0
         self._made = io.BytesIO()
-        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._frame: Any = None
 
     def read(self, size: int, /) -> bytes:
         while not (data := self._made.read(size)):
             bite = self._bite()
             if not bite:
-                # zstandard itself accepts input that ends inside a frame
+                # The libraries themselves accept input that ends inside a frame
                 if self._frame is not None:
                     raise Damaged("the compressed data is cut short")
                 return b""
@@ -151,19 +116,44 @@ class _Zstd:
     def _bite(self) -> bytes:
         if self._at >= len(self._given):
             self._given, self._at = self._source.read(CHUNK), 0
-        bite = self._given[self._at : self._at + ZSTD_CHUNK]
+        bite = self._given[self._at : self._at + BITE]
         self._at += len(bite)
         return bite
 
     def _expanded(self, bite: bytes) -> bytes:
-        frame = self._frame or self._maker.decompressobj()
+        if self._frame is None:
+            bite = bite.lstrip(self._kind.padding)
+            if not bite:
+                return b""
+            self._frame = self._kind.start()
+        frame = self._frame
         try:
-            data = frame.decompress(bite)
-        except self._faults:
+            data: bytes = frame.decompress(bite)
+        except self._kind.fault:
             raise Damaged("the compressed data is damaged") from None
-        self._frame = frame
         # Frames may be concatenated: what follows one is given to the next
         if frame.eof:
             self._at -= len(frame.unused_data)
             self._frame = None
         return data
+
+
+class _Frames(NamedTuple):
+    """How frames of one format are begun, what their reader raises, and what may lie between."""
+
+    start: Callable[[], Any]
+    fault: type[Exception]
+    padding: bytes = b""
+
+
+def _gzip() -> _Frames:
+    # Of 31, 16 stands for a gzip header, which zlib skips and checks itself, and 15 for the largest
+    # window. `gzip` and tapes fill the last record with zeros
+    return _Frames(lambda: zlib.decompressobj(31), zlib.error, b"\0")
+
+
+def _zstd() -> _Frames:
+    import zstandard
+
+    maker = zstandard.ZstdDecompressor(max_window_size=WIDEST_WINDOW)
+    return _Frames(maker.decompressobj, zstandard.ZstdError)

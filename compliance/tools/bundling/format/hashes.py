@@ -51,10 +51,11 @@ class Hashing:
         return self._sha1.hexdigest()
 
 
-def side_line(digest: str, name: str) -> str:
+def side_line(digest: str, name: str) -> bytes:
     """The line of a side file; names are escaped as coreutils does."""
     escaped = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
-    return f"{chr(92) if escaped != name else ''}{digest}  {escaped}\n"
+    line = f"{chr(92) if escaped != name else ''}{digest}  {escaped}\n"
+    return line.encode("utf-8", "surrogateescape")
 
 
 def side_files(archive: Path, *, old_script: bool = False) -> dict[str, Path]:

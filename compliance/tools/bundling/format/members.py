@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.bundling.format.archive import CHUNK
 from podium.compliance.tools.bundling.format.compress import Source
-from podium.compliance.tools.bundling.format.paths import Kind
+from podium.compliance.tools.bundling.format.paths import LONGEST_NAME, Kind
 from podium.compliance.tools.bundling.format.refusal import Damaged, Refused
 
 BLOCK = tarfile.BLOCKSIZE
@@ -92,6 +92,7 @@ class Meter:
 
     def copy(self, size: int) -> None:
         """Count bytes that a member takes on the disk and not in the archive: a hard link's."""
+        self.announce(size)
         self.copied += size
         self._weigh()
 
@@ -102,7 +103,7 @@ class Meter:
 
     def announce(self, size: int) -> None:
         """Refuse a member that cannot fit before a byte of it is written."""
-        if self.read_so_far + size > self._limits.size:
+        if self.read_so_far + self.copied + size > self._limits.size:
             most = self._limits.size
             raise Refused(f"{self.where}: unpacked the archive is larger than {most} bytes")
 
@@ -196,6 +197,8 @@ class Members:
         self._meter.announce(size)
         self._left, self._pad = size, -size % BLOCK
         target = stated.get("linkpath", info.linkname)
+        if len(target.encode("utf-8", "surrogateescape")) > LONGEST_NAME:
+            raise Refused(f"{display_path}: the link's target has more than {LONGEST_NAME} bytes")
         # Of the mode only the owner's x bit counts: no setuid bit comes out of an archive
         return Member(name, kind, size, bool(info.mode & 0o100), target)
 

@@ -20,8 +20,19 @@ LONGEST_NAME = 4096
 DEEPEST_NAME = 128
 """Folders in each other. A tree of code has a dozen, and each level costs whoever walks it."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys, and those that change the direction of text."""
+
 _DRIVE = re.compile(r"[A-Za-z]:")
+
+_DEVICE = re.compile(
+    r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9\xb9\xb2\xb3]) *(?:[.:].*)?", re.IGNORECASE
+)
+_NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]|[. ]\Z')
+
+# Git finds its folder under these names, too, where a file system ignores such characters
+_IGNORED = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_GIT = re.compile(r"(?:\.git|git~1)[. ]*(?::.*)?", re.IGNORECASE)
 
 
 class Kind(StrEnum):
@@ -59,9 +70,19 @@ def _check_part(part: str, display_path: str) -> None:
     # Refused on every system: what Linux packs may be unpacked on Windows
     if "\\" in part or _DRIVE.match(part):
         raise Refused(f"{display_path}: the name is a path of its own on Windows")
+    # Settings in it name programs, which the next git command in that place would start
+    if _GIT.fullmatch(_IGNORED.sub("", part)):
+        raise Refused(f"{display_path}: the name is that of git's own folder")
     # An escape sequence in a name could rewrite what a terminal shows about it
     if _CONTROL.search(part):
         raise Refused(f"{display_path}: the name has a control character")
+
+
+def refuse_on_windows(parts: tuple[str, ...], display_path: str) -> None:
+    """Raise Refused for a name that Windows cannot have, or takes for another one."""
+    for part in parts:
+        if _DEVICE.fullmatch(part) or _NOT_ON_WINDOWS.search(part):
+            raise Refused(f"{display_path}: Windows cannot have the name {clean(part[:60])}")
 
 
 def folded(name: str) -> str:
@@ -95,47 +116,57 @@ class TakenPaths:
     def __len__(self) -> int:
         return len(self._taken)
 
-    def take(self, parts: tuple[str, ...], kind: Kind) -> None:
-        """Take a path and the folders above it; raises Refused where another member has it."""
-        folder = 0
-        for at in range(1, len(parts)):
-            folder = self._enter(folder, parts[:at], Kind.FOLDER, parts, stated=False)
-        self._enter(folder, parts, kind, parts, stated=True)
+    def take(self, parts: tuple[str, ...], kind: Kind) -> int:
+        """Take a path and the folders above it; returns the path's number.
 
-    def _enter(
-        self,
-        folder: int,
-        path: tuple[str, ...],
-        kind: Kind,
-        member: tuple[str, ...],
-        *,
-        stated: bool,
-    ) -> int:
+        Raises Refused where another member has it.
+        """
+        folder = 0
+        for at in range(len(parts)):
+            folder = self._enter(folder, parts, at, kind if at + 1 == len(parts) else Kind.FOLDER)
+        return folder
+
+    def number_of(self, parts: tuple[str, ...]) -> int | None:
+        """The number of a path that was taken and is written so; None for any other."""
+        folder = 0
+        for part in parts:
+            place = self._taken.get((folder, folded(part)))
+            if place is None or place.written != part:
+                return None
+            folder = place.number
+        return folder
+
+    def _enter(self, folder: int, parts: tuple[str, ...], at: int, kind: Kind) -> int:
         """Take one name in the folder of that number; returns the number of its place."""
-        key = (folder, folded(path[-1]))
-        other = self._taken.get(key)
+        stated = at + 1 == len(parts)
+        name = folded(parts[at])
+        other = self._taken.get((folder, name))
         if other is None:
-            place = _Place(len(self._taken) + 1, path[-1], kind, stated)
-            self._taken[key] = place
+            # One string where both are the same
+            written = name if name == parts[at] else parts[at]
+            place = _Place(len(self._taken) + 1, written, kind, stated)
+            self._taken[folder, name] = place
             return place.number
-        problem = _collision(other, path, kind, stated=stated)
-        if problem:
-            raise Refused(f"{clean('/'.join(member))}: {problem}")
+        # Tar may list a folder after files in it; what is listed itself may come once only
+        again = stated and (other.stated or kind is not Kind.FOLDER)
+        if again or other.written != parts[at] or _is_folder(other.kind) != _is_folder(kind):
+            raise Refused(f"{clean('/'.join(parts))}: {_collision(other, parts[: at + 1], kind)}")
         if stated and not other.stated:
-            self._taken[key] = other._replace(stated=True)
+            self._taken[folder, name] = other._replace(stated=True)
         return other.number
 
 
-def _collision(other: _Place, path: tuple[str, ...], kind: Kind, *, stated: bool) -> str:
-    """Why a name cannot be taken beside the one that has its place; empty where it can."""
+def _is_folder(kind: Kind) -> bool:
+    return kind is Kind.FOLDER
+
+
+def _collision(other: _Place, path: tuple[str, ...], kind: Kind) -> str:
+    """Why a name cannot be taken beside the one that has its place."""
     written = clean("/".join(path))
     if other.written != path[-1]:
         # The folders above are the same, or the first of them that is not would have been refused
         before = clean("/".join((*path[:-1], other.written)))
         return f"{written} and {before} are one name where case or Unicode forms do not count"
-    if (kind is Kind.FOLDER) != (other.kind is Kind.FOLDER):
+    if _is_folder(kind) != _is_folder(other.kind):
         return f"{written} is a {kind} here and a {other.kind} elsewhere"
-    # Tar may list a folder after files in it; what is listed itself may come once only
-    if stated and (other.stated or kind is not Kind.FOLDER):
-        return "the name is there twice"
-    return ""
+    return "the name is there twice"

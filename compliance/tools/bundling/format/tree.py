@@ -10,7 +10,12 @@ from pathlib import Path
 
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.text.terminal import clean
-from podium.compliance.tools.bundling.format.paths import Kind, TakenPaths, parts_of
+from podium.compliance.tools.bundling.format.paths import (
+    Kind,
+    TakenPaths,
+    parts_of,
+    refuse_on_windows,
+)
 from podium.compliance.tools.bundling.format.refusal import Refused
 
 
@@ -31,13 +36,16 @@ def entries_of(tree: Path, top: str) -> list[Entry]:
     """Everything in a tree as members below the folder `top`, sorted by the bytes of their names.
 
     Raises Refused for what an archive must not hold: links that leave the tree, pipes, sockets,
-    devices, and names that collide on some disk.
+    devices, names that collide on some disk or that Windows cannot have, and git's own folder.
     """
     root = str(tree.resolve())
     entries = sorted(_walk(root, top, root), key=_order)
     taken = TakenPaths()
     for entry in (Entry(top, root, Kind.FOLDER), *entries):
-        taken.take(parts_of(entry.name, clean(entry.name)), entry.kind)
+        parts = parts_of(entry.name, clean(entry.name))
+        # Whoever reviews the tree may do so on Windows
+        refuse_on_windows(parts, clean(entry.name))
+        taken.take(parts, entry.kind)
     return [Entry(top, root, Kind.FOLDER), *entries]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 from podium.compliance.tools.store.analyses.compare import differences, named, obstacles
 from podium.compliance.tools.store.analyses.material import ResultRow
 from podium.compliance.tools.store.analyses.table import Analysis
@@ -49,8 +50,7 @@ def read_claims(path: Path) -> list[Claim]:
     optionally `against` (for x) and `claim` (its words).
     """
     try:
-        with path.open("rb") as stream:
-            text = stream.read(LARGEST).decode("utf-8-sig")
+        text = read_given(path, LARGEST).decode("utf-8-sig")
         reader = csv.DictReader(io.StringIO(text), strict=True)
         missing = [name for name in REQUIRED if name not in (reader.fieldnames or ())]
         if missing:

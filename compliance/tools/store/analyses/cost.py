@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 from podium.compliance.tools.store.analyses.material import ResultRow
 from podium.compliance.tools.store.analyses.table import Analysis, Shown
 
@@ -53,8 +54,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 def read_prices(path: Path) -> list[Price]:
     """The prices of a CSV; raises UsageFault where a column, a date or a source is missing."""
     try:
-        with path.open("rb") as stream:
-            text = stream.read(LARGEST).decode("utf-8-sig")
+        text = read_given(path, LARGEST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     try:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.given import read_given
 from podium.compliance.tools.store.analyses.cost import cost_of
 from podium.compliance.tools.store.analyses.table import Analysis
 from podium.logging_spec.limits import read_json
@@ -152,7 +153,6 @@ def _row(entry: Entry, training: Training) -> dict[str, Any]:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
-            return stream.read(LARGEST).decode("utf-8-sig")
+        return read_given(path, LARGEST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None

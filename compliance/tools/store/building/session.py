@@ -15,7 +15,7 @@ from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.files.atomic import draft_folder, new_file
 from podium.compliance.files.durable import sync_path
 from podium.compliance.files.optional_imports import needed
-from podium.compliance.files.staging import PREFIX, discard, leftovers
+from podium.compliance.files.staging import PREFIX, discard, remove_disposable
 from podium.compliance.files.states import State, state_of
 from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.files import FileVerdict, Taking
@@ -222,8 +222,7 @@ def _make(store: Path, durable: bool) -> None:
             sync_path(each.parent)
     except OSError as error:
         raise UsageFault(f"{store} cannot be made: {error.strerror}") from None
-    for left in leftovers(store / NAME, whatever=True):
-        discard(left.folder)
+    remove_disposable(store / NAME, whatever=True)
     if not (store / NAME).exists():
         # By it a store is known, whenever the build of its first round ends
         write_index(store, [], durable=durable)

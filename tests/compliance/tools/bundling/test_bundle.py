@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -171,11 +172,24 @@ def test_sha256sum_reads_the_hash_file(name: str, tree: Path) -> None:
     assert (done.returncode, done.stdout.endswith("OK\n")) == (0, True)
 
 
-NAMES = st.text(
-    st.characters(exclude_characters="/\\", exclude_categories=("Cc", "Cs")),
-    min_size=1,
-    max_size=12,
-).filter(lambda name: name not in (".", "..") and name[1:2] != ":")
+DEVICES = {
+    "CON",
+    "PRN",
+    "AUX",
+    "NUL",
+    *(f"{n}{i}" for n in ("COM", "LPT") for i in "0123456789¹²³"),
+}
+NAMES = (
+    st.text(
+        st.characters(exclude_characters='/\\<>:"|?*', exclude_categories=("Cc", "Cf", "Cs")),
+        min_size=1,
+        max_size=12,
+    )
+    .filter(
+        lambda name: name[-1] not in ". " and name.partition(".")[0].strip().upper() not in DEVICES
+    )
+    .filter(lambda name: name.lower() not in (".git", "git~1"))
+)
 
 
 @settings(max_examples=40)
@@ -452,9 +466,31 @@ def test_a_tree_that_could_not_be_unpacked_is_not_bundled(tree: Path) -> None:
             os.chdir(here)
         refused(tree, "Acme/sock: a pipe, socket or device")
     (tree / "sock").unlink()
+    (tree / "code").mkdir()
+    (tree / "code/.git").write_text("gitdir: ../x\n")
+    refused(tree, "Acme/code/.git: the name is that of git's own folder")
+    (tree / "code/.git").unlink()
+    (tree / "code/.gitignore").touch()
     (tree / "SYSTEMS").mkdir(exist_ok=True)
     if len(list(tree.glob("[sS]*"))) > 1:
         refused(tree, "are one name where case")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["CON", "nul.txt", "Com1", "LPT9 .log", "conin$", "x.", "y ", "f.txt:ads", "a?b", 'q"', "a|b"],
+)
+def test_a_name_that_windows_cannot_have_is_not_bundled(name: str, tree: Path) -> None:
+    (tree / name).touch()
+    refused(tree, "Windows cannot have the name")
+
+
+@pytest.mark.parametrize(
+    "name", ["CONSOLE", "null.txt", "com", "x.y", " y", ".gitmodules", "git~2"]
+)
+def test_a_name_that_windows_can_have_is_bundled(name: str, tree: Path) -> None:
+    (tree / name).touch()
+    assert (there_and_back(tree, tree.with_name("a.tar")) / name).is_file()
 
 
 def test_a_file_that_changes_while_it_is_read_is_noticed(tree: Path) -> None:
@@ -534,6 +570,47 @@ def test_a_full_disk_leaves_nothing(ending: str, tree: Path, secret: Path) -> No
     assert (done.returncode, done.stderr.count("\n")) == (Exit.USAGE, 1)
     assert "cannot be written: File too large" in done.stderr
     assert sorted(tree.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("ending", ["", ".sha256", ".sha1"])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_an_archive_and_its_hashes_are_there_together_or_not_at_all(
+    ending: str, replaced: bool, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of the three cannot have its name, or is not whole because the disk is full."""
+    archive = tree.with_name("a.tar")
+    if replaced:
+        bundle(tree, archive)
+    before = {path.name: path.stat().st_ino for path in tree.parent.iterdir()}
+    replace = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(target).name == f"a.tar{ending}":
+            raise OSError(errno.EIO, "Input/output error")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(UsageFault, match=r"a\.tar cannot be written: Input/output error"):
+        bundle(tree, archive, BundleOptions(replace=True))
+    assert {path.name for path in tree.parent.iterdir()} == set(before)
+    assert not replaced or archive.stat().st_ino == before["a.tar"]
+
+
+def test_a_disk_that_is_full_at_the_hashes_leaves_no_archive(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def full(handle: int, data: bytes) -> int:
+        if bytes(data).endswith(b"  a.tar\n"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, data)
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(UsageFault, match="cannot be written: No space left on device"):
+        bundle(tree, tree.with_name("a.tar"))
+    monkeypatch.undo()
+    assert [path.name for path in tree.parent.iterdir()] == ["Acme"]
 
 
 def test_zstd_bundles_carry_a_checksum(tree: Path) -> None:

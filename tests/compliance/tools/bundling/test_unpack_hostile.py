@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tracemalloc
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from hypothesis import strategies as st
 
 from podium.compliance.cli.entry import run
 from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.bundling import unpack as unpacking
+from podium.compliance.tools.bundling.encryption.age import AGE
 from podium.compliance.tools.bundling.format.members import Limits
 from podium.compliance.tools.bundling.format.refusal import Refused
 from podium.compliance.tools.bundling.unpack import UnpackOptions, unpack
@@ -230,6 +233,35 @@ HOSTILE: dict[str, tuple[Making, str]] = {
         lambda: b"age-encryption.org/v1\n-> scrypt " + b"A" * 22 + b" 40\nAAAA\n",
         "2^40 rounds of scrypt",
     ),
+    # names that start or show something else
+    **{
+        f"git's folder as {name!r}": (
+            lambda name=name: tar(folder(f"t/{name}"), member(f"t/{name}/config")),  # type: ignore[misc]
+            "the name is that of git's own folder",
+        )
+        for name in (".git", ".GIT", ".git.", "git~1", ".g\u200cit", ".git::$INDEX_ALLOCATION")
+    },
+    "git's folder as a file": (lambda: tar(member("t/.git")), "git's own folder"),
+    "a c1 control": (lambda: tar(member("t/\u009b31m")), "a control character"),
+    "another direction": (lambda: tar(member("t/\u202egpj.exe")), "a control character"),
+    # targets of links
+    "a long target by pax": (
+        lambda: tar(pax(("linkpath", "x/" * 2049)), symlink("t/l", "x")),
+        "t/l: the link's target has more than 4096 bytes",
+    ),
+    "a long target by gnu": (
+        lambda: tar(member("x", b"x/" * 2049, tarfile.GNUTYPE_LONGLINK), symlink("t/l", "x")),
+        "t/l: the link's target has more than 4096 bytes",
+    ),
+    # encryption
+    "age with many recipients": (
+        lambda: AGE + (b"-> X25519 " + b"A" * 43 + b"\n" + b"A" * 43 + b"\n") * 700 + b"--- A\n",
+        "the header of age has more than 65536 bytes",
+    ),
+    "age with a hard passphrase": (
+        lambda: AGE + b"-> scrypt " + b"A" * 22 + b" 21\n" + b"A" * 43 + b"\n--- " + b"A" * 43,
+        "would take 2^21 rounds of scrypt, more than 2^20",
+    ),
     "salted and empty": (lambda: b"Salted__", "the passphrase does not decrypt it"),
     "salted noise": (
         lambda: b"Salted__" + bytes(range(256)) * 3,
@@ -294,11 +326,67 @@ def test_limits_are_what_they_say_and_can_be_raised(tmp_path: Path) -> None:
     assert "more than 100 members" in limited(tmp_path, many, Limits(members=100))
     assert "larger than 5000 bytes" in limited(tmp_path, GOOD, Limits(size=5000))
     links = tar(member("a", b"x" * 4000), *(hard_link(f"l{n}", "a") for n in range(9)))
-    assert "l4: unpacked" in limited(tmp_path, links, Limits(size=20000))
+    assert "l3: unpacked" in limited(tmp_path, links, Limits(size=20000))
+    both = tar(member("a", b"x" * 4000), hard_link("l", "a"), member("b", b"x" * 4000))
+    assert "b: unpacked" in limited(tmp_path, both, Limits(size=13000))
     call = ["unpack", str(put(tmp_path, zeros(80 << 20))), "--output", str(tmp_path / "out")]
     assert run([*call, "--max-size", "1000000"]) == Exit.FOUND
     assert run([*call, "--max-ratio", "1000000"]) == Exit.CLEAN
     assert (tmp_path / "out/bomb").stat().st_size == 80 << 20
+
+
+def test_the_links_of_an_archive_are_kept_within_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpacking, "MOST_LINK_BYTES", 1 << 16)
+    links = tar(*(symlink(f"t/{number}", "x" * 900) for number in range(100)))
+    assert "the names and targets of links have more than" in limited(tmp_path, links, Limits())
+
+
+def unpacked_deep_names(tmp_path: Path, count: int) -> int:
+    """The most bytes of memory that so many files of one deep folder take."""
+    above = "/".join(["d" * 30] * 120)
+    members = (pax(("path", f"{above}/{number}")) + member("f") for number in range(count))
+    archive = put(tmp_path, tar(*members))
+    tracemalloc.start()
+    try:
+        unpack(archive, tmp_path / f"out{count}", UnpackOptions(durable=False))
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_takes_no_memory_by_the_depth_of_its_name(tmp_path: Path) -> None:
+    few, many = (unpacked_deep_names(tmp_path, count) for count in (20, 220))
+    assert (many - few) / 200 < 1500
+
+
+def test_the_header_of_gzip_is_not_read_byte_by_byte(tmp_path: Path) -> None:
+    archive = put(tmp_path, b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 1_000_000)
+    calls = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        with pytest.raises(Refused, match="cut short"):
+            unpack(archive, tmp_path / "out")
+    finally:
+        sys.setprofile(None)
+    assert calls < 100_000
+
+
+def test_zeros_may_follow_a_gzip_member(tmp_path: Path) -> None:
+    for data in (
+        squeezed(GOOD) + bytes(5000),
+        squeezed(GOOD[:700]) + bytes(9) + squeezed(GOOD[700:]),
+    ):
+        archive = put(tmp_path, data)
+        output = tmp_path / f"out{len(data)}"
+        assert run(["unpack", str(archive), "--output", str(output)]) == Exit.CLEAN
+        assert (output / "t/a").read_bytes() == b"alpha" * 900
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs Linux to measure")

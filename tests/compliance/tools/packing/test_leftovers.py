@@ -141,7 +141,7 @@ def test_clean_where_nothing_was_ever_packed_makes_no_folder(loose: Loose) -> No
 
 
 @pytest.mark.parametrize("what", ["bundle", "unpack", "init", "system init"])
-def test_other_commands_name_what_they_left(
+def test_other_commands_remove_what_they_left(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = tmp_path / "tree"
@@ -169,8 +169,48 @@ def test_other_commands_name_what_they_left(
     assert done.exit_code == 0, done.output
     assert done.stderr.count("\n") == 1
     assert str(folder) in done.stderr
-    assert "remove it" in done.stderr
-    assert folder.is_dir()
+    assert "; removed" in done.stderr
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("what", ["another host", "an earlier podium", "not a draft"])
+def test_what_may_hold_more_or_be_in_use_is_named_and_stays(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    archive = tmp_path / "a.tar"
+    with monkeypatch.context() as patched:
+        killed(lambda: bundle(tree, archive), "replace", patched)
+    (folder,) = left(tmp_path)
+    path, host, purpose = (folder / MARKER).read_bytes().split(b"\0")
+    assert purpose == b"draft"
+    fields = {
+        "another host": (path, host + b"2", purpose),
+        "an earlier podium": (path,),
+        "not a draft": (path, host, b""),
+    }
+    (folder / MARKER).write_bytes(b"\0".join(fields[what]))
+    for _ in range(2):
+        done = podium("bundle", tree, archive, "--replace")
+        assert done.exit_code == 0, done.output
+        assert done.stderr.count("\n") == 1
+        assert str(folder) in done.stderr
+        assert "if no other call uses it, remove it" in done.stderr
+        assert folder.is_dir()
+
+
+def test_a_tree_that_pack_set_aside_is_not_removed_by_unpack(loose: Loose) -> None:
+    """The stage of a killed pack may hold the only copy of a tree."""
+    pack(PackJob(read_request(loose.work, {})))
+    bundle(loose.packed, loose.place / "a.tar")
+    pack_until_killed_with_changes(loose)
+    (stage,) = left(loose.packed.parent)
+    os.rename(loose.packed, stage / "old")
+    done = podium("unpack", loose.place / "a.tar", "--output", loose.packed)
+    assert done.exit_code == 0, done.output
+    assert f"{stage}" in done.stderr
+    assert (stage / "old").is_dir()
 
 
 @pytest.mark.parametrize("name", ["n" * 250, "\udcff" * 3, "a.b c'd\n", "é" * 120])

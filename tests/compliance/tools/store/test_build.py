@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -239,9 +240,26 @@ def test_what_a_killed_build_has_left_is_removed(store: Path, made: Path) -> Non
     (folder,) = (path for path in store.iterdir() if path.is_dir())
     stage = store / f".podium-stage.{folder.name}.abcdefgh"
     stage.mkdir()
-    (stage / ".podium-stage").write_text(str(folder.resolve()))
+    (stage / ".podium-stage").write_text(f"{folder.resolve()}\0{os.uname().nodename}\0draft")
     built(store, made)
     assert content(store) == before
+
+
+@pytest.mark.parametrize("name", ["store.json", "the round"])
+def test_a_full_disk_leaves_no_new_store(
+    name: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, place = os.replace, tmp_path / "above" / "new"
+
+    def full(source: Path, target: Path) -> None:
+        if name == "store.json" or Path(target).name != "store.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(UsageFault, match="No space left on device"):
+        built(place, made)
+    assert not (tmp_path / "above").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""Files that the user names, or that a store holds: read within bounds, whatever their kind is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+import time
+from pathlib import Path
+
+PATIENCE_SECONDS = 30.0
+"""How long a pipe or a device may take to give all it has: a shell's `<(command)` is a pipe."""
+
+_PIECE = 1 << 20
+
+
+def read_given(path: str | Path, most: int) -> bytes:
+    """The first `most` bytes of a file, a pipe or a device.
+
+    Raises OSError where it cannot be read, and where a pipe that nobody writes to, or a device that
+    gives nothing, does not end in time.
+    """
+    # Without O_NONBLOCK the opening of a pipe would wait for a writer
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags)
+    try:
+        waits = not stat.S_ISREG(os.fstat(handle).st_mode)
+        end = time.monotonic() + PATIENCE_SECONDS
+        data = bytearray()
+        while len(data) < most:
+            if waits:
+                _await(handle, end)
+            try:
+                piece = os.read(handle, min(most - len(data), _PIECE))
+            except BlockingIOError:
+                continue
+            if not piece:
+                break
+            data += piece
+        return bytes(data)
+    finally:
+        os.close(handle)
+
+
+def _await(handle: int, end: float) -> None:
+    """Wait until there is something to read, or the end of it; raises OSError where none comes."""
+    if not hasattr(select, "poll"):
+        return
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
+        raise OSError(errno.ETIMEDOUT, f"it did not end within {PATIENCE_SECONDS:.0f} s")
