@@ -17,7 +17,7 @@ import msgspec
 
 from podium.compliance.judging.logs.judge import LogVerdict, judge_log
 from podium.compliance.rulebook.tables.fitting_values import all_of, good_value, good_values
-from podium.compliance.rulebook.tables.log_kinds import Which, cases, effective, scopes
+from podium.compliance.rulebook.tables.log_kinds import LogKind, cases, effective, scopes
 from podium.compliance.rulebook.tables.whole_log import (
     PHASES,
     START_MS,
@@ -42,7 +42,7 @@ __all__ = [
     "STEP_MS",
     "Line",
     "LogBuilder",
-    "Which",
+    "LogKind",
     "all_of",
     "build",
     "build_log",
@@ -84,7 +84,7 @@ class Line:
 class LogBuilder:
     """The lines of a log."""
 
-    which: Which
+    which: LogKind
     lines: tuple[Line, ...] = field(repr=False)
 
     # --- reading ---
@@ -241,11 +241,11 @@ def build(
     choices: tuple[tuple[str, str], ...] = (),
 ) -> LogBuilder:
     """A log that obeys every rule of its round."""
-    return build_log(Which(usage, round_, division, benchmark, choices))
+    return build_log(LogKind(usage, round_, division, benchmark, choices))
 
 
 @cache
-def build_log(which: Which) -> LogBuilder:
+def build_log(which: LogKind) -> LogBuilder:
     """A log that obeys every rule of its round."""
     generation, benchmark = which.rules.generation, which.benchmark
     return LogBuilder(

@@ -18,7 +18,7 @@ import msgspec
 
 from podium.compliance.files.states import State, settled, state_of
 from podium.compliance.judging.cache.kept import (
-    Kept,
+    CacheContent,
     KeptContents,
     KeptLog,
     frozen_verdict,
@@ -29,8 +29,8 @@ from podium.compliance.judging.cache.kept import (
     to_bytes,
 )
 from podium.compliance.judging.cache.shelf import Damaged, Refused, Shelf
-from podium.compliance.judging.cache.tool import Named, RoundDigests, tool_digest, value_digest
-from podium.compliance.judging.files import FileVerdict, Taking, Task, as_judged
+from podium.compliance.judging.cache.tool import LogScope, RoundDigests, tool_digest, value_digest
+from podium.compliance.judging.files import FileVerdict, LogCollector, Task, as_judged
 from podium.compliance.judging.inputs.house_rules import HouseRule
 from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.options import Options
@@ -46,7 +46,7 @@ Tell = Callable[[str], None]
 _BENCHMARK, _DIVISION = keys.SUBMISSION_BENCHMARK.name, keys.SUBMISSION_DIVISION.name
 
 
-class Seen(msgspec.Struct, frozen=True):
+class LogDigest(msgspec.Struct, frozen=True):
     """What the process that judges a log sees of it; `judged`: the hash is of what was judged.
 
     Else it is of the file read once more, as a large or a compressed one is not held as a whole.
@@ -54,19 +54,19 @@ class Seen(msgspec.Struct, frozen=True):
 
     content: bytes
     judged: bool
-    named: Named
+    named: LogScope
 
 
-def seen(task: Task, log: Log) -> Seen | None:
+def seen(task: Task, log: Log) -> LogDigest | None:
     """What a verdict is kept by; None for a file that cannot be read, or is no log."""
     if task.kind != "log" or any(each.kind is Fault.UNREADABLE for each in log.faults):
         return None
     whole = bool(log.data) and len(log.data) == log.size
     content = hash_of(log.data) if whole else hash_of_file(task.path)
-    return None if content is None else Seen(content, whole, _named(log))
+    return None if content is None else LogDigest(content, whole, _named(log))
 
 
-def _named(log: Log) -> Named:
+def _named(log: Log) -> LogScope:
     values: dict[str, dict[Any, None]] = {_BENCHMARK: {}, _DIVISION: {}}
     records = [*log.records, *(record for _, record in log.lenient)]
     for record in records:
@@ -74,7 +74,7 @@ def _named(log: Log) -> Named:
             values[record.key][record.value if type(record.value) is str else None] = None
     benchmarks, divisions = values[_BENCHMARK], values[_DIVISION]
     known = log.generation == "mllog" and None not in benchmarks and None not in divisions
-    return Named(tuple(filter(None, benchmarks)), tuple(filter(None, divisions)), known)
+    return LogScope(tuple(filter(None, benchmarks)), tuple(filter(None, divisions)), known)
 
 
 class Recall:
@@ -85,10 +85,10 @@ class Recall:
 
     def __init__(self, shelf: Shelf, name: str, tell: Tell, *, partial: bool = False) -> None:
         self.shelf, self.name, self.tell, self.partial = shelf, name, tell, partial
-        self.taking = Taking(seen, self._receive)
-        self.before, self.usable, self.changed = Kept(), True, False
+        self.taking = LogCollector(seen, self._receive)
+        self.before, self.usable, self.changed = CacheContent(), True, False
         self._read()
-        self.now = Kept(tool_digest())
+        self.now = CacheContent(tool_digest())
         self.looked: dict[str, tuple[Task, State | None, int]] = {}
         self.keys = _Keys()
 
@@ -96,7 +96,7 @@ class Recall:
         try:
             self.shelf.open()
             body = self.shelf.read(self.name)
-            kept = Kept() if body is None else kept_from(body)
+            kept = CacheContent() if body is None else kept_from(body)
         except Damaged as damaged:
             self.tell(f"cache not used: {damaged}; it is made anew")
         except (Refused, msgspec.MsgspecError) as refused:
@@ -104,7 +104,7 @@ class Recall:
             self.tell(f"cache not used: {refused}")
         else:
             # Another podium's outcomes may be others; so may those by other libraries
-            self.before = kept if kept.tool == tool_digest() else Kept()
+            self.before = kept if kept.tool == tool_digest() else CacheContent()
 
     # --- logs ---
 
@@ -132,7 +132,7 @@ class Recall:
     def _receive(self, one: FileVerdict) -> None:
         task, state, looked = self.looked.get(one.path, (None, None, 0))
         found = one.taken
-        if task is None or state is None or not isinstance(found, Seen):
+        if task is None or state is None or not isinstance(found, LogDigest):
             return
         key = self.keys.of(task, found.named)
         # Before anything marks its findings as waived
@@ -194,7 +194,7 @@ class _Keys:
         self._digests = RoundDigests()
         self._known: dict[tuple[Any, ...], bytes | None] = {}
 
-    def of(self, task: Task, named: Named) -> bytes | None:
+    def of(self, task: Task, named: LogScope) -> bytes | None:
         """The key of a task's verdict; None where it depends on what has no hash."""
         how = (
             task.usage,
@@ -214,7 +214,7 @@ class _Keys:
         return self._known[known]
 
 
-def _touches(rule: HouseRule, named: Named) -> bool:
+def _touches(rule: HouseRule, named: LogScope) -> bool:
     """Whether a rule of a podium.toml may be about a log."""
     if not named.known:
         return True

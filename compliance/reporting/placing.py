@@ -134,7 +134,7 @@ _NUMBERED = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 _NUMBER = re.compile("[0-9]+")
 
 
-class Place(msgspec.Struct, frozen=True):
+class PathPattern(msgspec.Struct, frozen=True):
     """Files or folders, and the pattern that names them: not empty, in the order they came.
 
     Braces in a pattern name files of the place only; a star may stand for others as well.
@@ -144,7 +144,7 @@ class Place(msgspec.Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-def places_of(paths: Iterable[str], most: int = MOST) -> list[Place]:
+def places_of(paths: Iterable[str], most: int = MOST) -> list[PathPattern]:
     """The places of some paths, those of most files first; each path is in exactly one."""
     names = list(dict.fromkeys(paths))
     places = _across_folders(_in_folders(names))
@@ -192,14 +192,14 @@ def _next(number: str) -> str:
     return str(int(number) + 1).zfill(len(number)) if number else ""
 
 
-def _across_folders(found: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[Place]:
+def _across_folders(found: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[PathPattern]:
     """Join folders of one depth in which the same names are."""
     alike: dict[tuple[int, str], list[tuple[list[str], tuple[str, ...]]]] = {}
     for folder, name, paths in found:
         parts = folder.split("/")
         alike.setdefault((len(parts), name), []).append((parts, paths))
     return [
-        Place(
+        PathPattern(
             _folders([parts for parts, _ in same]) + name,
             tuple(path for _, paths in same for path in paths),
         )
@@ -217,9 +217,9 @@ def _folders(folders: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _joined(places: Sequence[Place]) -> list[Place]:
+def _joined(places: Sequence[PathPattern]) -> list[PathPattern]:
     """Places of one depth whose names differ in numbers only, as one with a star for these."""
-    alike: dict[tuple[int, str], list[Place]] = {}
+    alike: dict[tuple[int, str], list[PathPattern]] = {}
     for place in places:
         *folders, name = place.paths[0].split("/")
         alike.setdefault((len(folders), _NUMBER.sub("*", name)), []).append(place)
@@ -229,10 +229,10 @@ def _joined(places: Sequence[Place]) -> list[Place]:
     ]
 
 
-def _starred(paths: Sequence[str]) -> Place:
+def _starred(paths: Sequence[str]) -> PathPattern:
     *folders, names = [set(part) for part in zip(*(path.split("/") for path in paths), strict=True)]
     parts = [min(part) if len(part) == 1 else "*" for part in folders]
     name = min(names)
-    return Place(
+    return PathPattern(
         "/".join([*parts, name if len(names) == 1 else _NUMBER.sub("*", name)]), tuple(paths)
     )

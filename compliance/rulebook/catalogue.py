@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
-from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import Rule, check_rules, rules_of
 from podium.compliance.rulebook.tables.tables import tables
 from podium.rules.catalogue import USAGES, find_round, rounds_of
@@ -15,7 +15,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.hindsight import verifier_only
 from podium.rules.model.round import Round
 
-_KINDS = {"log": Kind.LOG, "internal": Kind.INTERNAL}
+_KINDS = {"log": RuleKind.LOG, "internal": RuleKind.INTERNAL}
 
 
 def _fixed_rule(rule: FixedRule) -> Rule:
@@ -23,7 +23,7 @@ def _fixed_rule(rule: FixedRule) -> Rule:
     severities = rule.reported
     return Rule(
         id=rule.id,
-        kind=_KINDS.get(family, Kind.PACKAGE),
+        kind=_KINDS.get(family, RuleKind.PACKAGE),
         table=family,
         meaning="every round and division",
         constraint=rule.says,

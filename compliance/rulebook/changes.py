@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from podium.compliance.rulebook.tables.history import Kind, essence, renamed, table_before
+from podium.compliance.rulebook.tables.history import RuleKind, essence, renamed, table_before
 from podium.compliance.rulebook.tables.rule import cell, times_text
 from podium.compliance.rulebook.tables.tables import Table, tables
 from podium.rules.model.benchmark import line_name
 from podium.rules.model.round import Round
-from podium.rules.table import End, Line, Row
+from podium.rules.table import Line, Row, WholeLogRule
 
 LIMITS = {
     "init_closed": "initialisation, closed (minutes)",
@@ -148,7 +148,7 @@ def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
 
 def _whole(line: Line, stated: bool) -> tuple[Any, ...]:
     # A target is a rule of its own elsewhere; a change of it shows here with its row
-    return (*essence(line, Kind.ROW, stated), *essence(line, Kind.TARGET, stated))
+    return (*essence(line, RuleKind.ROW, stated), *essence(line, RuleKind.TARGET, stated))
 
 
 def _line_text(line: Line) -> str:
@@ -177,7 +177,7 @@ def _what_changed(was: Line, line: Line, stated: bool) -> tuple[str, str]:
 
 
 def _parts(line: Line) -> dict[str, str]:
-    if isinstance(line, End):
+    if isinstance(line, WholeLogRule):
         return {"text": line.text, "by": f"by {line.stated_by}"}
     policy = line.as_policy()
     parts = {"each": cell(line), "times": times_text(line.times), "by": _by(line)}

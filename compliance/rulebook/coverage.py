@@ -28,7 +28,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CoveredClause:
     """One clause and what holds it. `rules` are ids, `named` the globs that the clause has."""
 
     id: str
@@ -103,12 +103,12 @@ def rules_by_section() -> Mapping[tuple[str, str], tuple[str, ...]]:
     return {place: tuple(sorted(ids)) for place, ids in found.items()}
 
 
-def coverage() -> list[Held]:
+def coverage() -> list[CoveredClause]:
     """Every clause of every document, in the order of the data."""
     return list(_held())
 
 
-def _held() -> Iterator[Held]:
+def _held() -> Iterator[CoveredClause]:
     by_section = rules_by_section()
     known = sorted({rule for ids in by_section.values() for rule in ids})
     for document in documents().values():
@@ -119,7 +119,7 @@ def _held() -> Iterator[Held]:
                 rules = ()
             else:
                 rules = by_section.get((document.name, clause.section), ())
-            yield Held(name, document, clause, rules)
+            yield CoveredClause(name, document, clause, rules)
 
 
 def matching(globs: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
@@ -128,13 +128,13 @@ def matching(globs: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def totals(found: list[Held]) -> dict[str, dict[str, int]]:
+def totals(found: list[CoveredClause]) -> dict[str, dict[str, int]]:
     """How many clauses of each document are in each state; all states, in their order."""
     counts = {name: Counter(_states(found, name)) for name in documents()}
     return {name: {state.value: count[state] for state in State} for name, count in counts.items()}
 
 
-def _states(found: list[Held], name: str) -> Iterator[State]:
+def _states(found: list[CoveredClause], name: str) -> Iterator[State]:
     return (each.state for each in found if each.document.name == name)
 
 
@@ -169,17 +169,17 @@ def coverage_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _totals(found: list[Held]) -> Iterator[str]:
+def _totals(found: list[CoveredClause]) -> Iterator[str]:
     heads = ("Document", *(state.value.capitalize() for state in State))
     return table_lines(heads, _total_rows(found), range(1, len(heads)))
 
 
-def _total_rows(found: list[Held]) -> tuple[tuple[str, ...], ...]:
+def _total_rows(found: list[CoveredClause]) -> tuple[tuple[str, ...], ...]:
     """The number of clauses in each state, document by document."""
     return tuple((name, *map(str, counts.values())) for name, counts in totals(found).items())
 
 
-def _document(document: Document, clauses: list[Held]) -> Iterator[str]:
+def _document(document: Document, clauses: list[CoveredClause]) -> Iterator[str]:
     yield from ("", f"## {document.name.capitalize()}", "", f"{escape(document.title)}.", "")
     if document.numbered_in:
         yield from (f"Numbers of sections are those of {escape(document.numbered_in)}.", "")
@@ -187,14 +187,14 @@ def _document(document: Document, clauses: list[Held]) -> Iterator[str]:
     yield from table_lines(heads, map(_cells, clauses))
 
 
-def _cells(held: Held) -> tuple[str, ...]:
+def _cells(held: CoveredClause) -> tuple[str, ...]:
     clause = held.clause
     section = escape(f"{held.number} {clause.section}".strip())
     state = (clause.rounds or "all", held.state.value, _held_by(held))
     return (held.id, section, escape(clause.says), *state)
 
 
-def _held_by(held: Held) -> str:
+def _held_by(held: CoveredClause) -> str:
     clause = held.clause
     rules = ", ".join(f"`{rule}`" for rule in held.named)
     texts = (

@@ -17,7 +17,7 @@ from podium.compliance.rulebook.added_rules import added_rules
 from podium.compliance.rulebook.catalogue import all_rules, rounds_with
 from podium.compliance.rulebook.rates import rates
 from podium.compliance.rulebook.tables.examples import Example, example
-from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import Rule
 from podium.compliance.rulebook.tables.tables import tables
 from podium.logging_spec.keys import POINT_IN_TIME as POINT
@@ -72,7 +72,10 @@ class RuleView:
         """What there is to say about the rule: (label, text)."""
         rule, rate = self.rule, rates().of(self.rule.id)
         if rule.policy is None:
-            yield "must be" if rule.kind in (Kind.ROW, Kind.TARGET) else "says", rule.constraint
+            yield (
+                "must be" if rule.kind in (RuleKind.ROW, RuleKind.TARGET) else "says",
+                rule.constraint,
+            )
         else:
             yield from (("verifier", rule.constraint), ("policy", rule.policy))
         disputed = rule.policy_exempt_reason
@@ -96,7 +99,7 @@ class RuleView:
     @property
     def _stated_by(self) -> str:
         # No text states that podium itself must not fail
-        if self.rule.kind is Kind.INTERNAL:
+        if self.rule.kind is RuleKind.INTERNAL:
             return ""
         # Programs that judge trees are of no round: they are the official ones of any
         if not self.rules.verified and self.rule.stated_by in (StatedBy.POLICY, StatedBy.BOTH):
@@ -127,7 +130,7 @@ def example_of(rules: Round, rule: Rule) -> Example | None:
     """Records that break a row's rule, and that obey it."""
     if not isinstance(rule.source, Row):
         return None
-    return example(rule.source, _known(rules, rule.table), rule.kind is Kind.TARGET)
+    return example(rule.source, _known(rules, rule.table), rule.kind is RuleKind.TARGET)
 
 
 def _known(rules: Round, name: str) -> dict[str, Row]:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from podium.compliance.rulebook.printer import Grid, Printer
-from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of
 from podium.compliance.rulebook.tables.tables import divisions, tables_for
 from podium.logging_spec import keys as k
@@ -112,7 +112,7 @@ def _looked_at(rule: Rule) -> set[str]:
 def _asks_only(rule: Rule) -> bool:
     """Whether a rule asks that a key is logged, and takes any value."""
     bounds = {rule.constraint, rule.policy or rule.constraint}
-    return rule.kind is Kind.ROW and bounds == {UNCONSTRAINED}
+    return rule.kind is RuleKind.ROW and bounds == {UNCONSTRAINED}
 
 
 def _left(rules: Round, benchmark: str, division: str, key: str) -> tuple[State, str]:

@@ -15,7 +15,7 @@ from podium.compliance.rulebook.added_rules import added_rules
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import nearest
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
-from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import Rule
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.model.round import Round
@@ -89,6 +89,6 @@ def _rounds_of_report(report: Outcome) -> Iterator[Round]:
 
 def _text(rule: Rule) -> RuleText:
     says = rule.constraint
-    if rule.kind in (Kind.ROW, Kind.TARGET):
+    if rule.kind in (RuleKind.ROW, RuleKind.TARGET):
         says = f"{rule.key}: {rule.bound}"
     return RuleText(says, rule.why, rule.hint)

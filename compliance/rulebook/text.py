@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.rulebook.pages import count, difference, facts
 from podium.compliance.rulebook.printer import Grid, Printer
-from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import Rule, check_rules, rules_of, target_text
 from podium.compliance.rulebook.tables.tables import Table, divisions, own_tables
 from podium.rules.constraints.formula import show
@@ -65,7 +65,7 @@ def print_rules(to: Printer, found: Iterable[Rule]) -> None:
 def short_times(rule: Rule) -> str:
     """How often, in a few letters: 1, 1+, any."""
     row = rule.source
-    if rule.kind is Kind.TARGET:
+    if rule.kind is RuleKind.TARGET:
         return "1+"
     if not isinstance(row, Row):
         return ""
@@ -77,7 +77,7 @@ def short_times(rule: Rule) -> str:
 
 def _bound(rule: Rule) -> str:
     row = rule.source
-    if rule.kind is Kind.ROW and isinstance(row, Row) and row.times.instead:
+    if rule.kind is RuleKind.ROW and isinstance(row, Row) and row.times.instead:
         return f"{rule.bound} (or {' or '.join(row.times.instead)} instead)"
     return rule.bound
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.judging.inputs.discover import Kind, kind_of
+from podium.compliance.judging.inputs.discover import PathKind, kind_of
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.text.terminal import clean, wrap
 from podium.rules.fixed.former_ids import matches
@@ -86,7 +86,7 @@ STEPS = (
 
 
 @dataclass(slots=True)
-class Part:
+class StepStatus:
     """A step with what was found: what must be done, and how much is only advised."""
 
     step: Step
@@ -104,7 +104,7 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
         raise NothingToJudge(f"{path} {what}; must be a submission's folder")
     absent = [name for name in FOLDERS if not (path / name).is_dir()]
     if absent:
-        if kind_of(path) is Kind.ROUND:
+        if kind_of(path) is PathKind.ROUND:
             raise NothingToJudge(f"{path} holds several submissions; name one of them")
         return _unbegun(path, absent, width), False
     report = check_paths([path], options)
@@ -113,9 +113,9 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
     return _text(path, report, parts, width), not to_do and not report.rejected_by
 
 
-def by_step(report: Outcome) -> list[Part]:
+def by_step(report: Outcome) -> list[StepStatus]:
     """The findings by step; waived ones are left out."""
-    parts = [Part(step) for step in STEPS]
+    parts = [StepStatus(step) for step in STEPS]
     for finding in report.findings:
         # Neither asks for anything to be done
         if finding.waived or (finding.severity == "note" and not finding.official):
@@ -140,7 +140,7 @@ def _unbegun(path: Path, absent: list[str], width: int) -> str:
     return "\n".join([*lines, "", "Not complete.", ""])
 
 
-def _text(path: Path, report: Outcome, parts: list[Part], width: int) -> str:
+def _text(path: Path, report: Outcome, parts: list[StepStatus], width: int) -> str:
     rules = report.rules
     name = path.absolute().name
     head = f"{clean(name)}, by the policy of {rules.usage} {rules.round}"
@@ -161,7 +161,7 @@ def _text(path: Path, report: Outcome, parts: list[Part], width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _part(number: int, part: Part, path: str, width: int) -> Iterator[str]:
+def _part(number: int, part: StepStatus, path: str, width: int) -> Iterator[str]:
     state = f"{len(part.to_do)} to do" if part.to_do else "done"
     if part.advised:
         state += f" ({part.advised} advised)"

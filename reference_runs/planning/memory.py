@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from podium.reference_runs.engine.launch import RunRequest
-    from podium.reference_runs.planning.timeline import Change
+    from podium.reference_runs.planning.timeline import SizeChange
 
 MICRO_BATCHES = 2
 """Of a step that has more: those after the second find the memory as the second does."""
@@ -122,7 +122,7 @@ def _state(optimizers: Iterable[Optimizer]) -> Iterator[Tensor]:
 
 
 def _at_the_peak(
-    changes: Sequence[Change], second: int, held: Mapping[str, Iterable[int]]
+    changes: Sequence[SizeChange], second: int, held: Mapping[str, Iterable[int]]
 ) -> Memory:
     """What there is when there is most of it, from the second step on."""
     totals, sizes = [0], dict[int, int]()

@@ -41,7 +41,7 @@ FORMULAS: dict[Any, Callable[..., int]] = {
 """FLOP of operators: torch's own formulas, and of what it has none for."""
 
 
-class Place(NamedTuple):
+class OperatorCall(NamedTuple):
     """Where an operator is called: the innermost module, the phase, and its name (aten::mm)."""
 
     module: str
@@ -70,7 +70,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.found: dict[Place, Count] = defaultdict(Count)
+        self.found: dict[OperatorCall, Count] = defaultdict(Count)
         self._open: list[str] = []
         self._changes: list[tuple[int, str]] = []
         self._updates = False
@@ -82,7 +82,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # Marks of ranges do nothing themselves
         if name.startswith("profiler::"):
             return out
-        place = Place(*self._place(), name)
+        place = OperatorCall(*self._place(), name)
         count = _count(func, args, kwargs or {}, out)
         self.found[place] = self.found[place].plus(count)
         return out

@@ -11,7 +11,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 from podium.reference_runs.profiling.chrome import name_rank, shortened
-from podium.reference_runs.profiling.counts import Place
+from podium.reference_runs.profiling.counts import OperatorCall
 from podium.reference_runs.profiling.spans import overlap, total, union
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ _LOADER = ("enumerate(DataLoader)",)
 
 
 @dataclass(kw_only=True)
-class Found:
+class RecordedKernels:
     """What was recorded, in microseconds of all recorded steps."""
 
     steps: int
     wall: float = 0.0
-    kernels: dict[Place, dict[str, tuple[float, int]]] = field(default_factory=dict)
+    kernels: dict[OperatorCall, dict[str, tuple[float, int]]] = field(default_factory=dict)
     """By operator, each kernel's time and calls."""
     phases: dict[Phase, float] = field(default_factory=lambda: defaultdict(float))
     layers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -59,10 +59,10 @@ class Recording:
         self,
         path: Path | None,
         device: torch.device,
-        done: Callable[[Found], None] | None = None,
+        done: Callable[[RecordedKernels], None] | None = None,
         counted: frozenset[str] = frozenset(),
     ) -> None:
-        self.path, self.found = path, Found(steps=STEPS)
+        self.path, self.found = path, RecordedKernels(steps=STEPS)
         self._done, self._counted = done, counted
         self._cuda = device.type == "cuda"
         kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if self._cuda else [])]
@@ -91,11 +91,11 @@ class _Reader:
 
     def __init__(self, cuda: bool, counted: frozenset[str]) -> None:
         self._cuda, self._counted = cuda, counted
-        self.found = Found(steps=STEPS)
+        self.found = RecordedKernels(steps=STEPS)
         self._forward: dict[int, tuple[float, str]] = {}
         self._work: list[Span] = []
 
-    def read(self, events: Iterable[Any]) -> Found:
+    def read(self, events: Iterable[Any]) -> RecordedKernels:
         events = [*events]
         host = [event for event in events if event.device_type.name == "CPU"]
         if self._cuda:
@@ -153,7 +153,7 @@ class _Reader:
             elif name.startswith(_BACKWARD):
                 module, phase = self._made_by(event), "backward"
                 self.found.lanes[phase].append(_span(event))
-                self._note(event, Place(module, phase, name))
+                self._note(event, OperatorCall(module, phase, name))
             else:
                 if name.startswith("Optimizer.step#"):
                     module, phase = "", "optimizer"
@@ -165,7 +165,7 @@ class _Reader:
                     phase = "communication"
                 # What a counted operator calls is part of it, as its FLOP are
                 operator = operator or (name if name in self._counted else "")
-                self._note(event, Place(module, phase, operator or name))
+                self._note(event, OperatorCall(module, phase, operator or name))
             left += [(child, module, phase, operator) for child in event.cpu_children]
 
     def _made_by(self, event: Any) -> str:
@@ -180,7 +180,7 @@ class _Reader:
             self.found.lanes[phase].append(_span(event))
         return name, phase
 
-    def _note(self, event: Any, place: Place) -> None:
+    def _note(self, event: Any, place: OperatorCall) -> None:
         if not self._cuda:
             if place.phase == "communication":
                 self.found.lanes[place.phase].append(_span(event))
@@ -194,7 +194,7 @@ class _Reader:
                 self.found.to_device += kernel.duration
             self._add(place, kernel.name, kernel.duration)
 
-    def _add(self, place: Place, kernel: str, microseconds: float) -> None:
+    def _add(self, place: OperatorCall, kernel: str, microseconds: float) -> None:
         known = self.found.kernels.setdefault(place, {})
         time, calls = known.get(kernel, (0.0, 0))
         known[kernel] = time + microseconds, calls + 1
@@ -214,7 +214,7 @@ def recorded(
     path: Path | None,
     device: torch.device,
     model: nn.Module,
-    done: Callable[[Found], None] | None = None,
+    done: Callable[[RecordedKernels], None] | None = None,
     counted: frozenset[str] = frozenset(),
 ) -> Iterator[Recording]:
     """A recording to be stepped after each optimizer step; `done` is called when it is over.

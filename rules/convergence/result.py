@@ -18,7 +18,7 @@ Verdict = Literal["pass", "fail", "missing", "not_applicable"]
 Role = Literal["scored", "fastest", "slowest"]
 
 
-class Place(msgspec.Struct, frozen=True):
+class RunRank(msgspec.Struct, frozen=True):
     """A run's place among those of its result: 1 converged first.
 
     `role` is why it is left out of the mean: among the fastest or the slowest dropped.
@@ -53,7 +53,7 @@ class Convergence(msgspec.Struct, frozen=True):
     allowance: float = 0.0
     points: tuple[Reference, ...] = ()
     pruned: tuple[Reference, ...] = ()
-    runs: tuple[Place, ...] = ()
+    runs: tuple[RunRank, ...] = ()
     messages: tuple[str, ...] = ()
     other: Convergence | None = None
 
@@ -72,7 +72,7 @@ class Convergence(msgspec.Struct, frozen=True):
         return maximum_speedup(self.mean, self.minimum)
 
 
-def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[Place, ...]:
+def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[RunRank, ...]:
     """Each run's place, in the order given; runs that did not converge come last."""
     order = sorted(range(len(runs)), key=lambda i: (converged_at(runs[i]), i))
     roles: dict[int, tuple[int, Role]] = {}
@@ -81,7 +81,7 @@ def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[Place, ...]:
         late = rank > len(order) - drop
         roles[index] = (rank, "fastest" if rank <= drop else "slowest" if late else "scored")
     return tuple(
-        Place(run.name, roles[i][0], run.to_converge, run.converged, roles[i][1])
+        RunRank(run.name, roles[i][0], run.to_converge, run.converged, roles[i][1])
         for i, run in enumerate(runs)
     )
 

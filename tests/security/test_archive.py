@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.exit_codes import Exit
-from podium.compliance.tools.bundling.format.paths import DEEPEST_NAME, Kind, TakenPaths
+from podium.compliance.tools.bundling.format.paths import DEEPEST_NAME, MemberKind, TakenPaths
 from tests.compliance.command_line import podium
 from tests.compliance.tools.bundling.test_unpack_hostile import (
     END,
@@ -123,6 +123,6 @@ def test_the_deepest_allowed_name_is_unpacked_and_bundled(tmp_path: Path) -> Non
 
 def test_a_folder_may_come_after_what_is_in_it_but_once() -> None:
     taken = TakenPaths()
-    taken.take(("a", "b", "c"), Kind.FILE)
-    taken.take(("a", "b"), Kind.FOLDER)
+    taken.take(("a", "b", "c"), MemberKind.FILE)
+    taken.take(("a", "b"), MemberKind.FOLDER)
     assert len(taken) == 3

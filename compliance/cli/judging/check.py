@@ -20,10 +20,10 @@ from podium.compliance.cli.delivery import (
 )
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.judging.incremental import (
-    Again,
     CacheFolderOption,
     CacheOption,
     ClearOption,
+    IncrementalOptions,
     SinceOption,
     begin,
 )
@@ -163,7 +163,7 @@ def check(
         policy_only=policy_only,
         only_selected=only_selected,
     )
-    again = Again(cache=cache, folder=cache_dir, clear=clear_cache, since=since)
+    again = IncrementalOptions(cache=cache, folder=cache_dir, clear=clear_cache, since=since)
     with at_hand(paths) as given, working(engine, jobs) as workers:
         options = replace(options, engine=workers)
         compared = _comparators(given, earlier or (), options, output)
@@ -202,7 +202,7 @@ def _check(
     options: Options,
     printing: Printing,
     compared: Sequence[Comparator],
-    again: Again,
+    again: IncrementalOptions,
     *,
     score: bool,
 ) -> Outcome:

@@ -43,7 +43,7 @@ SinceOption = Annotated[
 ]
 
 
-class Again(NamedTuple):
+class IncrementalOptions(NamedTuple):
     """What the options say of a check that may have been made before."""
 
     cache: bool
@@ -52,14 +52,16 @@ class Again(NamedTuple):
     since: str | None
 
 
-class Beginning(NamedTuple):
+class CheckStart(NamedTuple):
     """What is to be judged, and what an earlier check has left for it, if that is wanted."""
 
     inputs: Inputs
     memory: Recall | None
 
 
-def begin(given: GivenPaths, options: Options, again: Again, *, for_scores: bool) -> Beginning:
+def begin(
+    given: GivenPaths, options: Options, again: IncrementalOptions, *, for_scores: bool
+) -> CheckStart:
     """Find what is to be judged below the paths; raises UsageFault and NothingToJudge."""
     from podium.compliance.judging.discovery import discover
 
@@ -69,7 +71,7 @@ def begin(given: GivenPaths, options: Options, again: Again, *, for_scores: bool
         raise UsageFault("--cache and --since go with files on this disk, not with a URL")
     changes = None if again.since is None else _changes(again.since, paths)
     memory = _recall(again, paths, options, for_scores=for_scores)
-    return Beginning(discover(paths, options, with_facts=for_scores, changes=changes), memory)
+    return CheckStart(discover(paths, options, with_facts=for_scores, changes=changes), memory)
 
 
 def _changes(ref: str, paths: Sequence[Path]) -> Changes:
@@ -95,7 +97,7 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
 
 
 def _recall(
-    given: Again, paths: Sequence[Path], options: Options, *, for_scores: bool
+    given: IncrementalOptions, paths: Sequence[Path], options: Options, *, for_scores: bool
 ) -> Recall | None:
     """What an earlier check has left for this one; None where nobody asks for it.
 

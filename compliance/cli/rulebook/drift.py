@@ -6,7 +6,7 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.reporting.console import send, width, write_whole
-from podium.compliance.tools.drift.compare import Wanted, compare
+from podium.compliance.tools.drift.compare import DriftScope, compare
 from podium.compliance.tools.drift.draft import draft
 from podium.compliance.tools.drift.text import drift_json, drift_text
 from podium.rules.catalogue import normal_name
@@ -25,7 +25,7 @@ def run(
     name = normal_name(name) if name else ""
     if file is not None and (not name or benchmark):
         raise UsageFault("--draft is of a whole round: name it with --round, without --benchmark")
-    made = compare(Wanted(usage, name, benchmark), python, jobs)
+    made = compare(DriftScope(usage, name, benchmark), python, jobs)
     if file is not None:
         write_whole(file, draft(made, usage or "training", name))
     send(drift_json(made) if form == "json" else drift_text(made, width()), output)

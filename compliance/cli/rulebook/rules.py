@@ -21,7 +21,7 @@ from podium.compliance.cli.options import (
     Usage,
     processes,
 )
-from podium.compliance.cli.rulebook.schema import Of, schema_of
+from podium.compliance.cli.rulebook.schema import SchemaName, schema_of
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
@@ -64,7 +64,9 @@ SetOption = Annotated[
     typer.Option("--set", help="Another value (repeatable).", metavar="KEY=VALUE"),
 ]
 OneDivisionOption = Annotated[Division, typer.Option("--division", help="Division.")]
-SchemaArgument = Annotated[Of, typer.Argument(help="What the schema is of.", metavar="NAME")]
+SchemaArgument = Annotated[
+    SchemaName, typer.Argument(help="What the schema is of.", metavar="NAME")
+]
 WriteOption = Annotated[bool, typer.Option("--write", help="Write the stale pages.")]
 PythonOption = Annotated[
     str | None,

@@ -23,7 +23,7 @@ HOME = "https://json.schemastore.org"
 Schema = dict[str, Any]
 
 
-class Of(StrEnum):
+class SchemaName(StrEnum):
     """What a JSON Schema is printed of."""
 
     CONFIG = "config"
@@ -39,12 +39,12 @@ class Of(StrEnum):
     KERNELS = "kernels"
 
 
-def schema_of(of: Of, rules: Round | None = None) -> Schema:
+def schema_of(of: SchemaName, rules: Round | None = None) -> Schema:
     """A schema (draft 2020-12); that of system descriptions is of a round."""
     told = _SCHEMAS[of]
     made = told.make(rules)
     title, about = told.title, told.about
-    if of is Of.SYSTEM and rules is not None:
+    if of is SchemaName.SYSTEM and rules is not None:
         title = f"{title}, {rules.title}"
     head = {"$schema": DIALECT, "$id": f"{HOME}/podium-{of}.json", "title": title}
     return head | {"description": about} | {k: v for k, v in made.items() if k not in _HEAD}
@@ -135,45 +135,45 @@ class _Told(NamedTuple):
 
 
 _SCHEMAS = {
-    Of.CONFIG: _Told(
+    SchemaName.CONFIG: _Told(
         "podium.toml",
         "What a submission to MLPerf Training or HPC is made of, and rules of one's own.",
         _config,
     ),
-    Of.SYSTEM: _Told(
+    SchemaName.SYSTEM: _Told(
         "MLPerf system description",
         "systems/*.json of a submission: what the policy and the official verifier demand of it.",
         _system,
     ),
-    Of.WAIVERS: _Told(
+    SchemaName.WAIVERS: _Told(
         "podium waivers", "waivers.toml: exceptions that a review has granted.", _waivers
     ),
-    Of.REVIEW: _Told(
+    SchemaName.REVIEW: _Told(
         "podium review", "review.json: what podium review finds in a whole round.", _review
     ),
-    Of.OBJECTION: _Told(
+    SchemaName.OBJECTION: _Told(
         "podium objection",
         "objections/*.toml of a review: how far an objection has come.",
         _objection,
     ),
-    Of.REPORT: _Told("podium report", "What podium check finds (--format json).", _report),
-    Of.RECEIPT: _Told(
+    SchemaName.REPORT: _Told("podium report", "What podium check finds (--format json).", _report),
+    SchemaName.RECEIPT: _Told(
         "podium receipt",
         "podium-receipt.json: what podium pack has assembled, from where, and how it is judged.",
         _receipt,
     ),
-    Of.RECORD: _Told(
+    SchemaName.RECORD: _Told(
         "MLPerf log record", "What follows the token :::MLLOG of a log line.", _record
     ),
-    Of.PROFILE: _Told(
+    SchemaName.PROFILE: _Told(
         "podium profile", "profile.json: what podium profile measures of a trainer.", _profile
     ),
-    Of.STUDY: _Told(
+    SchemaName.STUDY: _Told(
         "podium study",
         "study.json and schedule.json: profiles that podium profile compares, jobs that it plans.",
         _study,
     ),
-    Of.KERNELS: _Told(
+    SchemaName.KERNELS: _Told(
         "podium kernels", "kernels.json: what podium kernels measures of a device.", _kernels
     ),
 }
@@ -184,7 +184,7 @@ EXAMPLES = examples(
     "podium schema system --round 5.1 --output system.schema.json",
 )
 
-NameArgument = Annotated[Of, typer.Argument(help="What the schema is of.", metavar="NAME")]
+NameArgument = Annotated[SchemaName, typer.Argument(help="What the schema is of.", metavar="NAME")]
 
 
 def schema(
@@ -202,6 +202,6 @@ def schema(
     from podium.compliance.reporting.console import send
     from podium.compliance.reporting.json_text import json_text
 
-    if round is not None and name is not Of.SYSTEM:
+    if round is not None and name is not SchemaName.SYSTEM:
         raise UsageFault(f"--round goes with system; the schema of {name.value} is of no round")
     send(json_text(schema_of(name, named_round(usage, round))), output)

@@ -12,7 +12,7 @@ from podium.compliance.cli.analysis.tables import ChartOption, RowsOption, TextF
 from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import OutputOption as FileOption
 from podium.compliance.cli.options import QuietOption
-from podium.compliance.cli.running.kernel_files import Form, Wanted, entry
+from podium.compliance.cli.running.kernel_files import Form, KernelRequest, entry
 from podium.compliance.cli.running.machine import Precision
 from podium.compliance.cli.running.machine import PrecisionOption as TrainerPrecisionOption
 from podium.compliance.cli.running.machine import ThreadsOption as TrainerThreadsOption
@@ -45,7 +45,7 @@ class List(StrEnum):
     DEVICE = "device"
 
 
-class Kind(StrEnum):
+class KernelKind(StrEnum):
     """The kinds of kernel that the lists have."""
 
     GEMM = "gemm"
@@ -57,7 +57,7 @@ class Kind(StrEnum):
 
 ListOption = Annotated[List, typer.Option("--list", help="Which of DeepBench's lists.")]
 KindOption = Annotated[
-    list[Kind] | None, typer.Option("--kind", help="Only kernels of this kind (repeatable).")
+    list[KernelKind] | None, typer.Option("--kind", help="Only kernels of this kind (repeatable).")
 ]
 PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Number type.")]
 DeviceOption = Annotated[
@@ -149,7 +149,7 @@ def run(
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
-    wanted = Wanted(output, format, budget=budget, resume=resume, quiet=quiet)
+    wanted = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
     with reported():
         from podium.reference_runs.catalogue import need_torch
 
@@ -157,7 +157,7 @@ def run(
         from podium.reference_runs.kernels.lists import listed
         from podium.reference_runs.kernels.session import Conditions, Item, device_of, threads_of
 
-        wished = kinds or [*Kind]
+        wished = kinds or [*KernelKind]
         problems = [each for each in listed(name.value, ranks) if each.kind in wished]
         if not problems:
             raise UsageFault(f"the list {name} has no kernel of this kind")
@@ -172,14 +172,14 @@ def run(
     _finish(made, wanted)
 
 
-def _finish(made: KernelRun, wanted: Wanted) -> None:
+def _finish(made: KernelRun, wanted: KernelRequest) -> None:
     wanted.keep(made)
     wanted.show(made)
     if any(each.status == "failed" for each in made.kernels):
         raise typer.Exit(1)
 
 
-def _measured(items: Sequence[Item], conditions: Conditions, wanted: Wanted) -> KernelRun:
+def _measured(items: Sequence[Item], conditions: Conditions, wanted: KernelRequest) -> KernelRun:
     from podium.reference_runs.kernels.session import Bench, allow_tf32, measure, spread
 
     known = wanted.known(conditions)
@@ -232,7 +232,7 @@ def from_trainer(
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
-    wanted = Wanted(output, format, budget=budget, resume=resume, quiet=quiet)
+    wanted = KernelRequest(output, format, budget=budget, resume=resume, quiet=quiet)
     setting = Setting(
         scale=scale.value,
         precision=precision.value,
@@ -250,7 +250,7 @@ def _of_trainer(
     setting: Setting,
     changes: Mapping[str, str],
     how: tuple[int, bool],
-    wanted: Wanted,
+    wanted: KernelRequest,
 ) -> KernelRun:
     from podium.reference_runs.catalogue import need_torch
     from podium.reference_runs.engine.launch import run_request

@@ -31,7 +31,7 @@ from podium.compliance.cli.running.run import (
 from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.profiling.studies.study import Kind
-from podium.reference_runs.profiling.wanted import Wanted
+from podium.reference_runs.profiling.wanted import ProfileRequest
 
 app = group(
     "Profile a trainer: steps, layers and kernels, and what measuring each costs.\n\n"
@@ -57,7 +57,7 @@ class Level(StrEnum):
     KERNELS = "kernels"
 
 
-class Told(StrEnum):
+class UtilizationMode(StrEnum):
     """How much of the machine's utilisation is told."""
 
     AUTO = "auto"
@@ -96,7 +96,7 @@ StepsOption = Annotated[
     int, typer.Option("--steps", min=3, help="Steps of a level in each turn.", metavar="N")
 ]
 UtilisationOption = Annotated[
-    Told,
+    UtilizationMode,
     typer.Option(
         "--utilisation", help="auto: what can be told; all: that of the GPU must be; none."
     ),
@@ -143,7 +143,7 @@ def trainer(
     level: LevelOption = Level.KERNELS,
     turns: TurnsOption = 5,
     steps: StepsOption = 10,
-    utilisation: UtilisationOption = Told.AUTO,
+    utilisation: UtilisationOption = UtilizationMode.AUTO,
     in_log: InLogOption = False,
     output: ProfileFolderOption = None,
 ) -> None:
@@ -168,7 +168,7 @@ def trainer(
             data=data,
             threads=threads,
         )
-        wanted = Wanted(
+        wanted = ProfileRequest(
             turns=turns,
             turn_steps=steps,
             deepest=level.value,

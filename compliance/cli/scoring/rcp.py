@@ -304,14 +304,14 @@ def curves(
     """
     from podium.compliance.reporting.console import send, width
     from podium.compliance.tools.curves import render
-    from podium.compliance.tools.curves.collect import Wanted, collect
+    from podium.compliance.tools.curves.collect import CurveRequest, collect
     from podium.compliance.tools.rcp.plots import check_plot
 
     refuse_inside("--output", output, paths)
     refuse_inside("--plot", plot, paths)
     if plot is not None:
         check_plot(plot)
-    found = collect(paths, Wanted(metric, counted_by, each))
+    found = collect(paths, CurveRequest(metric, counted_by, each))
     forms = {CurveFormat.JSON: render.json, CurveFormat.CSV: render.delimited}
     text = forms[format](found) if format in forms else render.text(found, width())
     if plot is not None:

@@ -8,7 +8,7 @@ import stat
 
 import msgspec
 
-from podium.compliance.judging.cache.tool import Named
+from podium.compliance.judging.cache.tool import LogScope
 from podium.compliance.judging.logs import facts, judge
 from podium.compliance.judging.logs.trace import Trace
 from podium.compliance.judging.repository.contents import Contents
@@ -70,7 +70,7 @@ class KeptLog(msgspec.Struct, frozen=True, array_like=True):
 
     key: bytes
     content: bytes
-    named: Named
+    named: LogScope
     verdict: msgspec.Raw
 
 
@@ -81,7 +81,7 @@ class KeptContents(msgspec.Struct, frozen=True, array_like=True):
     held: Contents
 
 
-class Kept(msgspec.Struct, array_like=True):
+class CacheContent(msgspec.Struct, array_like=True):
     """Everything that one check has left for the next, by paths; `tool` is by whom."""
 
     tool: bytes = b""
@@ -91,15 +91,15 @@ class Kept(msgspec.Struct, array_like=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_verdict = msgspec.msgpack.Decoder(LogVerdict).decode
-_decode = msgspec.msgpack.Decoder(Kept).decode
+_decode = msgspec.msgpack.Decoder(CacheContent).decode
 
 
-def kept_from(body: bytes) -> Kept:
+def kept_from(body: bytes) -> CacheContent:
     """What bytes of the cache hold; raises msgspec.MsgspecError for others."""
     return _decode(body)
 
 
-def to_bytes(kept: Kept) -> bytes:
+def to_bytes(kept: CacheContent) -> bytes:
     """Bytes that `kept_from` reads."""
     return _encode(kept)
 

@@ -68,7 +68,7 @@ def _libraries() -> Iterator[str]:
 # --- rules ----------------------------------------------------------------------------------------
 
 
-class Named(msgspec.Struct, frozen=True, array_like=True):
+class LogScope(msgspec.Struct, frozen=True, array_like=True):
     """The benchmarks and divisions that a log names anywhere; `known`: nothing else decides them.
 
     By them it is told which rules judge the log.
@@ -85,7 +85,7 @@ class RoundDigests:
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], bytes] = {}
 
-    def of(self, rules: Round, named: Named) -> bytes:
+    def of(self, rules: Round, named: LogScope) -> bytes:
         """A hash of the rules of a round that a log comes under: one changed elsewhere leaves it.
 
         Raises TypeError where a rule is made of something that has no such hash.

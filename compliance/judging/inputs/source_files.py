@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from podium.compliance.judging.inputs.listing import Item, Kind, holds
+from podium.compliance.judging.inputs.listing import Item, ItemKind, holds
 from podium.logging_spec.limits import read_json
 
 MOST_FILES = 200_000
@@ -87,7 +87,7 @@ class Code:
         if not stat.S_ISREG(status.st_mode):
             return None
         place = os.path.relpath(real, self._real_root)
-        return Item(place, real, os.path.basename(real), Kind.FILE, status.st_size)
+        return Item(place, real, os.path.basename(real), ItemKind.FILE, status.st_size)
 
     @cached_property
     def _real_root(self) -> str:

@@ -10,7 +10,7 @@ from podium.compliance.judging.logs.broken_rule import text_of
 from podium.compliance.judging.logs.judge import few
 from podium.compliance.judging.logs.policy import policy_run
 from podium.compliance.judging.plugins.loading import LONGEST, Misbehaviour
-from podium.compliance.judging.plugins.messages import Found, Job
+from podium.compliance.judging.plugins.messages import Job, PluginFinding
 from podium.compliance.reporting.json_text import json_text
 from podium.logging_spec.reader.read import parse_log, read_log
 from podium.rules.catalogue import find_round
@@ -23,7 +23,7 @@ MOST_VIOLATIONS = 1000
 """Violations of one rule in one log; a rule that finds more is at fault itself."""
 
 
-def judge(checks: dict[str, Check], job: Job) -> tuple[Found, ...]:
+def judge(checks: dict[str, Check], job: Job) -> tuple[PluginFinding, ...]:
     """What the checks find in one log; raises Misbehaviour for what is no violation."""
     rules = find_round(job.usage, job.round)
     run = policy_run(read_log(job.path, rules.generation), rules)
@@ -93,10 +93,10 @@ def _problem(given: Any, run: Run) -> str:
     return ""
 
 
-def _told(check: Check, run: Run, found: list[Violation]) -> Iterator[Found]:
+def _told(check: Check, run: Run, found: list[Violation]) -> Iterator[PluginFinding]:
     for each, more in few(found):
         line = None if each.position is None else run.line(each.position)
-        yield Found(
+        yield PluginFinding(
             check.id, line, each.message + more, each.expected, _plain(each.actual), each.hint
         )
 

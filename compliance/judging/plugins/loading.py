@@ -19,7 +19,7 @@ from podium.compliance.judging.plugins.installed import (
     Plugin,
     places,
 )
-from podium.compliance.judging.plugins.messages import Loaded, Part, RuleData
+from podium.compliance.judging.plugins.messages import Loaded, PluginPart, RuleData
 from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
 
@@ -74,7 +74,7 @@ class Parts:
     def told(self) -> Loaded:
         """The parts as data."""
         named = {
-            group: tuple(Part(name, _about(function)) for name, function in functions.items())
+            group: tuple(PluginPart(name, _about(function)) for name, function in functions.items())
             for group, functions in self.functions.items()
         }
         rules = tuple(map(_told, self.checks.values()))

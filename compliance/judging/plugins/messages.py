@@ -33,14 +33,14 @@ class RuleData(msgspec.Struct, frozen=True):
     divisions: tuple[str, ...]
 
 
-class Part(msgspec.Struct, frozen=True):
+class PluginPart(msgspec.Struct, frozen=True):
     """A format, a trainer or a probe by its name, prefixed, and what it is about."""
 
     name: str
     about: str = ""
 
 
-class Found(msgspec.Struct, frozen=True):
+class PluginFinding(msgspec.Struct, frozen=True):
     """One violation of a rule, as a finding tells it."""
 
     rule: str
@@ -55,9 +55,9 @@ class Loaded(msgspec.Struct, frozen=True, tag=True):
     """The plug-in is imported: all that it adds."""
 
     rules: tuple[RuleData, ...] = ()
-    formats: tuple[Part, ...] = ()
-    trainers: tuple[Part, ...] = ()
-    probes: tuple[Part, ...] = ()
+    formats: tuple[PluginPart, ...] = ()
+    trainers: tuple[PluginPart, ...] = ()
+    probes: tuple[PluginPart, ...] = ()
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class Answered(msgspec.Struct, frozen=True, tag=True):
     """A job is done: what was asked for, and the job's number, which the host sets."""
 
     job: int = 0
-    found: tuple[Found, ...] = ()
+    found: tuple[PluginFinding, ...] = ()
     tried: tuple[Tried, ...] = ()
     text: str = ""
     fields: dict[str, str] = {}

@@ -13,7 +13,7 @@ from podium.compliance.judging.plugins.hosting import Outcome, run
 from podium.compliance.judging.plugins.installed import RULES, Plugin
 from podium.compliance.judging.plugins.judging import example, judge
 from podium.compliance.judging.plugins.loading import Misbehaviour, Parts
-from podium.compliance.judging.plugins.messages import Answered, Found, Job, RuleData, Tried
+from podium.compliance.judging.plugins.messages import Answered, Job, PluginFinding, RuleData, Tried
 from podium.compliance.reporting.data import PluginEntry
 from podium.rules.catalogue import find_round
 from podium.rules.checks import Check
@@ -81,7 +81,7 @@ def _findings(outcome: Outcome, jobs: Sequence[Job]) -> list[Finding]:
     ]
 
 
-def _finding(rule: RuleData, path: str, found: Found) -> Finding:
+def _finding(rule: RuleData, path: str, found: PluginFinding) -> Finding:
     return Finding(
         id=rule.id,
         severity=rule.severity,

@@ -44,7 +44,7 @@ OWN_PARTS = ("page.css", "filter.js")
 """The page's own style and script, put in as they are."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class Section(msgspec.Struct, frozen=True):
     """Groups under one title: of a submission, or of what does not count."""
 
     title: str
@@ -65,7 +65,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     severities: Sequence[str]
     rules: Sequence[str]
     places: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[Section]
     tool: str
 
 
@@ -119,14 +119,14 @@ def _place(submission: str) -> str:
     return clean(submission) or "."
 
 
-def _parts(report: Outcome, groups: Sequence[Group], *, shut: bool) -> Iterator[Part]:
+def _parts(report: Outcome, groups: Sequence[Group], *, shut: bool) -> Iterator[Section]:
     counting = [group for group in groups if not group.excuse]
     named = len(report.submissions) > 1
     for submission, found in by_submission(counting):
         title = _place(submission) if named else "Findings"
-        yield Part(title, "", [_group(group, shut=shut) for group in found])
+        yield Section(title, "", [_group(group, shut=shut) for group in found])
     for title, apart in excused(groups, lambda group: group.excuse):
-        yield Part(
+        yield Section(
             title, "Not counted in the verdict.", [_group(group, shut=True) for group in apart]
         )
 

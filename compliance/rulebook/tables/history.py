@@ -8,10 +8,10 @@ from typing import Any
 from podium.compliance.rulebook.tables.tables import tables
 from podium.rules.model.benchmark import line_name
 from podium.rules.model.round import Round
-from podium.rules.table import End, Line
+from podium.rules.table import Line, WholeLogRule
 
 
-class Kind(StrEnum):
+class RuleKind(StrEnum):
     """What a rule is: a cell of a table, a target, about a whole log, a check, a log fault."""
 
     ROW = "row"
@@ -37,7 +37,7 @@ def table_before(table: str, newer: Round, older: Round) -> str:
     return ".".join(names.get(part, part) for part in table.split("."))
 
 
-def since(rules: Round, table: str, line: Line, kind: Kind) -> str:
+def since(rules: Round, table: str, line: Line, kind: RuleKind) -> str:
     """The first round from which on the rule stayed as it is in `rules`."""
     first = rules
     for older in rules.chain()[1:]:
@@ -54,11 +54,11 @@ def since(rules: Round, table: str, line: Line, kind: Kind) -> str:
     return first.name
 
 
-def essence(line: Line, kind: Kind, stated: bool = True) -> tuple[Any, ...]:
+def essence(line: Line, kind: RuleKind, stated: bool = True) -> tuple[Any, ...]:
     """What makes two lines the same rule: not their explanations and citations."""
     by = line.stated_by if stated else None
-    if isinstance(line, End):
+    if isinstance(line, WholeLogRule):
         return (line.id, line.text, by)
-    if kind is Kind.TARGET:
+    if kind is RuleKind.TARGET:
         return (line.name, line.some, line.policy_some, by)
     return (line.name, line.each, line.times, line.first, line.policy, by)

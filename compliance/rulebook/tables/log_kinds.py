@@ -16,7 +16,7 @@ from podium.rules.run import Run
 from podium.rules.table import Row
 
 
-class Which(NamedTuple):
+class LogKind(NamedTuple):
     """One kind of log: what it is of, and the logged choices that bring in more rows."""
 
     usage: str
@@ -36,15 +36,15 @@ class Which(NamedTuple):
 
 
 @cache
-def cases() -> tuple[Which, ...]:
+def cases() -> tuple[LogKind, ...]:
     """Every round, division and benchmark that a log may name, with each choice of rows."""
     return tuple(which for usage, name in rounds for which in _cases(find_round(usage, name)))
 
 
-def _cases(rules: Round) -> Iterator[Which]:
+def _cases(rules: Round) -> Iterator[LogKind]:
     for name, benchmark in rules.benchmarks.items():
         for division in ("closed", "open") if rules.divided else ("closed",):
-            which = Which(rules.usage, rules.name, division, name)
+            which = LogKind(rules.usage, rules.name, division, name)
             named = effective(which).get("submission_benchmark")
             if not rules.has_rules(division, name) or (named and not _accepts(named[1], name)):
                 continue
@@ -72,7 +72,7 @@ def _choices(
             yield tuple((key, each[turn % len(each)].value) for key, each in by_key.items())
 
 
-def scopes(which: Which) -> list[Scope]:
+def scopes(which: LogKind) -> list[Scope]:
     """The scopes that judge such a log, outermost first, with those its choices bring in."""
     found: list[Scope] = []
     chosen = dict(which.choices)
@@ -86,7 +86,7 @@ def scopes(which: Which) -> list[Scope]:
     return found
 
 
-def effective(which: Which) -> dict[str, tuple[str, Row]]:
+def effective(which: LogKind) -> dict[str, tuple[str, Row]]:
     """The row that decides each key, by the last scope that lists it, with its rule's id."""
     found: dict[str, tuple[str, Row]] = {}
     for scope in scopes(which):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from podium.compliance.rulebook.tables.history import Kind, since
+from podium.compliance.rulebook.tables.history import RuleKind, since
 from podium.compliance.rulebook.tables.tables import Table
 from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
@@ -14,7 +14,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.hindsight import verifier_only
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
-from podium.rules.table import End, Line, Row, Times
+from podium.rules.table import Line, Row, Times, WholeLogRule
 
 UNCONSTRAINED = "unconstrained"
 
@@ -29,7 +29,7 @@ class Rule:
     """
 
     id: str
-    kind: Kind
+    kind: RuleKind
     table: str
     key: str | None = None
     meaning: str
@@ -62,7 +62,7 @@ class Rule:
     @property
     def name(self) -> str:
         """What a table calls the rule: its key, or the end of its id."""
-        if self.kind is Kind.ROW:
+        if self.kind is RuleKind.ROW:
             return self.key or self.id
         return self.id.removeprefix(f"{self.table}.")
 
@@ -83,14 +83,14 @@ def rules_of(rules: Round, table: Table) -> list[Rule]:
 
 
 def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
-    if isinstance(line, End):
+    if isinstance(line, WholeLogRule):
         yield _end_rule(rules, table, line)
         return
     # Rounds without a public verifier (training 0.5, HPC 0.7) have the policy's bound only
     row = line if rules.verified else line.as_policy()
-    yield _row_rule(rules, table, row, since(rules, table.name, line, Kind.ROW))
+    yield _row_rule(rules, table, row, since(rules, table.name, line, RuleKind.ROW))
     if row.some or row.policy_some:
-        since_ = since(rules, table.name, line, Kind.TARGET)
+        since_ = since(rules, table.name, line, RuleKind.TARGET)
         yield _target_rule(rules, table, row, since_)
 
 
@@ -99,7 +99,7 @@ def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
     policy = row.as_policy() if differs else None
     return Rule(
         id=f"{table.name}.{row.name}",
-        kind=Kind.ROW,
+        kind=RuleKind.ROW,
         table=table.name,
         key=row.name,
         meaning=row.key.meaning + (f" ({row.key.unit})" if row.key.unit else ""),
@@ -124,7 +124,7 @@ def _target_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
     differs = row.policy_some is not None
     return Rule(
         id=f"{table.name}.target",
-        kind=Kind.TARGET,
+        kind=RuleKind.TARGET,
         table=table.name,
         key=row.name,
         meaning="quality that at least one record must reach",
@@ -143,14 +143,14 @@ def _target_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
     )
 
 
-def _end_rule(rules: Round, table: Table, end: End) -> Rule:
+def _end_rule(rules: Round, table: Table, end: WholeLogRule) -> Rule:
     return Rule(
         id=f"{table.name}.{end.id}",
-        kind=Kind.END,
+        kind=RuleKind.END,
         table=table.name,
         meaning="about the whole log",
         constraint=end.text,
-        since=since(rules, table.name, end, Kind.END),
+        since=since(rules, table.name, end, RuleKind.END),
         source=end,
         stated_by=end.stated_by,
         why=end.why,
@@ -213,7 +213,7 @@ def check_rule(check: Check, *, since: str = "") -> Rule:
     by_verifier = check.stated_by in (StatedBy.BOTH, StatedBy.VERIFIER)
     return Rule(
         id=check.id,
-        kind=Kind.CHECK,
+        kind=RuleKind.CHECK,
         table=check.id.partition(".")[0],
         key=check.key,
         meaning=f"{' and '.join(check.divisions) or 'any'} division",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import Rule, rules_of
 from podium.compliance.rulebook.tables.tables import tables_for
 from podium.logging_spec import keys as k
@@ -104,7 +104,7 @@ def _rows(rules: Round, benchmark: str, division: str, run: Run) -> Iterator[Rul
             continue
         for rule in rules_of(rules, table):
             row = rule.source
-            if rule.kind is Kind.ROW and isinstance(row, Row) and row.key.role in ROLES:
+            if rule.kind is RuleKind.ROW and isinstance(row, Row) and row.key.role in ROLES:
                 yield rule
 
 
@@ -159,7 +159,7 @@ def evaluations(
         {"stated_by": rule.id, "text": constraint.when(run)}
         for table in tables_for(rules, benchmark, division)
         for rule in rules_of(rules, table)
-        if rule.kind is Kind.ROW and isinstance(rule.source, Row)
+        if rule.kind is RuleKind.ROW and isinstance(rule.source, Row)
         for constraint in (*rule.source.each, *rule.source.first)
         if isinstance(constraint, OnSamples)
     ]

@@ -20,7 +20,7 @@ from podium.compliance.rulebook.tables.fitting_values import (
     is_about_value,
     obeys,
 )
-from podium.compliance.rulebook.tables.log_kinds import Which, effective, scopes
+from podium.compliance.rulebook.tables.log_kinds import LogKind, effective, scopes
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.dialects import render_v05, render_v06
 from podium.logging_spec.reader.record import Record
@@ -69,7 +69,7 @@ def record_of(key: str, value: Any, metadata: dict[str, Any], time_ms: int) -> R
 
 
 @cache
-def good_records(which: Which) -> tuple[Record, ...]:
+def good_records(which: LogKind) -> tuple[Record, ...]:
     """The records of a log that obeys every rule of its round, a second apart."""
     return _Maker(which).records()
 
@@ -97,7 +97,7 @@ def start_of(rules: Round) -> int:
 
 
 class _Maker:
-    def __init__(self, which: Which) -> None:
+    def __init__(self, which: LogKind) -> None:
         self.which = which
         self.rows = _all_rows(which)
         self.chosen = _names(which) | dict(which.choices)
@@ -308,11 +308,11 @@ def _fits(constraint: Constraint, batch: int) -> bool:
     return not is_about_value(constraint) or obeys(constraint, batch, Run([]))
 
 
-def _names(which: Which) -> dict[str, Any]:
+def _names(which: LogKind) -> dict[str, Any]:
     return {"submission_division": which.division, "submission_benchmark": which.benchmark}
 
 
-def _all_rows(which: Which) -> dict[str, list[Row]]:
+def _all_rows(which: LogKind) -> dict[str, list[Row]]:
     """The rows about each key that such a log must obey: the deciding one, and the policy's own."""
     deciding = {name: [row] for name, (_, row) in effective(which).items()}
     own: dict[str, Row] = {}

@@ -21,8 +21,8 @@ from podium.compliance.tools.bundling.encryption.openssl import (
 from podium.compliance.tools.bundling.format.archive import Writer, write_archive
 from podium.compliance.tools.bundling.format.compress import Compression, compressing
 from podium.compliance.tools.bundling.format.hashes import Hashing, side_files, side_line
-from podium.compliance.tools.bundling.format.paths import Kind
-from podium.compliance.tools.bundling.format.tree import Entry, entries_of
+from podium.compliance.tools.bundling.format.paths import MemberKind
+from podium.compliance.tools.bundling.format.tree import TreeEntry, entries_of
 
 _ENDINGS = {
     ".tar.zst": Compression.ZSTD,
@@ -90,7 +90,7 @@ def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> B
             _encrypt(entries, out, (compression, cipher, options), archive.absolute().parent)
         sha256.write(side_line(out.sha256, archive.name))
         sha1.write(side_line(out.sha1, archive.name))
-    files = sum(entry.kind is not Kind.FOLDER for entry in entries)
+    files = sum(entry.kind is not MemberKind.FOLDER for entry in entries)
     how, warning = _elsewhere(archive, compression, cipher, options)
     return Bundled(
         archive, files, out.size, out.sha256, out.sha1, tuple(sides.values()), how, warning
@@ -133,7 +133,10 @@ def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | N
 
 
 def _encrypt(
-    entries: list[Entry], out: Hashing, how: tuple[Compression, Cipher, BundleOptions], room: Path
+    entries: list[TreeEntry],
+    out: Hashing,
+    how: tuple[Compression, Cipher, BundleOptions],
+    room: Path,
 ) -> None:
     compression, cipher, options = how
     secret = options.passphrase or ""
@@ -150,7 +153,7 @@ def _encrypt(
         encrypting.finish()
 
 
-def _compress(entries: list[Entry], out: Writer, compression: Compression) -> None:
+def _compress(entries: list[TreeEntry], out: Writer, compression: Compression) -> None:
     # The compressors only ever write and flush, which every writer here can.
     compressed = compressing(compression, cast("IO[bytes]", out))
     write_archive(entries, compressed)

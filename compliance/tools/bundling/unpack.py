@@ -23,7 +23,7 @@ from podium.compliance.tools.bundling.format.compress import Source, expanding
 from podium.compliance.tools.bundling.format.hashes import check_hashes, checked_hash, stated_hashes
 from podium.compliance.tools.bundling.format.members import Limits, Member, Members, Meter
 from podium.compliance.tools.bundling.format.paths import (
-    Kind,
+    MemberKind,
     TakenPaths,
     parts_of,
     refuse_on_windows,
@@ -190,12 +190,12 @@ class _Unpacking:
         display_path = clean(member.name[:200])
         parts = parts_of(member.name, display_path)
         if not parts:
-            if member.kind is not Kind.FOLDER:
+            if member.kind is not MemberKind.FOLDER:
                 raise Refused(f"{display_path}: the root is a {member.kind}")
             return
         if os.name == "nt":
             refuse_on_windows(parts, display_path)
-        kind = Kind.FILE if member.kind is Kind.HARD_LINK else member.kind
+        kind = MemberKind.FILE if member.kind is MemberKind.HARD_LINK else member.kind
         place = self._taken.take(parts, kind)
         # Folders that are only implied count too: one name may imply two thousand
         if len(self._taken) > self._limits.members:
@@ -203,13 +203,13 @@ class _Unpacking:
                 f"{display_path}: the archive has more than {self._limits.members} members"
             )
         path = os.path.join(self._root, *parts)
-        os.makedirs(path if kind is Kind.FOLDER else os.path.dirname(path), exist_ok=True)
-        if member.kind is Kind.FILE:
+        os.makedirs(path if kind is MemberKind.FOLDER else os.path.dirname(path), exist_ok=True)
+        if member.kind is MemberKind.FILE:
             self._write(path, members.content(), executable=member.executable)
             self._files[place] = member.executable
-        elif member.kind is Kind.HARD_LINK:
+        elif member.kind is MemberKind.HARD_LINK:
             self._copy(path, place, member, meter)
-        elif member.kind is Kind.LINK:
+        elif member.kind is MemberKind.LINK:
             self._keep(path, member)
 
     def _keep(self, path: str, member: Member) -> None:

@@ -31,7 +31,7 @@ LARGEST = 1 << 30
 QUALITY, STEP = "quality", "step"
 
 
-class Wanted(NamedTuple):
+class CurveRequest(NamedTuple):
     """What is taken of a tracker's runs, and how far training was at a point of theirs.
 
     `metric` names the quantity, "" for all. `counted_by` names a quantity of Weights & Biases that
@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
     each: float = 1.0
 
 
-def collect(paths: Sequence[Path], wanted: Wanted) -> list[Curve]:
+def collect(paths: Sequence[Path], wanted: CurveRequest) -> list[Curve]:
     """The curves below some paths, those of logs first; of a log it is the quality.
 
     Raises NothingToJudge where there is none, UsageFault for a tracker's file that cannot be read.
@@ -70,7 +70,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield from (Path(folder, name) for name in sorted(names))
 
 
-def _curves(path: Path, wanted: Wanted) -> Iterator[Curve]:
+def _curves(path: Path, wanted: CurveRequest) -> Iterator[Curve]:
     if EVENTS in path.name or path.suffix == ".wandb":
         yield from _tracked(path, wanted)
         return
@@ -83,7 +83,7 @@ def _curves(path: Path, wanted: Wanted) -> Iterator[Curve]:
         yield Curve(str(path), "log", QUALITY, series.unit, points)
 
 
-def _tracked(path: Path, wanted: Wanted) -> Iterator[Curve]:
+def _tracked(path: Path, wanted: CurveRequest) -> Iterator[Curve]:
     try:
         with open_plain(path) as stream:
             data = stream.read(LARGEST + 1)

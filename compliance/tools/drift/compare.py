@@ -9,15 +9,15 @@ import msgspec
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.logs.judge import judge_log
-from podium.compliance.judging.workers.processes import Care, spread
-from podium.compliance.rulebook.tables.log_kinds import Which, cases, effective
-from podium.compliance.tools.drift.installed import About, Installed, KeyRule, Said
+from podium.compliance.judging.workers.processes import TaskPolicy, spread
+from podium.compliance.rulebook.tables.log_kinds import LogKind, cases, effective
+from podium.compliance.tools.drift.installed import About, CheckerVerdict, Installed, KeyRule
 from podium.compliance.tools.drift.text import (
     NAMES,
     Comparison,
+    DecidingFile,
     Disagreement,
     Example,
-    Place,
     Verdict,
     merged,
     place_of,
@@ -37,21 +37,21 @@ _KEYLESS = ""
 class Task(msgspec.Struct, frozen=True):
     """One kind of log by our tables, judged there by `ruleset`; `keys` are those to change."""
 
-    which: Which
+    which: LogKind
     ruleset: str
     keys: tuple[str, ...]
     files: Mapping[str, Mapping[str, KeyRule]]
     python: str
 
 
-class Found(msgspec.Struct, frozen=True):
+class ComparedLogs(msgspec.Struct, frozen=True):
     """What one task gave."""
 
     logs: int
     rows: tuple[Disagreement, ...]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class DriftScope(msgspec.Struct, frozen=True):
     """What is to be compared; empty for all."""
 
     usage: str = ""
@@ -63,11 +63,11 @@ LONGEST_S = 900.0
 """Seconds that a process may take for one benchmark: the official checker is slow."""
 
 
-def _lost(task: Task, why: str) -> Found:
+def _lost(task: Task, why: str) -> ComparedLogs:
     raise UsageFault(f"{task.which} could not be compared: a process {why}")
 
 
-def compare(wanted: Wanted, python: str | None, jobs: int) -> Comparison:
+def compare(wanted: DriftScope, python: str | None, jobs: int) -> Comparison:
     """Compare the tables with an installed release; raises UsageFault where that cannot be done.
 
     A round that only the release has is compared with our newest one before it.
@@ -83,9 +83,9 @@ def compare(wanted: Wanted, python: str | None, jobs: int) -> Comparison:
     # The longest first, so that no process is left with one at the end
     tasks.sort(key=lambda task: -len(task.keys))
     if jobs == 1:
-        batches: Iterator[list[Found]] = iter([_work(tasks)])
+        batches: Iterator[list[ComparedLogs]] = iter([_work(tasks)])
     else:
-        batches = spread(_work, tasks, jobs, Care(lambda _: LONGEST_S, _lost))
+        batches = spread(_work, tasks, jobs, TaskPolicy(lambda _: LONGEST_S, _lost))
     found = [one for batch in batches for one in batch]
     rows = merged([*_whole_rounds(wanted, about), *(row for one in found for row in one.rows)])
     return Comparison(
@@ -105,7 +105,7 @@ def _order(row: Disagreement) -> tuple[object, ...]:
 # --- what to compare ---
 
 
-def _ours(wanted: Wanted) -> Iterator[Round]:
+def _ours(wanted: DriftScope) -> Iterator[Round]:
     for usage in USAGES:
         for name, rules in rounds_of(usage).items():
             # Without a public verifier there is nothing that a release could say
@@ -113,7 +113,7 @@ def _ours(wanted: Wanted) -> Iterator[Round]:
                 yield rules
 
 
-def _pairs(wanted: Wanted, about: About) -> Iterator[tuple[Round, str]]:
+def _pairs(wanted: DriftScope, about: About) -> Iterator[tuple[Round, str]]:
     """Our rounds, and the name of the round there that each is compared with."""
     for rules in _ours(wanted):
         if about.files(rules.usage, rules.name):
@@ -132,14 +132,16 @@ def _unknown(about: About) -> list[tuple[str, str]]:
     return [(usage, name) for usage, name in pairs if name not in rounds_of(usage)]
 
 
-def _whole_rounds(wanted: Wanted, about: About) -> Iterator[Disagreement]:
+def _whole_rounds(wanted: DriftScope, about: About) -> Iterator[Disagreement]:
     for usage, name in _unknown(about):
         if wanted.usage in ("", usage) and wanted.round in ("", name) and not wanted.benchmark:
             theirs = f"{len(about.files(usage, name))} rule files"
             yield Disagreement(usage, name, "", "", "", "", "no such round", theirs)
 
 
-def _tasks(rules: Round, ruleset: str, wanted: Wanted, about: About, python: str) -> Iterator[Task]:
+def _tasks(
+    rules: Round, ruleset: str, wanted: DriftScope, about: About, python: str
+) -> Iterator[Task]:
     files = about.files(rules.usage, ruleset)
     done: set[tuple[str, str, str]] = set()
     for which in cases():
@@ -157,7 +159,7 @@ def _tasks(rules: Round, ruleset: str, wanted: Wanted, about: About, python: str
         yield Task(which, ruleset, tuple(keys), files, python)
 
 
-def _files_of(which: Which, files: Mapping[str, object]) -> list[str]:
+def _files_of(which: LogKind, files: Mapping[str, object]) -> list[str]:
     """The rule files that may judge a kind of log, outermost first."""
     if not which.rules.divided:
         names = ["common", which.benchmark]
@@ -172,12 +174,12 @@ def _files_of(which: Which, files: Mapping[str, object]) -> list[str]:
 # --- asking both ---
 
 
-def _work(tasks: list[Task]) -> list[Found]:
+def _work(tasks: list[Task]) -> list[ComparedLogs]:
     with Installed(tasks[0].python) as installed:
         return [_compared(task, installed) for task in tasks]
 
 
-def _compared(task: Task, installed: Installed) -> Found:
+def _compared(task: Task, installed: Installed) -> ComparedLogs:
     theirs: dict[str, KeyRule] = {}
     for name in _files_of(task.which, task.files):
         theirs |= task.files[name]
@@ -193,7 +195,7 @@ def _compared(task: Task, installed: Installed) -> Found:
         # Where it cannot judge the good log, it has no rules for any of this kind
         if asking.hopeless:
             break
-    return Found(asking.count, merged(asking.found))
+    return ComparedLogs(asking.count, merged(asking.found))
 
 
 class _Asking:
@@ -206,7 +208,7 @@ class _Asking:
         self.count = 0
         self.hopeless = False
 
-    def _both(self, trial: Trial) -> tuple[Said, Said]:
+    def _both(self, trial: Trial) -> tuple[CheckerVerdict, CheckerVerdict]:
         self.count += 1
         which = self.task.which
         data = trial.log(which)
@@ -235,15 +237,15 @@ class _Asking:
         ]
 
 
-def _ours_on(which: Which, data: bytes) -> Said:
+def _ours_on(which: LogKind, data: bytes) -> CheckerVerdict:
     rules = which.rules
     log = parse_log(data, rules.generation)
     found = judge_log(log, rules, Profile.VERIFIER, "result_0.txt").findings
     errors = [each for each in found if each.severity is Severity.ERROR]
-    return Said(not errors, frozenset(each.key for each in errors if each.key))
+    return CheckerVerdict(not errors, frozenset(each.key for each in errors if each.key))
 
 
-def _difference(ours: Said, theirs: Said, key: str) -> frozenset[str]:
+def _difference(ours: CheckerVerdict, theirs: CheckerVerdict, key: str) -> frozenset[str]:
     """The keys that the two judge differently; of several the one that was changed."""
     if theirs.crash:
         # Without a verdict there are no keys: that podium rejects the log is all there is to ask
@@ -263,8 +265,8 @@ def _row(
     task: Task,
     trial: Trial,
     key: str,
-    ours: Said,
-    said: Said,
+    ours: CheckerVerdict,
+    said: CheckerVerdict,
     theirs: Mapping[str, KeyRule],
 ) -> Disagreement:
     which = task.which
@@ -272,7 +274,7 @@ def _row(
     place = place_of(which, key, task.files)
     if not trial.key and key == NAMES:
         # The good log itself is not that of a benchmark there
-        place = Place(place.division, "", place.file)
+        place = DecidingFile(place.division, "", place.file)
     logged = trial.change if key == trial.key else f"{trial.key}: {trial.change}"
     if not trial.key:
         values = [record.value for record in trial.records if record.key == key]
@@ -286,7 +288,7 @@ def _row(
         place.benchmark,
         key,
         place.file,
-        row_text(row_at(which.rules, Place(which.division, which.benchmark, ""), key)),
+        row_text(row_at(which.rules, DecidingFile(which.division, which.benchmark, ""), key)),
         said.crash or (rule.text if rule else ""),
         (example,),
     )
@@ -296,7 +298,7 @@ def _with_a_target(theirs: Mapping[str, KeyRule]) -> str:
     return next((key for key, rule in theirs.items() if rule.some), "eval_accuracy")
 
 
-def _verdict(said: Said, key: str) -> Verdict:
+def _verdict(said: CheckerVerdict, key: str) -> Verdict:
     if said.crash or key in said.keys:
         return "rejects"
     # A missed target is under no key: then the verdict is about the whole log

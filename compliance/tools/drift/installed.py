@@ -45,7 +45,7 @@ class About(msgspec.Struct, frozen=True):
         return self.rules.get(f"{usage} {round_name}", {})
 
 
-class Said(msgspec.Struct, frozen=True):
+class CheckerVerdict(msgspec.Struct, frozen=True):
     """A verdict: whether a log passes and which keys are at fault; `crash` where none is."""
 
     passes: bool
@@ -101,13 +101,13 @@ class Installed:
         self._process.wait()
         self._scratch.cleanup()
 
-    def judge(self, usage: str, round_name: str, log: bytes) -> Said:
+    def judge(self, usage: str, round_name: str, log: bytes) -> CheckerVerdict:
         """What it says of a log by a round's rules."""
         asked: dict[str, Any] = {"usage": usage, "round": round_name}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(asked | {"text": log.decode("latin-1")}) + "\n")
         self._process.stdin.flush()
-        return msgspec.json.decode(self._answer(), type=Said)
+        return msgspec.json.decode(self._answer(), type=CheckerVerdict)
 
     def _answer(self) -> str:
         assert self._process.stdout is not None

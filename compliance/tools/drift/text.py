@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from podium.compliance.reporting.json_text import json_text
-from podium.compliance.rulebook.tables.log_kinds import Which, effective
+from podium.compliance.rulebook.tables.log_kinds import LogKind, effective
 from podium.compliance.rulebook.tables.rule import cell, times_text
 from podium.compliance.text.terminal import clean, wrap
 from podium.compliance.text.words import plural
@@ -62,7 +62,7 @@ class Comparison(msgspec.Struct, frozen=True):
     rows: tuple[Disagreement, ...]
 
 
-class Place(msgspec.Struct, frozen=True):
+class DecidingFile(msgspec.Struct, frozen=True):
     """Where a key is decided: division and benchmark, empty for all, and the rule file."""
 
     division: str
@@ -70,7 +70,7 @@ class Place(msgspec.Struct, frozen=True):
     file: str
 
 
-def place_of(which: Which, key: str, files: Mapping[str, Mapping[str, KeyRule]]) -> Place:
+def place_of(which: LogKind, key: str, files: Mapping[str, Mapping[str, KeyRule]]) -> DecidingFile:
     """The innermost place that decides a key, by either checker; for neither, the benchmark's."""
     divided = which.rules.divided
     own = f"{which.division}_{which.benchmark}" if divided else which.benchmark
@@ -81,12 +81,12 @@ def place_of(which: Which, key: str, files: Mapping[str, Mapping[str, KeyRule]])
     rule = effective(which)[key][0] if key in effective(which) else ""
     owner = rule.removesuffix(f".{key}")
     if innermost or which.benchmark in owner.split("."):
-        return Place(division, which.benchmark, innermost or own)
+        return DecidingFile(division, which.benchmark, innermost or own)
     if divided and (key in files.get(outer, {}) or owner == which.division):
-        return Place(division, "", outer)
+        return DecidingFile(division, "", outer)
     if key in files.get("common", {}) or owner == "common":
-        return Place("", "", "common")
-    return Place(division, which.benchmark, own)
+        return DecidingFile("", "", "common")
+    return DecidingFile(division, which.benchmark, own)
 
 
 def row_text(row: Row | None) -> str:
@@ -97,7 +97,7 @@ def row_text(row: Row | None) -> str:
     return f"{cell(row)}{some}; {times_text(row.times)}"
 
 
-def row_at(rules: Round, place: Place, key: str) -> Row | None:
+def row_at(rules: Round, place: DecidingFile, key: str) -> Row | None:
     """Our row of a key as the verifier has it, where it is decided."""
     for scope in reversed(rules.scopes(place.division, place.benchmark)):
         rows = [*(row for chosen in scope.chosen for _, row in chosen.verified)]

@@ -12,7 +12,7 @@ import msgspec
 
 from podium.compliance.rulebook.tables.candidates import COMMON_VALUES
 from podium.compliance.rulebook.tables.fitting_values import all_of
-from podium.compliance.rulebook.tables.log_kinds import Which, effective
+from podium.compliance.rulebook.tables.log_kinds import LogKind, effective
 from podium.compliance.rulebook.tables.whole_log import PHASES, good_records, line_of, record_of
 from podium.compliance.tools.drift.installed import KeyRule
 from podium.logging_spec.reader.record import Record
@@ -32,14 +32,14 @@ class Trial(msgspec.Struct, frozen=True):
     change: str
     records: tuple[Record, ...]
 
-    def log(self, which: Which) -> bytes:
+    def log(self, which: LogKind) -> bytes:
         """The file."""
         generation = which.rules.generation
         lines = (line_of(each, generation, which.benchmark) for each in self.records)
         return b"".join(line + b"\n" for line in lines)
 
 
-def trials(which: Which, keys: Iterable[str], theirs: Mapping[str, KeyRule]) -> Iterator[Trial]:
+def trials(which: LogKind, keys: Iterable[str], theirs: Mapping[str, KeyRule]) -> Iterator[Trial]:
     """The good log, then for each key logs with that key changed.
 
     `theirs` are the other checker's rules of keys: the bounds that it names are tried as well.
@@ -179,7 +179,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def batches(
-    which: Which, trials: Iterable[Trial], theirs: Mapping[str, KeyRule]
+    which: LogKind, trials: Iterable[Trial], theirs: Mapping[str, KeyRule]
 ) -> Iterator[Batch]:
     """The good log, which comes first, and then all others: alone, or as many as can together."""
     bound = _bound(which, theirs)
@@ -197,7 +197,7 @@ def batches(
         yield Batch(chosen, _merged(good.records, chosen))
 
 
-def _bound(which: Which, theirs: Mapping[str, KeyRule]) -> frozenset[str]:
+def _bound(which: LogKind, theirs: Mapping[str, KeyRule]) -> frozenset[str]:
     """Keys that more than their own row looks at, by either checker, or that stand in an order."""
     rows = {key: row for key, (_, row) in effective(which).items()}
     found = {*PHASES, *(key for key in (*rows, *theirs) if "submission_" in key)}

@@ -25,7 +25,7 @@ class Action(StrEnum):
     RENAME = "rename"
 
 
-class Change(msgspec.Struct, frozen=True):
+class FileChange(msgspec.Struct, frozen=True):
     """One change; `path` and `to` are below the submission.
 
     An edit has the file's bytes `before` and `after`; a change of permissions has both as modes.
@@ -40,7 +40,7 @@ class Change(msgspec.Struct, frozen=True):
     modes: tuple[int, int] = (0, 0)
 
 
-class Left(msgspec.Struct, frozen=True):
+class ManualFix(msgspec.Struct, frozen=True):
     """What needs a person, and why: nothing is done to it."""
 
     path: str
@@ -56,18 +56,18 @@ class FixOutcome(msgspec.Struct):
     root: str
     name: str
     round: str
-    changes: Sequence[Change] = ()
-    left: Sequence[Left] = ()
+    changes: Sequence[FileChange] = ()
+    left: Sequence[ManualFix] = ()
     refused: str = ""
 
 
-Plan = Change | Left
+Plan = FileChange | ManualFix
 
 
-def apply(root: Path, changes: Sequence[Change]) -> tuple[list[Change], list[Left]]:
+def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], list[ManualFix]]:
     """Make changes in a tree; those made, and those that failed with the system's reason."""
-    done: list[Change] = []
-    failed: list[Left] = []
+    done: list[FileChange] = []
+    failed: list[ManualFix] = []
     # Names last: until then each path is that of the tree as it was read
     others = [each for each in changes if each.action is not Action.RENAME]
     renames = [each for each in changes if each.action is Action.RENAME]
@@ -75,13 +75,13 @@ def apply(root: Path, changes: Sequence[Change]) -> tuple[list[Change], list[Lef
         try:
             _make(root, change)
         except OSError as error:
-            failed.append(Left(change.path, (error.strerror or str(error)).lower()))
+            failed.append(ManualFix(change.path, (error.strerror or str(error)).lower()))
         else:
             done.append(change)
     return done, failed
 
 
-def _in_turn(root: Path, renames: list[Change]) -> Iterator[Change]:
+def _in_turn(root: Path, renames: list[FileChange]) -> Iterator[FileChange]:
     """Renames one by one, each where possible once its new name is free."""
     waiting = list(renames)
     while waiting:
@@ -97,7 +97,7 @@ def lies_in(root: Path, path: str) -> bool:
     return os.path.realpath(full) == full and holds(os.path.realpath(root), full)
 
 
-def _make(root: Path, change: Change) -> None:
+def _make(root: Path, change: FileChange) -> None:
     if not lies_in(root, change.path):
         raise OSError(0, "a link leads there")
     full = root / change.path
@@ -117,7 +117,7 @@ def _make(root: Path, change: Change) -> None:
             os.rename(full, root / change.to)
 
 
-def _replace(full: Path, change: Change) -> None:
+def _replace(full: Path, change: FileChange) -> None:
     """Put new bytes in a file's place, with the permissions of the old."""
     with open_plain(full) as stream:
         if stream.read() != change.before:

@@ -14,10 +14,10 @@ from podium.compliance.judging.inputs.layout import (
     is_log,
     natural,
 )
-from podium.compliance.judging.inputs.listing import Disk, Item, Kind
+from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.waivers.waivers import LARGEST_FILE, WAIVERS_FILE
-from podium.compliance.tools.fixing.change import Action, Change, Left, Plan
+from podium.compliance.tools.fixing.change import Action, FileChange, ManualFix, Plan
 
 _ALMOST = re.compile(r"result[ ._-]*(\d+)(?:\.(?:txt|log|out))*", re.IGNORECASE)
 """Names that people give to logs in the place of result_<i>.txt."""
@@ -36,7 +36,7 @@ def renames(tree: Tree) -> Iterator[Plan]:
         named = next((one.path for one in planned if one.path in waivers), "")
         if named:
             reason = f"{WAIVERS_FILE} names it; number the logs by hand, and correct that file"
-            planned = [Left(named, reason)]
+            planned = [ManualFix(named, reason)]
         yield from planned
 
 
@@ -46,7 +46,7 @@ def _of_result(tree: Tree, folder: ResultFolder) -> Iterator[Plan]:
     for item in items.values():
         wanted = _meant(item)
         if wanted in items or wanted in sources:
-            yield Left(item.path, f"it holds a log, and {wanted} is there already")
+            yield ManualFix(item.path, f"it holds a log, and {wanted} is there already")
         elif wanted:
             sources[wanted] = item.name
     order = natural(sources)
@@ -58,27 +58,27 @@ def _of_result(tree: Tree, folder: ResultFolder) -> Iterator[Plan]:
         sources[name]: to for name, to in zip(order, targets, strict=True) if sources[name] != to
     }
     for name, to in moved.items():
-        if name in items and items[name].kind is Kind.FOLDER:
-            yield Left(items[name].path, "a folder is called like a log; move it away")
+        if name in items and items[name].kind is ItemKind.FOLDER:
+            yield ManualFix(items[name].path, "a folder is called like a log; move it away")
             return
         if to in items and to not in moved:
-            yield Left(items[name].path, f"{to} is in its way")
+            yield ManualFix(items[name].path, f"{to} is in its way")
             return
     yield from _changes(tree.disk, folder, moved)
 
 
-def _changes(disk: Disk, folder: ResultFolder, moved: dict[str, str]) -> Iterator[Change]:
+def _changes(disk: Disk, folder: ResultFolder, moved: dict[str, str]) -> Iterator[FileChange]:
     powered = {item.name for item in disk.folder(f"{folder.path}/{POWER}").items}
     for name, to in moved.items():
         why = (_COUNT if RESULT_NAME.fullmatch(name) else _OWN,)
-        yield Change(Action.RENAME, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
+        yield FileChange(Action.RENAME, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
         stem = name.removesuffix(".txt")
         # The measurements of a run lie in a folder of its name
         if folder.power and stem in powered:
             base = f"{folder.path}/{POWER}"
             why = (f"it holds the measurements of {name}",)
             target = f"{base}/{to.removesuffix('.txt')}"
-            yield Change(Action.RENAME, f"{base}/{stem}", why, target)
+            yield FileChange(Action.RENAME, f"{base}/{stem}", why, target)
 
 
 def _numbered(names: list[str]) -> bool:
@@ -91,7 +91,7 @@ def _numbered(names: list[str]) -> bool:
 def _meant(item: Item) -> str:
     """The name that a log under another name was probably to have; empty for any other file."""
     match = None if is_log(item.name) else _ALMOST.fullmatch(item.name)
-    if match is None or item.kind is not Kind.FILE:
+    if match is None or item.kind is not ItemKind.FILE:
         return ""
     try:
         with open_plain(item.full) as stream:

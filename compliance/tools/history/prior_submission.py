@@ -45,7 +45,7 @@ from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.round import Round
 
 
-class Before(msgspec.Struct, frozen=True):
+class EarlierRun(msgspec.Struct, frozen=True):
     """A run of an earlier tree: where it lies, whose it is, of which round and on what system."""
 
     display_path: str
@@ -78,7 +78,7 @@ class EarlierResult(msgspec.Struct, frozen=True):
 class Earlier(msgspec.Struct):
     """The runs of earlier trees by their fingerprints, and their results."""
 
-    runs: FingerprintIndex[Before] = msgspec.field(default_factory=FingerprintIndex)
+    runs: FingerprintIndex[EarlierRun] = msgspec.field(default_factory=FingerprintIndex)
     results: list[EarlierResult] = msgspec.field(default_factory=list)
 
 
@@ -110,7 +110,7 @@ def add_tree(earlier: Earlier, path: Path, files: JudgedFiles, options: Options)
             continue
         place = place_of(Path(target.folder), target.display_path)
         display_path = f"{path}/{target.display_path}"
-        before = Before(display_path, place.submitter, _title(choice), place.description)
+        before = EarlierRun(display_path, place.submitter, _title(choice), place.description)
         earlier.runs.add(facts.fingerprint, before)
 
 
@@ -157,7 +157,7 @@ def resubmitted(
     """What there is to report of logs that an earlier tree held already."""
     compared = set()
     for verdict in results:
-        again: list[Before] = []
+        again: list[EarlierRun] = []
         for run in verdict.result.runs:
             before, shifted = earlier.runs.find(run.facts.fingerprint)
             if before is None:
@@ -179,14 +179,14 @@ def resubmitted(
                 yield from _system(tree, system, again[0], context)
 
 
-def _shifted(run: Run, before: Before, context: JudgingContext) -> Finding:
+def _shifted(run: Run, before: EarlierRun, context: JudgingContext) -> Finding:
     return SHIFTED_LOG.found(
         context.profile, run.display_path, before=before.display_path, title=before.title
     )
 
 
 def _again(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, again: Sequence[EarlierRun], context: JudgingContext
 ) -> Finding:
     allowed = context.rules.package.resubmission
     return RESUBMITTED.found(
@@ -202,7 +202,7 @@ def _again(
 
 
 def _others(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, again: Sequence[EarlierRun], context: JudgingContext
 ) -> Iterator[Finding]:
     names = {before.submitter for before in again if before.submitter}
     others = sorted(name for name in names if not same_organization(name, tree.submitter))
@@ -221,7 +221,9 @@ def changed_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     return sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
 
 
-def _system(tree: Tree, system: str, before: Before, context: JudgingContext) -> Iterator[Finding]:
+def _system(
+    tree: Tree, system: str, before: EarlierRun, context: JudgingContext
+) -> Iterator[Finding]:
     """The description must be the same, field by field."""
     where, then = tree.place(tree.systems[system]), before.description
     if then is None or not then.is_file():

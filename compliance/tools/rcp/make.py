@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadePoints:
     """The records and what must be said of them: runs left out, too few runs."""
 
     text: str
@@ -47,7 +47,7 @@ class Origin:
         return {name: value for name, value in named.items() if value}
 
 
-def make(paths: Sequence[Path], options: Options, origin: Origin) -> Made:
+def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
     """One record per benchmark and batch size, of all logs below the paths that converge."""
     files = judge_paths(paths, options)
     remarks: list[str] = []
@@ -83,7 +83,7 @@ def _made(
     groups: dict[tuple[str, float], list[Facts]],
     origin: Origin,
     remarks: list[str],
-) -> Made:
+) -> MadePoints:
     records: dict[str, Any] = {}
     for (benchmark, size), facts in sorted(groups.items()):
         whole = int(size) if size == int(size) else size
@@ -104,7 +104,7 @@ def _made(
             "Hyperparams": settings,
             member: sorted(_plain(one.run.to_converge) for one in facts),
         }
-    return Made(json_text(records), len(records), tuple(remarks))
+    return MadePoints(json_text(records), len(records), tuple(remarks))
 
 
 def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:

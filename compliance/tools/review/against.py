@@ -18,8 +18,8 @@ from podium.compliance.text.terminal import clean
 from podium.compliance.tools.history.hyperparameter_borrowing import BATCH_SIZES, differing
 from podium.compliance.tools.review.model import (
     Against,
-    Change,
     Objection,
+    ObjectionChange,
     ResultChange,
     ResultEntry,
     Review,
@@ -41,7 +41,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*")
 """Ids of objections: names of files, of one folder."""
 
 
-class Before(msgspec.Struct, frozen=True):
+class EarlierReview(msgspec.Struct, frozen=True):
     """A review made before: what it found, the files it saw, and the objections' states since."""
 
     review: Review
@@ -50,7 +50,7 @@ class Before(msgspec.Struct, frozen=True):
     objections: list[Objection]
 
 
-def read_before(folder: Path) -> Before:
+def read_before(folder: Path) -> EarlierReview:
     """The folder that an earlier call of `podium review` wrote; raises UsageFault."""
     review = _read(folder / REVIEW_FILE, Review)
     if review.anonymous:
@@ -63,7 +63,7 @@ def read_before(folder: Path) -> Before:
         )
     files = _read(folder / MANIFEST_FILE, dict[str, str])
     records = read_records(folder)
-    return Before(review, files, records, with_records(review.objections, records))
+    return EarlierReview(review, files, records, with_records(review.objections, records))
 
 
 def _read(path: Path, kind: Any) -> Any:
@@ -81,7 +81,7 @@ def _read(path: Path, kind: Any) -> Any:
 
 
 def followed(
-    now: Sequence[Objection], before: Before, submissions: Sequence[str]
+    now: Sequence[Objection], before: EarlierReview, submissions: Sequence[str]
 ) -> list[Objection]:
     """The objections of the new state with what became of each; those that are met stay listed.
 
@@ -99,13 +99,13 @@ def followed(
 
 
 def _new(objection: Objection) -> Objection:
-    return replace(objection, change=Change(kind="new"))
+    return replace(objection, change=ObjectionChange(kind="new"))
 
 
 def _compared(now: Objection, then: Objection) -> Objection:
     old, new = ({each.path for each in one.evidence} for one in (then, now))
     reopened = then.state == "fixed"
-    change = Change(
+    change = ObjectionChange(
         kind="reopened" if reopened else "standing",
         fixed=sorted(old - new),
         added=sorted(new - old),
@@ -123,9 +123,9 @@ def _compared(now: Objection, then: Objection) -> Objection:
 def _met(objection: Objection, *, there: bool) -> Objection:
     if not objection.rule:
         # What a reviewer wrote, no program can tell to be met
-        return replace(objection, change=Change(kind="standing"))
+        return replace(objection, change=ObjectionChange(kind="standing"))
     paths = sorted({each.path for each in objection.evidence})
-    change = Change(kind="fixed" if there else "gone", fixed=paths)
+    change = ObjectionChange(kind="fixed" if there else "gone", fixed=paths)
     if objection.is_open:
         today = datetime.date.today().isoformat()
         return replace(objection, state="fixed", by="podium", date=today, change=change)
@@ -139,7 +139,7 @@ def compared(
     results: Sequence[ResultEntry],
     files: Manifest,
     objections: Sequence[Objection],
-    before: Before,
+    before: EarlierReview,
     rules: tuple[str, str],
 ) -> Against:
     """What changed since the review before; `rules` are the usage and the name of the round."""

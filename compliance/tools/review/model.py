@@ -145,7 +145,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an objection between two states of a round."""
 
     kind: Literal["new", "standing", "fixed", "gone", "reopened"]
@@ -178,7 +178,7 @@ class Objection(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     date: str = ""
     comment: str = ""
-    change: Change | None = None
+    change: ObjectionChange | None = None
 
     @property
     def is_open(self) -> bool:

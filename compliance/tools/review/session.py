@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.reporting.data import Outcome
-from podium.compliance.tools.review.against import Before, compared, followed
+from podium.compliance.tools.review.against import EarlierReview, compared, followed
 from podium.compliance.tools.review.anomalies.every import anomalies
 from podium.compliance.tools.review.anomalies.peers import ranked
 from podium.compliance.tools.review.anonymous import anonymised
@@ -29,7 +29,7 @@ def review_round(
     options: Options,
     *,
     earlier: Sequence[Path] = (),
-    before: Before | None = None,
+    before: EarlierReview | None = None,
     anonymous: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Review, Manifest, Outcome]:

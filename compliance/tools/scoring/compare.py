@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScoreChange:
     """One result then and now; `why` says why no change is given, where none is."""
 
     now: ScoreEntry | None
@@ -68,7 +68,7 @@ def _benchmark(title: str, name: str) -> Benchmark:
         return unknown_benchmark(name)
 
 
-def changes(now: Scores, then: Scores) -> list[Change]:
+def changes(now: Scores, then: Scores) -> list[ScoreChange]:
     """Every result of both, matched by submitter, system, benchmark, division and metric."""
     old = {_identity(entry): entry for entry in then.results}
     found = []
@@ -79,8 +79,8 @@ def changes(now: Scores, then: Scores) -> list[Change]:
             why = "only in the first"
         else:
             why = comparable(before.round, entry.round, before.benchmark, entry.benchmark)
-        found.append(Change(entry, before, why))
-    found += [Change(None, entry, "only in the second") for entry in old.values()]
+        found.append(ScoreChange(entry, before, why))
+    found += [ScoreChange(None, entry, "only in the second") for entry in old.values()]
     return found
 
 

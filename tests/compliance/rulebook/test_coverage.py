@@ -9,7 +9,13 @@ import pytest
 
 from podium import check
 from podium.compliance.rulebook.catalogue import all_rules
-from podium.compliance.rulebook.coverage import Held, State, coverage, rules_by_section, totals
+from podium.compliance.rulebook.coverage import (
+    CoveredClause,
+    State,
+    coverage,
+    rules_by_section,
+    totals,
+)
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.citations import OWN, VERIFIER
 from podium.rules.clauses import UnknownSection, cited, documents
@@ -41,7 +47,7 @@ def unknown_citations() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def clauses() -> list[Held]:
+def clauses() -> list[CoveredClause]:
     """Every clause and what holds it."""
     if unknown_citations():
         pytest.skip("a rule cites an unknown section: see test_every_citation_names_a_section")
@@ -49,7 +55,7 @@ def clauses() -> list[Held]:
 
 
 @pytest.fixture
-def held(clauses: list[Held], clause_name: tuple[str, str]) -> Held:
+def held(clauses: list[CoveredClause], clause_name: tuple[str, str]) -> CoveredClause:
     """One of them, by its document and its name."""
     return next(each for each in clauses if (each.document.name, each.id) == clause_name)
 
@@ -74,7 +80,7 @@ def test_every_rule_cites_those_who_state_it(rules: Round) -> None:
 
 
 @each_clause
-def test_every_clause_is_held_or_says_why_not(held: Held) -> None:
+def test_every_clause_is_held_or_says_why_not(held: CoveredClause) -> None:
     clause = held.clause
     assert held.rules or clause.computed or clause.by_hand or clause.missing, (
         f"no rule cites {clause.section!r}: name rules, or say by_hand or missing"
@@ -82,21 +88,21 @@ def test_every_clause_is_held_or_says_why_not(held: Held) -> None:
 
 
 @each_clause
-def test_every_rule_that_a_clause_names_is_there(held: Held) -> None:
+def test_every_rule_that_a_clause_names_is_there(held: CoveredClause) -> None:
     known = {rule for ids in rules_by_section().values() for rule in ids}
     for glob in held.clause.rules:
         assert fnmatch.filter(known, glob), f"{held.id} names {glob}, which matches no rule"
 
 
 @each_clause
-def test_every_command_that_a_clause_names_is_there(held: Held) -> None:
+def test_every_command_that_a_clause_names_is_there(held: CoveredClause) -> None:
     if held.clause.computed:
         program, *words = held.clause.computed.split()
         assert program == "podium"
         assert command_line.podium(*words, "--help").exit_code == 0
 
 
-def test_every_rule_holds_a_clause(clauses: list[Held]) -> None:
+def test_every_rule_holds_a_clause(clauses: list[CoveredClause]) -> None:
     known = {rule for ids in rules_by_section().values() for rule in ids}
     without = known - {rule for held in clauses for rule in held.rules}
     assert not without, (
@@ -105,7 +111,7 @@ def test_every_rule_holds_a_clause(clauses: list[Held]) -> None:
     )
 
 
-def test_the_state_follows_from_what_is_said(clauses: list[Held]) -> None:
+def test_the_state_follows_from_what_is_said(clauses: list[CoveredClause]) -> None:
     for held in clauses:
         clause = held.clause
         holds = bool(held.rules or clause.computed)
@@ -135,7 +141,7 @@ def test_explain_says_who_states_a_rule_of_trees(
     assert f"  cites      {cites}" in lines
 
 
-def test_no_clause_waits_for_a_rule(clauses: list[Held]) -> None:
+def test_no_clause_waits_for_a_rule(clauses: list[CoveredClause]) -> None:
     """A clause of a new round may: then list it here, and remove it with its rule."""
     waiting = [held.id for held in clauses if held.state is State.MISSING]
     assert not waiting, f"these clauses say what is missing, which a rule can check: {waiting}"
@@ -144,7 +150,7 @@ def test_no_clause_waits_for_a_rule(clauses: list[Held]) -> None:
 # --- the command ---
 
 
-def test_the_json_has_every_clause_and_its_rules(clauses: list[Held]) -> None:
+def test_the_json_has_every_clause_and_its_rules(clauses: list[CoveredClause]) -> None:
     result = command_line.podium("rules", "coverage", "--format", "json")
     data = json.loads(result.stdout)
     listed = {(each["document"], each["id"]): each for each in data["clauses"]}
@@ -158,7 +164,7 @@ def test_the_json_has_every_clause_and_its_rules(clauses: list[Held]) -> None:
     assert counted == len(listed)
 
 
-def test_the_text_names_each_clause_and_ends_in_totals(clauses: list[Held]) -> None:
+def test_the_text_names_each_clause_and_ends_in_totals(clauses: list[CoveredClause]) -> None:
     lines = command_line.podium("rules", "coverage").stdout.splitlines()
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)
@@ -167,7 +173,7 @@ def test_the_text_names_each_clause_and_ends_in_totals(clauses: list[Held]) -> N
     assert "totals" in lines[-12:]
 
 
-def test_the_markdown_is_the_committed_page(clauses: list[Held]) -> None:
+def test_the_markdown_is_the_committed_page(clauses: list[CoveredClause]) -> None:
     text = command_line.podium("rules", "coverage", "--format", "markdown").stdout
     assert text.startswith("# Clauses and the rules that hold them\n")
     for held in clauses:

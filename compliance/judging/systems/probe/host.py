@@ -15,7 +15,7 @@ from pathlib import Path
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.judging.systems.fields import CORES, VCPUS
 from podium.compliance.judging.systems.probe.finding import (
-    Found,
+    ProbedFields,
     binary_size,
     decimal_size,
     grouped,
@@ -24,17 +24,17 @@ from podium.compliance.judging.systems.probe.finding import (
 EXTRA = "probe"
 
 
-def probe_host(root: Path) -> Found:
+def probe_host(root: Path) -> ProbedFields:
     """What the host is; `root` is where its `sys` lies."""
     psutil = needed("psutil", "probing a machine", EXTRA)
-    found = Found()
+    found = ProbedFields()
     _processors(found, psutil, root)
     found.set("host_memory_capacity", binary_size(psutil.virtual_memory().total))
     found.set("operating_system", _system())
     return found
 
 
-def _processors(found: Found, psutil: object, root: Path) -> None:
+def _processors(found: ProbedFields, psutil: object, root: Path) -> None:
     cpuinfo = needed("cpuinfo", "probing a machine", EXTRA)
     found.set("host_processor_model_name", cpuinfo.get_cpu_info().get("brand_raw"))
     sockets = _sockets(root)
@@ -109,9 +109,9 @@ ACCELERATOR_CLASSES = ("0x0302", "0x1200")
 """PCI classes of 3D controllers and processing accelerators."""
 
 
-def probe_disks(root: Path) -> Found:
+def probe_disks(root: Path) -> ProbedFields:
     """The disks of the node itself; network storage is for a person to tell."""
-    found = Found()
+    found = ProbedFields()
     disks = [disk for folder in sorted(root.glob("sys/block/*")) if (disk := _disk(folder))]
     if not disks:
         found.notes.append("no disk of its own is visible here")
@@ -144,9 +144,9 @@ def _rank(kind: str) -> int:
     return ("NVMe SSD", "SSD", "HDD").index(kind)
 
 
-def probe_network(root: Path) -> Found:
+def probe_network(root: Path) -> ProbedFields:
     """The network cards of the node, InfiniBand first; how nodes are wired, no card can tell."""
-    found = Found()
+    found = ProbedFields()
     ports = _infiniband(root) + _ethernet(root)
     if not ports:
         found.notes.append("no network card of its own is visible here")
@@ -200,9 +200,9 @@ _STACK = {"CUDNN_VERSION": "cuDNN", "NCCL_VERSION": "NCCL", "OPENMPI_VERSION": "
 """Variables that vendors' containers carry."""
 
 
-def probe_software(surroundings: Mapping[str, str]) -> Found:
+def probe_software(surroundings: Mapping[str, str]) -> ProbedFields:
     """The framework where exactly one is installed, and the versions that containers tell."""
-    found = Found()
+    found = ProbedFields()
     installed = [f"{title} {number}" for title, number in _installed()]
     # Of several only the submitter knows which one trained
     if len(installed) == 1:

@@ -14,7 +14,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.files.given import read_given
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.judging.systems.probe.accelerators import probe_accelerators
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.probe.host import (
     probe_disks,
     probe_host,
@@ -51,8 +51,8 @@ def probe_node(root: Path = Path("/")) -> Probe:
 
     Raises UsageFault where the libraries of the extra `probe` are not installed.
     """
-    found = Found()
-    parts: tuple[Callable[[Path], Found], ...] = (
+    found = ProbedFields()
+    parts: tuple[Callable[[Path], ProbedFields], ...] = (
         probe_host,
         probe_disks,
         probe_network,

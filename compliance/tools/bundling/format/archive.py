@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from podium.compliance.text.terminal import clean
-from podium.compliance.tools.bundling.format.paths import Kind
+from podium.compliance.tools.bundling.format.paths import MemberKind
 from podium.compliance.tools.bundling.format.refusal import Refused
-from podium.compliance.tools.bundling.format.tree import Entry
+from podium.compliance.tools.bundling.format.tree import TreeEntry
 
 CHUNK = 1 << 18
 """Bytes read and written at a time."""
@@ -19,7 +19,11 @@ CHUNK = 1 << 18
 MOMENT = 315532800
 """1980-01-01: every member's time, the earliest that zip can hold."""
 
-_TYPES = {Kind.FILE: tarfile.REGTYPE, Kind.FOLDER: tarfile.DIRTYPE, Kind.LINK: tarfile.SYMTYPE}
+_TYPES = {
+    MemberKind.FILE: tarfile.REGTYPE,
+    MemberKind.FOLDER: tarfile.DIRTYPE,
+    MemberKind.LINK: tarfile.SYMTYPE,
+}
 
 
 class Writer(Protocol):
@@ -29,31 +33,31 @@ class Writer(Protocol):
         """Take all of the bytes."""
 
 
-def write_archive(entries: Iterable[Entry], out: Writer) -> None:
+def write_archive(entries: Iterable[TreeEntry], out: Writer) -> None:
     """Write all members and the end mark; raises Refused where a file changes while it is read."""
     for entry in entries:
         out.write(_header(entry))
-        if entry.kind is Kind.FILE:
+        if entry.kind is MemberKind.FILE:
             for data in _content(entry):
                 out.write(data)
             out.write(b"\0" * (-entry.size % tarfile.BLOCKSIZE))
     out.write(b"\0" * 2 * tarfile.BLOCKSIZE)
 
 
-def _header(entry: Entry) -> bytes:
+def _header(entry: TreeEntry) -> bytes:
     info = tarfile.TarInfo(entry.name)
     info.type = _TYPES[entry.kind]
     info.size = entry.size
     info.linkname = entry.target
     # Owner and group stay TarInfo's empty ones: no account of the packing machine gets in
     info.mtime = MOMENT
-    whole = entry.kind is Kind.FOLDER or entry.executable
+    whole = entry.kind is MemberKind.FOLDER or entry.executable
     # Fixed modes: the umask of the packing machine must not change the bytes
-    info.mode = 0o777 if entry.kind is Kind.LINK else 0o755 if whole else 0o644
+    info.mode = 0o777 if entry.kind is MemberKind.LINK else 0o755 if whole else 0o644
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
 
 
-def _content(entry: Entry) -> Iterator[bytes]:
+def _content(entry: TreeEntry) -> Iterator[bytes]:
     """A file's content; a name that has meanwhile become a link or a pipe is not followed."""
     # Opening a pipe would wait for a writer; Windows has neither flag
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -76,7 +80,7 @@ def _content(entry: Entry) -> Iterator[bytes]:
         raise Refused(f"{clean(entry.name)}: the file changed while it was read")
 
 
-def _check_same(entry: Entry, handle: int) -> None:
+def _check_same(entry: TreeEntry, handle: int) -> None:
     about = os.fstat(handle)
     same = about.st_size == entry.size and about.st_mtime_ns == entry.changed_ns
     if not (same and stat.S_ISREG(about.st_mode)):

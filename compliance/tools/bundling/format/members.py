@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.bundling.format.archive import CHUNK
 from podium.compliance.tools.bundling.format.compress import Source
-from podium.compliance.tools.bundling.format.paths import LONGEST_NAME, Kind
+from podium.compliance.tools.bundling.format.paths import LONGEST_NAME, MemberKind
 from podium.compliance.tools.bundling.format.refusal import Damaged, Refused
 
 BLOCK = tarfile.BLOCKSIZE
@@ -25,11 +25,11 @@ MOST_EXTENSIONS = 4
 """Such records in a row: a name, a link's target, one of each in both dialects."""
 
 _KINDS = {
-    tarfile.REGTYPE: Kind.FILE,
-    tarfile.AREGTYPE: Kind.FILE,
-    tarfile.DIRTYPE: Kind.FOLDER,
-    tarfile.SYMTYPE: Kind.LINK,
-    tarfile.LNKTYPE: Kind.HARD_LINK,
+    tarfile.REGTYPE: MemberKind.FILE,
+    tarfile.AREGTYPE: MemberKind.FILE,
+    tarfile.DIRTYPE: MemberKind.FOLDER,
+    tarfile.SYMTYPE: MemberKind.LINK,
+    tarfile.LNKTYPE: MemberKind.HARD_LINK,
 }
 _REFUSED = {
     tarfile.CHRTYPE: "a character device",
@@ -49,7 +49,7 @@ class Member:
     """The header of one member; `target` is where a link leads."""
 
     name: str
-    kind: Kind
+    kind: MemberKind
     size: int
     executable: bool
     target: str
@@ -185,14 +185,14 @@ class Members:
         if kind is None:
             what = _REFUSED.get(info.type, f"of the unknown type {info.type!r}")
             raise Refused(f"{display_path}: is {what}; only files, folders and links are unpacked")
-        if kind is Kind.FOLDER:
+        if kind is MemberKind.FOLDER:
             # Folders end in a slash in tar; one of slashes alone stays, to be refused as absolute
             name = name.rstrip("/") if name.strip("/") else name
         size = _number(stated["size"], display_path) if "size" in stated else info.size
         if size < 0:
             raise Refused(f"{display_path}: the size is negative")
         # Readers disagree whether such content is there, and so on where the next header begins
-        if size and kind is not Kind.FILE:
+        if size and kind is not MemberKind.FILE:
             raise Refused(f"{display_path}: is a {kind} with content")
         self._meter.announce(size)
         self._left, self._pad = size, -size % BLOCK

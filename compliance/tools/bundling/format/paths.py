@@ -35,7 +35,7 @@ _IGNORED = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _GIT = re.compile(r"(?:\.git|git~1)[. ]*(?::.*)?", re.IGNORECASE)
 
 
-class Kind(StrEnum):
+class MemberKind(StrEnum):
     """What a member becomes on disk."""
 
     FILE = "file"
@@ -99,7 +99,7 @@ class _Place(NamedTuple):
 
     number: int
     written: str
-    kind: Kind
+    kind: MemberKind
     stated: bool
 
 
@@ -116,14 +116,16 @@ class TakenPaths:
     def __len__(self) -> int:
         return len(self._taken)
 
-    def take(self, parts: tuple[str, ...], kind: Kind) -> int:
+    def take(self, parts: tuple[str, ...], kind: MemberKind) -> int:
         """Take a path and the folders above it; returns the path's number.
 
         Raises Refused where another member has it.
         """
         folder = 0
         for at in range(len(parts)):
-            folder = self._enter(folder, parts, at, kind if at + 1 == len(parts) else Kind.FOLDER)
+            folder = self._enter(
+                folder, parts, at, kind if at + 1 == len(parts) else MemberKind.FOLDER
+            )
         return folder
 
     def number_of(self, parts: tuple[str, ...]) -> int | None:
@@ -136,7 +138,7 @@ class TakenPaths:
             folder = place.number
         return folder
 
-    def _enter(self, folder: int, parts: tuple[str, ...], at: int, kind: Kind) -> int:
+    def _enter(self, folder: int, parts: tuple[str, ...], at: int, kind: MemberKind) -> int:
         """Take one name in the folder of that number; returns the number of its place."""
         stated = at + 1 == len(parts)
         name = folded(parts[at])
@@ -148,7 +150,7 @@ class TakenPaths:
             self._taken[folder, name] = place
             return place.number
         # Tar may list a folder after files in it; what is listed itself may come once only
-        again = stated and (other.stated or kind is not Kind.FOLDER)
+        again = stated and (other.stated or kind is not MemberKind.FOLDER)
         if again or other.written != parts[at] or _is_folder(other.kind) != _is_folder(kind):
             raise Refused(f"{clean('/'.join(parts))}: {_collision(other, parts[: at + 1], kind)}")
         if stated and not other.stated:
@@ -156,11 +158,11 @@ class TakenPaths:
         return other.number
 
 
-def _is_folder(kind: Kind) -> bool:
-    return kind is Kind.FOLDER
+def _is_folder(kind: MemberKind) -> bool:
+    return kind is MemberKind.FOLDER
 
 
-def _collision(other: _Place, path: tuple[str, ...], kind: Kind) -> str:
+def _collision(other: _Place, path: tuple[str, ...], kind: MemberKind) -> str:
     """Why a name cannot be taken beside the one that has its place."""
     written = clean("/".join(path))
     if other.written != path[-1]:

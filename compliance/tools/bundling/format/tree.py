@@ -11,7 +11,7 @@ from pathlib import Path
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.bundling.format.paths import (
-    Kind,
+    MemberKind,
     TakenPaths,
     parts_of,
     refuse_on_windows,
@@ -20,19 +20,19 @@ from podium.compliance.tools.bundling.format.refusal import Refused
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """One file, folder or link of a tree; `name` is its path in the archive."""
 
     name: str
     path: str
-    kind: Kind
+    kind: MemberKind
     size: int = 0
     changed_ns: int = 0
     executable: bool = False
     target: str = ""
 
 
-def entries_of(tree: Path, top: str) -> list[Entry]:
+def entries_of(tree: Path, top: str) -> list[TreeEntry]:
     """Everything in a tree as members below the folder `top`, sorted by the bytes of their names.
 
     Raises Refused for what an archive must not hold: links that leave the tree, pipes, sockets,
@@ -41,21 +41,21 @@ def entries_of(tree: Path, top: str) -> list[Entry]:
     root = str(tree.resolve())
     entries = sorted(_walk(root, top, root), key=_order)
     taken = TakenPaths()
-    for entry in (Entry(top, root, Kind.FOLDER), *entries):
+    for entry in (TreeEntry(top, root, MemberKind.FOLDER), *entries):
         parts = parts_of(entry.name, clean(entry.name))
         # Whoever reviews the tree may do so on Windows
         refuse_on_windows(parts, clean(entry.name))
         taken.take(parts, entry.kind)
-    return [Entry(top, root, Kind.FOLDER), *entries]
+    return [TreeEntry(top, root, MemberKind.FOLDER), *entries]
 
 
 # By parts: compared whole, `a-b` would come between the folder `a` and its content `a/b`
-def _order(entry: Entry) -> list[bytes]:
+def _order(entry: TreeEntry) -> list[bytes]:
     return os.fsencode(entry.name).split(b"/")
 
 
 # Not os.walk, which silently leaves out a folder that it cannot read
-def _walk(folder: str, name: str, root: str) -> Iterator[Entry]:
+def _walk(folder: str, name: str, root: str) -> Iterator[TreeEntry]:
     waiting = [(folder, name)]
     while waiting:
         folder, name = waiting.pop()
@@ -67,25 +67,25 @@ def _walk(folder: str, name: str, root: str) -> Iterator[Entry]:
         for child in children:
             path = f"{name}/{child.name}"
             entry = _entry(child.path, path, root)
-            if entry.kind is Kind.FOLDER:
+            if entry.kind is MemberKind.FOLDER:
                 waiting.append((child.path, path))
             yield entry
 
 
-def _entry(path: str, name: str, root: str) -> Entry:
+def _entry(path: str, name: str, root: str) -> TreeEntry:
     try:
         about = os.lstat(path)
         if stat.S_ISLNK(about.st_mode):
-            return Entry(name, path, Kind.LINK, target=_target(path, name, root))
+            return TreeEntry(name, path, MemberKind.LINK, target=_target(path, name, root))
     except OSError as error:
         raise Refused(f"{clean(name)}: cannot be read: {error.strerror}") from None
     if stat.S_ISDIR(about.st_mode):
-        return Entry(name, path, Kind.FOLDER)
+        return TreeEntry(name, path, MemberKind.FOLDER)
     if not stat.S_ISREG(about.st_mode):
         raise Refused(f"{clean(name)}: a pipe, socket or device cannot be bundled")
     executable = bool(about.st_mode & stat.S_IXUSR)
     # The time is not archived: it shows whether the file changes before it is read
-    return Entry(name, path, Kind.FILE, about.st_size, about.st_mtime_ns, executable)
+    return TreeEntry(name, path, MemberKind.FILE, about.st_size, about.st_mtime_ns, executable)
 
 
 def _target(path: str, name: str, root: str) -> str:

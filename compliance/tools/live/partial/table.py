@@ -13,7 +13,7 @@ from podium.rules.table import Row
 
 
 @dataclass(slots=True)
-class Entry:
+class PartialRow:
     """One row of one scope, with what is known to be broken of it."""
 
     row: Row
@@ -87,7 +87,7 @@ class Table:
     """All rows of some scopes, by key."""
 
     def __init__(self, scopes: Sequence[Scope], ignored: Collection[str] = ()) -> None:
-        self.entries: dict[str, list[Entry]] = {}
+        self.entries: dict[str, list[PartialRow]] = {}
         self.needed_by: dict[str, set[str]] = {}
         for row in (row for scope in scopes for row in scope.rows):
             if row.name not in ignored:
@@ -119,10 +119,10 @@ class Table:
                 entry.unpolitic = False
 
 
-def _entry(row: Row) -> Entry:
+def _entry(row: Row) -> PartialRow:
     policy = row.each if row.policy is None else row.policy
     verified = policy if row.stated_by == "policy" else row.each
-    return Entry(
+    return PartialRow(
         row,
         verified,
         policy,

@@ -34,7 +34,7 @@ def branch_name(submitter: str, round_name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PathChange:
     """A path that a branch changes; `how` is git's letter: A, M, D, T."""
 
     how: str
@@ -290,7 +290,7 @@ class Clone:
             raise UsageFault(f"--since {clean(ref)}: there is no such branch, tag or commit")
         return self.run("rev-parse", "--verify", "--quiet", ref)
 
-    def changes(self, ref: str) -> list[Change]:
+    def changes(self, ref: str) -> list[PathChange]:
         """What HEAD changes since it left a ref; raises UsageFault for no such ref."""
         since = f"{self.oid_of(ref)}...HEAD"
         # What the history says counts only where each commit has the name it goes by
@@ -299,7 +299,9 @@ class Clone:
         # Three dots: since the common ancestor, without what others have done on the other side
         how = (*NO_PROGRAMS, "--name-status", "--no-renames", "-z")
         parts = [part for part in self.run("diff", *how, since).split("\0") if part]
-        return [Change(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)]
+        return [
+            PathChange(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)
+        ]
 
     def large_blobs(self, ref: str, limit: int) -> Iterator[tuple[str, int]]:
         """(path, bytes) of files over a limit in any commit since a ref, deleted or not."""

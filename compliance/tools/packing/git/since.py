@@ -13,7 +13,7 @@ from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.repository.check import LARGE
 from podium.compliance.reporting.models import Report, publish
 from podium.compliance.text.terminal import clean, wrap
-from podium.compliance.tools.packing.git.clone import Change, Clone
+from podium.compliance.tools.packing.git.clone import Clone, PathChange
 from podium.compliance.tools.packing.receipt import official
 from podium.compliance.tools.packing.writing.gate import error_lines
 from podium.rules.catalogue import find_round, rounds_of
@@ -26,7 +26,7 @@ class Changes:
 
     branch: str
     ref: str
-    folders: dict[str, list[Change]] = field(default_factory=dict)
+    folders: dict[str, list[PathChange]] = field(default_factory=dict)
     reports: dict[str, Report] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 

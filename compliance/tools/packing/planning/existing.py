@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.tools.packing.planning.plan import Entry, Plan
+from podium.compliance.tools.packing.planning.plan import Plan, PlannedFile
 from podium.compliance.tools.packing.planning.sources import SourceFault, same_bytes, source_of
 from podium.compliance.tools.packing.receipt import RECEIPT_FILE
 
@@ -59,7 +59,7 @@ def _files(folder: Path) -> Iterator[str]:
             yield name if below == "." else f"{below}/{name}"
 
 
-def _same(entry: Entry, path: Path) -> bool:
+def _same(entry: PlannedFile, path: Path) -> bool:
     source = entry.source
     try:
         there = source_of(path, path.parent, follow=False)

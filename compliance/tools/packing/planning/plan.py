@@ -9,7 +9,7 @@ from pathlib import Path
 from podium.compliance.judging.files import FileVerdict
 from podium.compliance.tools.packing.planning.config import PackConfig
 from podium.compliance.tools.packing.planning.sources import (
-    Found,
+    FolderFile,
     LeftOut,
     Source,
     SourceFault,
@@ -22,7 +22,7 @@ from podium.rules.model.round import Round
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PlannedFile:
     """One file of the tree: its path, its source, and a note on it."""
 
     path: str
@@ -50,7 +50,7 @@ class Plan:
     config: PackConfig
     rules: Round
     base: Path
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, PlannedFile] = field(default_factory=dict)
     folders: dict[str, str] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Plan:
         """Bytes of all files."""
         return sum(entry.source.size for entry in self.entries.values())
 
-    def sorted(self) -> list[Entry]:
+    def sorted(self) -> list[PlannedFile]:
         """The entries in order of path."""
         return [self.entries[path] for path in sorted(self.entries)]
 
@@ -76,11 +76,11 @@ class Plan:
         """Put a file into the tree; a second one with the same path must be the same."""
         before = self.entries.get(path)
         if before is None:
-            self.entries[path] = Entry(path, source, why)
+            self.entries[path] = PlannedFile(path, source, why)
         else:
             self._again(before, source)
 
-    def _again(self, before: Entry, source: Source) -> None:
+    def _again(self, before: PlannedFile, source: Source) -> None:
         one = before.source
         try:
             alike = same_content(one, source)
@@ -154,7 +154,7 @@ def put_folder(plan: Plan, path: str, full: Path, exclude: Iterable[str] = ()) -
             plan.add(f"{path}/{found.below}", found.source)
 
 
-def pass_over(plan: Plan, path: str, display_path: str, found: Found) -> None:
+def pass_over(plan: Plan, path: str, display_path: str, found: FolderFile) -> None:
     """Leave out a file of the folder `display_path`; what cannot be read lets nothing be written.
 
     `path` is the folder's in the tree, empty for the tree itself.

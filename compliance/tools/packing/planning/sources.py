@@ -162,7 +162,7 @@ NEVER = (".*", "__pycache__", "*.pyc")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderFile:
     """One file in a folder: its path below the folder, and the file or why it is not taken.
 
     Without what is `unreadable` the folder would not be whole.
@@ -174,7 +174,7 @@ class Found:
     unreadable: bool = False
 
 
-def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator[Found]:
+def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator[FolderFile]:
     """Every file and link below a folder, sorted; links are never followed."""
     stack = [""]
     while stack:
@@ -183,14 +183,14 @@ def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator
             with os.scandir(folder / below) as entries:
                 items = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            yield Found(below, None, str(Unreadable(error)), unreadable=True)
+            yield FolderFile(below, None, str(Unreadable(error)), unreadable=True)
             continue
         inner = []
         for entry in items:
             path = f"{below}/{entry.name}" if below else entry.name
             why = _unwanted(path, entry.name, exclude)
             if why:
-                yield Found(path, None, why)
+                yield FolderFile(path, None, why)
             elif entry.is_dir(follow_symlinks=False):
                 inner.append(path)
             else:
@@ -206,11 +206,11 @@ def _unwanted(path: str, name: str, exclude: Sequence[str]) -> str:
     return "excluded" if excluded(path, exclude) else ""
 
 
-def _found(folder: Path, path: str, base: Path) -> Found:
+def _found(folder: Path, path: str, base: Path) -> FolderFile:
     try:
-        return Found(path, source_of(folder / path, base, follow=False))
+        return FolderFile(path, source_of(folder / path, base, follow=False))
     except SourceFault as fault:
-        return Found(path, None, str(fault), isinstance(fault, Unreadable))
+        return FolderFile(path, None, str(fault), isinstance(fault, Unreadable))
 
 
 def same_content(first: Source, second: Source) -> bool:

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.compliance.tools.packing.planning.plan import Entry
+from podium.compliance.tools.packing.planning.plan import PlannedFile
 from podium.compliance.tools.packing.planning.sources import Source, stamp_of
 
 BLOCK = 1 << 18
@@ -33,13 +33,13 @@ class SourceChanged(Exception):
 class Copied:
     """One file of the tree, written; `cloned` where it shares the source's blocks."""
 
-    entry: Entry
+    entry: PlannedFile
     sha256: str
     cloned: bool = False
 
 
 def copy_all(
-    entries: Sequence[Entry], root: Path, jobs: int, notify: Callable[[str], None]
+    entries: Sequence[PlannedFile], root: Path, jobs: int, notify: Callable[[str], None]
 ) -> list[Copied]:
     """Copy the entries of a plan below a folder, several at a time; `notify` gets each path.
 
@@ -66,7 +66,7 @@ def _finish(copies: list[Future[Copied]]) -> None:
         raise failed
 
 
-def _copy(entry: Entry, root: Path, notify: Callable[[str], None]) -> Copied:
+def _copy(entry: PlannedFile, root: Path, notify: Callable[[str], None]) -> Copied:
     to, source = root / entry.path, entry.source
     if source.link is not None:
         _check(source, os.lstat(source.path))
@@ -184,7 +184,7 @@ def _write(writing: int, part: memoryview) -> int:
     return count
 
 
-def hashed_in_place(entry: Entry, path: Path) -> Copied:
+def hashed_in_place(entry: PlannedFile, path: Path) -> Copied:
     """The file of an entry that exists already, hashed."""
     if entry.source.link is not None:
         return Copied(entry, _hash_link(entry.source.link))

@@ -11,7 +11,7 @@ from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean, columns, wrap
 from podium.compliance.text.words import plural, size_text
 from podium.compliance.tools.packing.planning.existing import ExistingTree
-from podium.compliance.tools.packing.planning.plan import Entry, Plan
+from podium.compliance.tools.packing.planning.plan import Plan, PlannedFile
 from podium.compliance.tools.packing.receipt import official
 from podium.compliance.tools.packing.writing.gate import error_lines
 from podium.compliance.tools.packing.writing.pack import Packed
@@ -78,10 +78,10 @@ def _tree(plan: Plan, existing: ExistingTree, width: int) -> Iterator[str]:
         yield from _row(plan, name, entries, len(above) + 1, existing, width)
 
 
-def _rows(plan: Plan) -> Iterator[tuple[str, list[Entry]]]:
+def _rows(plan: Plan) -> Iterator[tuple[str, list[PlannedFile]]]:
     """The files in order; a folder that is copied whole is one row."""
-    whole: dict[str, list[Entry]] = {}
-    single: dict[str, list[Entry]] = {}
+    whole: dict[str, list[PlannedFile]] = {}
+    single: dict[str, list[PlannedFile]] = {}
     for entry in plan.sorted():
         folder = next((f for f in plan.folders if entry.path.startswith(f"{f}/")), None)
         (single if folder is None else whole).setdefault(folder or entry.path, []).append(entry)
@@ -90,7 +90,12 @@ def _rows(plan: Plan) -> Iterator[tuple[str, list[Entry]]]:
 
 
 def _row(
-    plan: Plan, name: str, entries: list[Entry], depth: int, existing: ExistingTree, width: int
+    plan: Plan,
+    name: str,
+    entries: list[PlannedFile],
+    depth: int,
+    existing: ExistingTree,
+    width: int,
 ) -> Iterator[str]:
     indent = "  " * depth
     path = entries[0].path

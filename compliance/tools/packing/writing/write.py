@@ -16,7 +16,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import sync_names
 from podium.compliance.files.durable import sync_tree
 from podium.compliance.files.staging import Leftover, discard, leftovers, staging
-from podium.compliance.tools.packing.planning.plan import Entry
+from podium.compliance.tools.packing.planning.plan import PlannedFile
 from podium.compliance.tools.packing.writing.copying import Copied, SourceChanged, copy_all
 
 _NOREPLACE, _EXCHANGE = 1, 2
@@ -126,7 +126,7 @@ class Stage:
         """The tree that is being written."""
         return self.folder / self.target.name
 
-    def fill(self, entries: list[Entry], jobs: int) -> None:
+    def fill(self, entries: list[PlannedFile], jobs: int) -> None:
         """Copy all files; raises UsageFault where one cannot be, or has changed."""
         os.mkdir(self.tree)
         self.notify("began")

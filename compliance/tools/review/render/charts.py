@@ -18,7 +18,7 @@ from podium.compliance.reporting.pages.templates import asset, brief
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.review.anomalies.peers import BAND
 from podium.compliance.tools.review.model import Curve, ResultEntry, RunEntry
-from podium.compliance.tools.review.render.specification import Kind, specification
+from podium.compliance.tools.review.render.specification import CurveKind, specification
 
 MOST_RESULTS = 24
 """Results in one picture; those beyond come in the next."""
@@ -29,10 +29,10 @@ MOST_POINTS = 20
 MOST_NAME = 34
 
 KINDS = (
-    Kind("quality", "Quality over training", "progress", reference=True),
-    Kind("quality", "Quality over time", "minutes", reference=False),
-    Kind("loss", "Loss over training", "progress", reference=False),
-    Kind("throughput", "Logged throughput over time", "minutes", reference=False),
+    CurveKind("quality", "Quality over training", "progress", reference=True),
+    CurveKind("quality", "Quality over time", "minutes", reference=False),
+    CurveKind("loss", "Loss over training", "progress", reference=False),
+    CurveKind("throughput", "Logged throughput over time", "minutes", reference=False),
 )
 
 Row = dict[str, Any]
@@ -76,7 +76,7 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
             yield _picture(kind, part, name, text)
 
 
-def _picture(kind: Kind, results: Sequence[ResultEntry], name: str, text: str) -> Picture:
+def _picture(kind: CurveKind, results: Sequence[ResultEntry], name: str, text: str) -> Picture:
     convert = needed("vl_convert", "a review with curves", "review")
     rows = [row for place, result in enumerate(results) for row in _rows(kind, result, place)]
     units = {_curve(run, kind).unit for result in results for run in result.runs} - {""}
@@ -92,7 +92,7 @@ def _picture(kind: Kind, results: Sequence[ResultEntry], name: str, text: str) -
     )
 
 
-def _curve(run: RunEntry, kind: Kind) -> Curve:
+def _curve(run: RunEntry, kind: CurveKind) -> Curve:
     curve: Curve = getattr(run, kind.name)
     return curve
 
@@ -101,7 +101,7 @@ def _file(run: RunEntry) -> str:
     return run.path.rpartition("/")[2]
 
 
-def _titles(kind: Kind, result: ResultEntry) -> list[str]:
+def _titles(kind: CurveKind, result: ResultEntry) -> list[str]:
     """What stands above a small chart: whose it is and, where it is drawn, the reference."""
     text = clean(f"{result.submitter} · {result.system.name}")
     lines = [text if len(text) <= MOST_NAME else f"{text[: MOST_NAME - 1]}…"]
@@ -115,7 +115,7 @@ def _titles(kind: Kind, result: ResultEntry) -> list[str]:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _rows(kind: Kind, result: ResultEntry, place: int) -> Iterator[Row]:
+def _rows(kind: CurveKind, result: ResultEntry, place: int) -> Iterator[Row]:
     for number, run in enumerate(result.runs):
         found: list[Row] = []
         for minutes, at, value in thinned(_curve(run, kind).points, MOST_POINTS):

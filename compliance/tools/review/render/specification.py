@@ -18,7 +18,7 @@ CHOSEN = "!length(chosen) || indexof(chosen, datum.run) >= 0"
 """Whether a run is shown: those that a reader has chosen, or all."""
 
 
-class Kind(NamedTuple):
+class CurveKind(NamedTuple):
     """A quantity, and against what it is drawn; `reference` where the reference is drawn, too."""
 
     name: str
@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
 
 def specification(
-    kind: Kind,
+    kind: CurveKind,
     units: AbstractSet[str],
     titles: Sequence[Sequence[str]],
     *,
@@ -77,7 +77,7 @@ def _whole(live: bool) -> dict[str, Any]:
 
 
 def _layer(
-    layer: dict[str, Any], kind: Kind, title: str, others: AbstractSet[str]
+    layer: dict[str, Any], kind: CurveKind, title: str, others: AbstractSet[str]
 ) -> dict[str, Any] | None:
     """A layer with the titles of a picture; None where the picture has no row for it."""
     encoding = layer["encoding"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean, wrap
-from podium.compliance.tools.scoring.compare import Change, headline
+from podium.compliance.tools.scoring.compare import ScoreChange, headline
 from podium.compliance.tools.scoring.render import numbers
 from podium.compliance.tools.scoring.render.table import Heading, Row, table
 from podium.compliance.tools.scoring.render.text import heading_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCHEMA = "podium.comparison/1"
 
 
-def comparison_text(found: list[Change], width: int) -> str:
+def comparison_text(found: list[ScoreChange], width: int) -> str:
     """A table of what can be compared, then what cannot and why."""
     compared = [one for one in found if not one.why]
     lines: list[str] = []
@@ -38,13 +38,13 @@ def comparison_text(found: list[Change], width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entry(change: Change) -> ScoreEntry:
+def _entry(change: ScoreChange) -> ScoreEntry:
     entry = change.now or change.then
     assert entry is not None
     return entry
 
 
-def _rows(found: list[Change]) -> Iterator[Row]:
+def _rows(found: list[ScoreChange]) -> Iterator[Row]:
     # Results come in order of path: those of one system are neighbours
     for heading, group in groupby(found, key=lambda one: heading_of(_entry(one), several=False)):
         yield Heading(heading)
@@ -63,13 +63,13 @@ def _rows(found: list[Change]) -> Iterator[Row]:
             )
 
 
-def comparison_json(found: list[Change]) -> str:
+def comparison_json(found: list[ScoreChange]) -> str:
     """The comparison as data."""
     document = {"schema": SCHEMA, "changes": [_member(one) for one in found]}
     return json_text(document)
 
 
-def _member(change: Change) -> dict[str, Any]:
+def _member(change: ScoreChange) -> dict[str, Any]:
     entry = _entry(change)
     names = ("submitter", "system", "benchmark", "division", "scaling")
     return {

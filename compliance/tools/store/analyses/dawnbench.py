@@ -45,7 +45,7 @@ TASKS = (
 )
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DawnbenchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the JSON file says; `cost_per_hour` in US dollars, the timestamp yyyy-mm-dd."""
 
     version: str = "v1.0"
@@ -82,10 +82,10 @@ class Training(NamedTuple):
         return next(reached, None)
 
 
-def read_entry(path: Path) -> Entry:
+def read_entry(path: Path) -> DawnbenchEntry:
     """The entry of a JSON file; raises UsageFault for what is none."""
     try:
-        return msgspec.convert(read_json(_text(path)), Entry, strict=False)
+        return msgspec.convert(read_json(_text(path)), DawnbenchEntry, strict=False)
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageFault(f"{path} is no DAWNBench entry: {error}") from None
 
@@ -127,7 +127,7 @@ def board_cost(dollars: float) -> str:
     return f"${Decimal(repr(dollars)).quantize(Decimal('0.01'), ROUND_HALF_UP)}"
 
 
-def board(entries: Sequence[tuple[Entry, Training]]) -> Analysis:
+def board(entries: Sequence[tuple[DawnbenchEntry, Training]]) -> Analysis:
     """Time and cost to accuracy of entries, as the board had them, the fastest first."""
     rows = [_row(entry, training) for entry, training in entries]
     rows.sort(key=lambda row: (row["task"], row["hours"] is None, row["hours"] or 0.0))
@@ -136,7 +136,7 @@ def board(entries: Sequence[tuple[Entry, Training]]) -> Analysis:
     return Analysis("cost", "DAWNBench: time and cost to accuracy", columns, rows, notes=notes)
 
 
-def _row(entry: Entry, training: Training) -> dict[str, Any]:
+def _row(entry: DawnbenchEntry, training: Training) -> dict[str, Any]:
     hours, price = training.hours, entry.cost_per_hour
     known = hours is not None and price is not None
     return {

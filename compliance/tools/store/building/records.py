@@ -38,7 +38,7 @@ EVALUATION = ("line", "number", "time_ms", "minutes", "metric", "value", "positi
 _encode_lines = msgspec.json.Encoder().encode_lines
 
 
-class Taken(msgspec.Struct, frozen=True):
+class LogRows(msgspec.Struct, frozen=True):
     """Of one log: records and evaluations as batches of columns, and what the table of runs says.
 
     `line` is that of `run_start`, 1 without one; times are minutes.
@@ -52,7 +52,7 @@ class Taken(msgspec.Struct, frozen=True):
     epochs: int = 0
 
 
-def take(task: Task, log: Log) -> Taken | None:
+def take(task: Task, log: Log) -> LogRows | None:
     """What a store keeps of a log, leniently read records included."""
     if task.kind != "log":
         return None
@@ -62,7 +62,7 @@ def take(task: Task, log: Log) -> Taken | None:
     starts = run.where.get("run_start", ())
     begun = records[starts[0]].time_ms if starts else None
     epochs = run.where.get("epoch_start", ())
-    return Taken(
+    return LogRows(
         _batch(lines, records, arrow),
         _evaluations(run, begun, arrow),
         lines[starts[0]] if starts else 1,

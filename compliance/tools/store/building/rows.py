@@ -16,7 +16,7 @@ from podium.compliance.reporting.data import ResultEntry as JudgedEntry
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.scoring.report import ScoreEntry
 from podium.compliance.tools.scoring.row import row_of
-from podium.compliance.tools.store.building.records import Taken, json_line
+from podium.compliance.tools.store.building.records import LogRows, json_line
 from podium.rules.catalogue import rounds_of
 from podium.rules.convergence.data import point_lines, points_of
 from podium.rules.convergence.statistics import mean_of
@@ -30,7 +30,7 @@ class TakenLog(msgspec.Struct, frozen=True):
 
     rules: Round
     records: int
-    taken: Taken
+    taken: LogRows
 
 
 class Material(msgspec.Struct, frozen=True):
@@ -194,7 +194,7 @@ def _runs(
         }
 
 
-def _timed(run: Run, taken: Taken) -> Row:
+def _timed(run: Run, taken: LogRows) -> Row:
     facts = run.facts.run
     return {
         "started_ms": facts.start_ms,

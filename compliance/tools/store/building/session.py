@@ -18,7 +18,7 @@ from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import PREFIX, discard, remove_disposable
 from podium.compliance.files.states import State, state_of
 from podium.compliance.judging.discovery import discover
-from podium.compliance.judging.files import FileVerdict, Taking
+from podium.compliance.judging.files import FileVerdict, LogCollector
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.options import Options, Progress
@@ -27,7 +27,7 @@ from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.review.material import Home
 from podium.compliance.tools.review.records import manifest_of
 from podium.compliance.tools.scoring.session import results_of
-from podium.compliance.tools.store.building.records import EXTRA, Taken, take
+from podium.compliance.tools.store.building.records import EXTRA, LogRows, take
 from podium.compliance.tools.store.building.rows import Material, TakenLog, small_tables
 from podium.compliance.tools.store.building.writing import Records, write_evaluations, write_rows
 from podium.compliance.tools.store.index import (
@@ -321,7 +321,7 @@ def _read(
 
         def receive(one: FileVerdict) -> None:
             taken: Any = one.taken
-            if isinstance(taken, Taken):
+            if isinstance(taken, LogRows):
                 records.add(one, name if one.display_path == "." else f"{name}/{one.display_path}")
                 count = taken.batch.num_rows
                 # Without the records: a round's would stay in memory to the end
@@ -329,7 +329,7 @@ def _read(
                 logs[one.display_path] = TakenLog(find_round(*one.round.split()), count, kept)
 
         inputs = discover([root], options, with_facts=True)
-        taking = Taking(take, receive)
+        taking = LogCollector(take, receive)
         outcome, files = check_inputs(inputs, options, progress, taking=taking)
     results = [*results_of(files, options)]
     material = Material(root, name, outcome, results, logs, source.rules)

@@ -18,7 +18,7 @@ from podium.compliance.tools.store.analyses.variance import variance
 Analyse = Callable[[Sequence[ResultRow]], Analysis]
 
 
-class Kind(NamedTuple):
+class AnalysisPage(NamedTuple):
     """An analysis that has a page: its file's name, what makes it, the command that prints it."""
 
     name: str
@@ -27,12 +27,12 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("scaling", "scaling", scaling),
-    Kind("scaling-by-model", "scaling --by-model", by_model),
-    Kind("variance", "variance", variance),
-    Kind("breakdown", "breakdown", lambda results: breakdown(results, suite="hpc")),
-    Kind("rounds", "rounds", rounds),
-    Kind("power", "power", power),
+    AnalysisPage("scaling", "scaling", scaling),
+    AnalysisPage("scaling-by-model", "scaling --by-model", by_model),
+    AnalysisPage("variance", "variance", variance),
+    AnalysisPage("breakdown", "breakdown", lambda results: breakdown(results, suite="hpc")),
+    AnalysisPage("rounds", "rounds", rounds),
+    AnalysisPage("power", "power", power),
 )
 
 
@@ -64,7 +64,7 @@ def columns_of(made: Analysis) -> list[Column]:
     return found
 
 
-def pictures(kind: Kind, made: Analysis) -> Iterator[Picture]:
+def pictures(kind: AnalysisPage, made: Analysis) -> Iterator[Picture]:
     """A chart for each suite and round, or for each suite where rounds stand together."""
     if made.name not in CHARTS or not made.rows:
         return

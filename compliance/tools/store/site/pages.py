@@ -10,7 +10,7 @@ from typing import Any
 from podium.compliance.reporting.pages.templates import asset, environment
 from podium.compliance.tools.store.analyses.material import round_order
 from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis
-from podium.compliance.tools.store.site.analysed import Kind, Picture, columns_of
+from podium.compliance.tools.store.site.analysed import AnalysisPage, Picture, columns_of
 from podium.compliance.tools.store.site.curves import (
     alike,
     colour,
@@ -45,7 +45,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "seeds": seeds_of,
 }
 
-Made = tuple[Kind, Analysis]
+Made = tuple[AnalysisPage, Analysis]
 
 _NEEDLESS = re.compile(r"\s*</(?:td|th|tr|li|dt|dd)>\s*")
 """End tags that HTML takes for granted: a tenth of all bytes. What names hold has no tags."""
@@ -162,7 +162,9 @@ class Pages:
             }
             yield file, self._render("result.html.j2", file, **fields)
 
-    def analysis(self, kind: Kind, made: Analysis, pictures: Sequence[Picture]) -> tuple[str, str]:
+    def analysis(
+        self, kind: AnalysisPage, made: Analysis, pictures: Sequence[Picture]
+    ) -> tuple[str, str]:
         """The page of an analysis."""
         file = f"analyses/{kind.name}.html"
         fields = {"kind": kind, "made": made, "columns": columns_of(made), "pictures": pictures}

@@ -18,7 +18,7 @@ from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import example_of, explain
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
 from podium.compliance.rulebook.tables.candidates import COMMON_VALUES
-from podium.compliance.rulebook.tables.history import Kind
+from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import Rule, rules_of
 from podium.compliance.rulebook.tables.settings import settings
 from podium.compliance.rulebook.tables.tables import tables, tables_for
@@ -238,7 +238,7 @@ def test_every_rule_is_explained_with_an_example_that_holds(rules: Round) -> Non
 
 def check_example(rule: Rule, row: Row, bad: Run, good: Run) -> None:
     judged = row.as_policy() if row.stated_by is StatedBy.POLICY or not row.each else row
-    if rule.kind is Kind.TARGET:
+    if rule.kind is RuleKind.TARGET:
         aims = [aim for aim in (row, row.as_policy()) if aim.some]
         assert any(aim.judge_some(bad) for aim in aims[:1]), rule.id
         assert not any(aim.judge_some(good) for aim in aims), rule.id
@@ -253,7 +253,7 @@ def test_example_lines_can_be_read_as_logs_of_the_round(rules: Round, tmp_path: 
     path = tmp_path / "result_0.txt"
     for each in all_rules(rules):
         lines = explain(rules, each).good
-        if each.kind in (Kind.ROW, Kind.TARGET) and lines:
+        if each.kind in (RuleKind.ROW, RuleKind.TARGET) and lines:
             path.write_text("\n".join(line for line in lines if line != "…") + "\n")
             log = read_log(path)
             assert not log.faults, each.id
@@ -581,7 +581,7 @@ def test_every_value_worked_out_obeys_its_own_rule(rules: Round, batch: int) -> 
         found = settings(rules, name, division, given)
         known = given | {each.key: each.value for each in found if each.state == "fixed"}
         records = [Record(key, 0, value, {}) for key, value in known.items()]
-        rows = {each.id: each.source for each in all_rules(rules) if each.kind is Kind.ROW}
+        rows = {each.id: each.source for each in all_rules(rules) if each.kind is RuleKind.ROW}
         for each in found:
             row = rows[each.rule]
             assert isinstance(row, Row)

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from podium.compliance.cli.rulebook.schema import Of
+from podium.compliance.cli.rulebook.schema import SchemaName
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.house_table import read_rules
 from podium.compliance.judging.waivers.file import read_waivers
@@ -57,7 +57,7 @@ def fits(name: str, data: Any) -> bool:
 # --- the schemas themselves ---
 
 
-@pytest.mark.parametrize("name", [each.value for each in Of])
+@pytest.mark.parametrize("name", [each.value for each in SchemaName])
 def test_a_schema_is_ready_for_a_store_of_them(name: str) -> None:
     made = schema(name)
     jsonschema.Draft202012Validator.check_schema(made)
@@ -67,14 +67,16 @@ def test_a_schema_is_ready_for_a_store_of_them(name: str) -> None:
     assert made["description"].endswith(".")
 
 
-@pytest.mark.parametrize("name", [each.value for each in Of])
+@pytest.mark.parametrize("name", [each.value for each in SchemaName])
 def test_the_copy_in_the_repository_is_current(name: str) -> None:
     """`make docs` writes them."""
     assert (COPIES / f"podium-{name}.json").read_text() == text_of(name)
 
 
 def test_there_is_no_other_copy() -> None:
-    assert {path.name for path in COPIES.iterdir()} == {f"podium-{each}.json" for each in Of}
+    assert {path.name for path in COPIES.iterdir()} == {
+        f"podium-{each}.json" for each in SchemaName
+    }
 
 
 def test_the_older_command_prints_the_same() -> None:

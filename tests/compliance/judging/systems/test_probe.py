@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.systems.probe import accelerators
 from podium.compliance.judging.systems.probe.accelerators import ask, probe_accelerators
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.probe.host import (
     probe_disks,
     probe_host,
@@ -255,7 +255,7 @@ def test_torch_is_asked_in_a_process_of_its_own(
 
 @given(st.text(max_size=300))
 def test_no_answer_of_a_program_breaks_the_probe(text: str) -> None:
-    found = Found()
+    found = ProbedFields()
     accelerators._rows(accelerators.Answer(text), found)
     for told in accelerators._json_in(text).values():
         accelerators._is_card("card0", told)

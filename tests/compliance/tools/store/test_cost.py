@@ -10,7 +10,7 @@ import pytest
 from podium.compliance.errors import UsageFault
 from podium.compliance.tools.store.analyses.cost import cost, cost_of, read_prices, same_chip
 from podium.compliance.tools.store.analyses.dawnbench import (
-    Entry,
+    DawnbenchEntry,
     board,
     board_cost,
     board_time,
@@ -68,8 +68,8 @@ FIELDS = {
 }
 
 
-def entry(**more: object) -> Entry:
-    return Entry(**(FIELDS | more))  # type: ignore[arg-type]
+def entry(**more: object) -> DawnbenchEntry:
+    return DawnbenchEntry(**(FIELDS | more))  # type: ignore[arg-type]
 
 
 TABLES = {
