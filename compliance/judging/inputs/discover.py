@@ -112,9 +112,8 @@ def kind_of(path: Path) -> PathKind:
 def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     if path == GIVEN:
         came = spool()
-        return PathContents(
-            PathKind.SYSTEM if came.description else PathKind.LOG, spooled=came.path
-        )
+        kind = PathKind.SYSTEM if came.description else PathKind.LOG
+        return PathContents(kind, spooled=came.path)
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:

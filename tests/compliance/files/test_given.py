@@ -79,5 +79,5 @@ def test_a_pipe_in_the_place_of_an_index_or_a_table_is_one_line(
     pipe.rename(store / "store.json")
     done = podium("results", "query", "--store", store, "select 1")
     assert done.exit_code == 2
-    said = f"podium: {store}/store.json cannot be read: it did not end within 0 s\n"
+    said = f"podium: {store}/store.json cannot be read: it is not a regular file\n"
     assert done.output == said

@@ -23,7 +23,7 @@ from podium.rules.constraints import members, order
 from podium.rules.finding import Profile, Severity
 from podium.rules.run import Run
 from podium.rules.table import Row
-from tests.builders import LogBuilder, Which, all_of, build, build_log, cases, effective, scopes
+from tests.builders import LogBuilder, LogKind, all_of, build, build_log, cases, effective, scopes
 
 ROUNDS = list(rounds)
 
@@ -32,7 +32,7 @@ def logs_of(usage: str, name: str) -> list[LogBuilder]:
     return [build_log(which) for which in cases() if which[:2] == (usage, name)]
 
 
-def profile_of(which: Which) -> Profile:
+def profile_of(which: LogKind) -> Profile:
     """The profile in which a round's tables are errors: the policy's, where no verifier exists."""
     return Profile.VERIFIER if which.rules.verified else Profile.POLICY
 
@@ -320,7 +320,7 @@ def test_each_way_to_break_a_row_is_found_by_that_rule_alone(usage: str, name: s
 @pytest.mark.parametrize(
     "which", [w for w in cases() if w.benchmark == "stable_diffusion"], ids=str
 )
-def test_the_metrics_of_one_checkpoint_are_judged_together(which: Which) -> None:
+def test_the_metrics_of_one_checkpoint_are_judged_together(which: LogKind) -> None:
     log = build_log(which)
     rule = f"{which.division}.stable_diffusion"
     places = log.where("eval_accuracy")

@@ -19,7 +19,7 @@ from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.reporting.render import FORMATS
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
-from tests.builders import Line, LogBuilder, Which, all_of, build, build_log, cases, effective
+from tests.builders import Line, LogBuilder, LogKind, all_of, build, build_log, cases, effective
 
 PROFILES = list(Profile)
 
@@ -35,10 +35,10 @@ def _said(f: Finding) -> tuple[Any, ...]:
     return (f.id, f.severity, f.key, f.message, f.expected, repr(f.actual), f.hint)
 
 
-def some(seed: int, count: int, wanted: tuple[str, ...] = ()) -> list[Which]:
+def some(seed: int, count: int, wanted: tuple[str, ...] = ()) -> list[LogKind]:
     """A few kinds of log: each round once, then others by chance."""
     rng = random.Random(seed)
-    rounds: dict[tuple[str, str], list[Which]] = {}
+    rounds: dict[tuple[str, str], list[LogKind]] = {}
     for which in cases():
         rounds.setdefault(which[:2], []).append(which)
     chosen = [
@@ -62,7 +62,7 @@ def broken(log: LogBuilder, rng: random.Random) -> LogBuilder:
 # --- order ---
 
 
-def order_matters(which: Which) -> set[str]:
+def order_matters(which: LogKind) -> set[str]:
     """Rules with formulas: the official verifier works them out from the lines above only."""
     return {
         rule
@@ -73,7 +73,7 @@ def order_matters(which: Which) -> set[str]:
 
 
 @pytest.mark.parametrize("which", some(1, 20, ("mllog",)), ids=str)
-def test_the_order_of_hyperparameters_changes_nothing_the_policy_says(which: Which) -> None:
+def test_the_order_of_hyperparameters_changes_nothing_the_policy_says(which: LogKind) -> None:
     rng = random.Random(str(which))
     for log in (build_log(which), broken(build_log(which), rng)):
         before = said(log, Profile.POLICY)
@@ -128,7 +128,7 @@ def check_unchanged(log: LogBuilder, other: LogBuilder) -> None:
 
 
 @pytest.mark.parametrize("which", some(2, 8), ids=str)
-def test_keys_that_nobody_knows_change_nothing(which: Which) -> None:
+def test_keys_that_nobody_knows_change_nothing(which: LogKind) -> None:
     log = broken(build_log(which), random.Random(str(which)))
 
     def unknown(place: int, line: Line) -> Line:
@@ -151,7 +151,7 @@ NOISE = (
 
 
 @pytest.mark.parametrize("which", some(3, 8), ids=str)
-def test_lines_without_a_token_change_nothing(which: Which) -> None:
+def test_lines_without_a_token_change_nothing(which: LogKind) -> None:
     rng = random.Random(str(which))
     log = broken(build_log(which), rng)
     noisy = everywhere(log, lambda *_: Line(None, "", text=rng.choice(NOISE)))
@@ -170,7 +170,7 @@ PREFIXES = (
 
 
 @pytest.mark.parametrize("which", some(4, 8), ids=str)
-def test_text_before_the_token_changes_nothing(which: Which) -> None:
+def test_text_before_the_token_changes_nothing(which: LogKind) -> None:
     rng = random.Random(str(which))
     log = broken(build_log(which), rng)
     lines = tuple(Line(None, "", text=rng.choice(PREFIXES) + line.bytes) for line in log.lines)
@@ -178,7 +178,7 @@ def test_text_before_the_token_changes_nothing(which: Which) -> None:
 
 
 @pytest.mark.parametrize("which", some(5, 4), ids=str)
-def test_the_ends_of_lines_change_nothing(which: Which) -> None:
+def test_the_ends_of_lines_change_nothing(which: LogKind) -> None:
     log = broken(build_log(which), random.Random(str(which)))
     for end in (b"\r\n", b"\r"):
         data = log.bytes().replace(b"\n", end)

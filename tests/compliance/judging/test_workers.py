@@ -29,7 +29,7 @@ import os, sys, time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from podium.compliance.judging.workers.processes import Care, spread
+from podium.compliance.judging.workers.processes import TaskPolicy, spread
 
 def work(tasks):
     Path(sys.argv[1], str(os.getpid())).touch()
@@ -37,7 +37,7 @@ def work(tasks):
         time.sleep(600)
     return tasks
 
-for _ in spread(work, list(range(48)), 4, Care(lambda task: 900, lambda task, how: task)):
+for _ in spread(work, list(range(48)), 4, TaskPolicy(lambda task: 900, lambda task, how: task)):
     if sys.argv[2] == "idle" and len(os.listdir(sys.argv[1])) > 1:
         time.sleep(600)
 """

@@ -15,7 +15,7 @@ from podium.reference_runs.engine.launch import dry_log, run_request
 from podium.reference_runs.engine.setting import Setting
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile
-from tests.builders import Which, effective
+from tests.builders import LogKind, effective
 
 CASES = [
     (name, each)
@@ -75,7 +75,7 @@ def fixed(name: str, round_name: str, records: list[dict[str, Any]]) -> list[str
     in_log = benchmark.reference().benchmark_in(round_name)
     logged = {record["key"]: record["value"] for record in records}
     choices = [("opt_name", str(logged.get("opt_name", "")))]
-    which = Which(benchmark.usage, round_name, "closed", in_log, tuple(choices))
+    which = LogKind(benchmark.usage, round_name, "closed", in_log, tuple(choices))
     rows = effective(which)
     return [key for key in logged if key in rows and rows[key][1].each and logged[key] is not None]
 

@@ -15,7 +15,7 @@ from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile, Severity
 from tests import parity_long
-from tests.builders import LogBuilder, Which, build_log, cases
+from tests.builders import LogBuilder, LogKind, build_log, cases
 from tests.damage import KINDS, damage, pick_kind
 from tests.oracle import judge, usage_and_round
 from tests.parity_long import podium_verdict
@@ -74,7 +74,7 @@ def test_every_good_log_passes_the_incumbent(tmp_path: Path) -> None:
     assert wrong == []
 
 
-def damaged(count: int, seed: int) -> Iterator[tuple[Which, str, bytes]]:
+def damaged(count: int, seed: int) -> Iterator[tuple[LogKind, str, bytes]]:
     """Made logs, each damaged in one way: rounds evenly, the telling kinds more often."""
     rng = random.Random(seed)
     rounds = sorted({which[:2] for which in VERIFIED})
@@ -100,7 +100,7 @@ def test_verdict_and_keys_are_the_incumbents_on_damaged_published_logs(corpus: P
     assert [case.recipe for case in cases if case.differs] == []
 
 
-def one_of_each_round() -> list[Which]:
+def one_of_each_round() -> list[LogKind]:
     """The last kind of log of each round, and every one of 0.6, whose rules follow all lines."""
     last = {which[:2]: which for which in VERIFIED}
     return [w for w in VERIFIED if w.round == "0.6" or w == last[w[:2]]]
@@ -108,7 +108,7 @@ def one_of_each_round() -> list[Which]:
 
 @pytest.mark.parametrize("which", one_of_each_round(), ids=str)
 def test_a_log_that_lacks_any_one_key_is_judged_as_by_the_incumbent(
-    tmp_path: Path, which: Which
+    tmp_path: Path, which: LogKind
 ) -> None:
     log = build_log(which)
     wrong = {}

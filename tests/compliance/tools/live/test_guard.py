@@ -19,7 +19,7 @@ from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import parse_log, read_log
 from podium.logging_spec.reader.record import Record
 from podium.rules.finding import Finding, Profile, Severity
-from tests.builders import LogBuilder, Which, build, build_log, cases
+from tests.builders import LogBuilder, LogKind, build, build_log, cases
 from tests.damage import damages
 
 NEWEST = [which for which in cases() if (which.usage, which.round) == ("training", "6.1")]
@@ -81,14 +81,14 @@ def moment(builder: LogBuilder, rule: str) -> str:
 
 
 @pytest.mark.parametrize("which", NEWEST, ids=str)
-def test_a_valid_log_is_passed_in_silence(which: Which) -> None:
+def test_a_valid_log_is_passed_in_silence(which: LogKind) -> None:
     assert told_of(build_log(which)).findings == []
 
 
 @pytest.mark.parametrize("which", NEWEST, ids=str)
 @pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
 def test_whatever_check_finds_is_told_at_the_first_record_that_makes_it_certain(
-    which: Which, named: bool
+    which: LogKind, named: bool
 ) -> None:
     for kind, log in bent(which, 12):
         names = (which.division, which.benchmark) if named and honest(log, which) else ()
@@ -101,7 +101,7 @@ def test_whatever_check_finds_is_told_at_the_first_record_that_makes_it_certain(
             assert_at_once(found, log, which)
 
 
-def bent(which: Which, count: int) -> Iterator[tuple[str, Log]]:
+def bent(which: LogKind, count: int) -> Iterator[tuple[str, Log]]:
     """Damaged logs that end with run_stop: what comes after it comes too late for a guard."""
     many = damages(build_log(which).bytes(), random.Random(f"guard {which}"))
     while count:
@@ -113,14 +113,14 @@ def bent(which: Which, count: int) -> Iterator[tuple[str, Log]]:
             yield kind, log
 
 
-def honest(log: Log, which: Which) -> bool:
+def honest(log: Log, which: LogKind) -> bool:
     """Whether the log says what it is."""
     values = {record.key: record.value for record in reversed(log.records)}
     names = (values.get("submission_division"), values.get("submission_benchmark"))
     return names == (which.division, which.benchmark)
 
 
-def assert_at_once(found: Told, log: Log, which: Which) -> None:
+def assert_at_once(found: Told, log: Log, which: LogKind) -> None:
     """No record is let pass from which on every judgement of the log so far knows of the fault."""
     count = len(log.records)
     at_end = {check.id for check in which.rules.checks if not check.watches}
@@ -145,7 +145,7 @@ def overlap(log: Log) -> bool:
     return at["eval_start"] != at["eval_accuracy"]
 
 
-def present(log: Log, end: int, which: Which) -> set[str]:
+def present(log: Log, end: int, which: LogKind) -> set[str]:
     """The rules broken by records, not by what is missing, in the beginning of a log."""
     part = Log(log.generation, log.records[:end], places=[*range(end)], lines=[*range(1, end + 1)])
     found = judge_log(part, which.rules, Profile.POLICY, "").findings

@@ -21,7 +21,7 @@ from podium.compliance.tools.live.watching.loop import Options, Watch
 from podium.compliance.tools.live.watching.watched import Watched, WatchOptions
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.finding import Profile
-from tests.builders import LogBuilder, Which, build, build_log, cases
+from tests.builders import LogBuilder, LogKind, build, build_log, cases
 from tests.damage import damages
 
 WATCH_OPTIONS = WatchOptions(round="6.1")
@@ -72,7 +72,7 @@ def append(path: Path, data: bytes) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("which", random.Random("watch").sample(cases(), 12), ids=str)
-def test_a_log_read_in_pieces_is_the_log_read_at_once(which: Which) -> None:
+def test_a_log_read_in_pieces_is_the_log_read_at_once(which: LogKind) -> None:
     rng = random.Random(f"pieces {which}")
     many = damages(build_log(which).bytes(), rng)
     for _ in range(8):
