@@ -48,6 +48,11 @@ class Config:
     """Whether the rules have the clock stop with the update of the weights that pass, not with
     their evaluation."""
 
+    samples_are_least: ClassVar[bool] = False
+    """Whether `train_samples` is the fewest that the training data must hold, not their number.
+
+    The run uses all of them and logs their number."""
+
     rate_field: ClassVar[str] = "opt_base_learning_rate"
     """The field that scales all learning."""
 

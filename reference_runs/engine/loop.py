@@ -122,23 +122,30 @@ def open_data(task: Task[Any], log: Logger) -> None:
     # Behind run_start, where many published logs have them; rules do not fix the place
     log.event(keys.TRAIN_SAMPLES, found[0])
     log.event(keys.EVAL_SAMPLES, found[1])
-    if task.config != wanted:
+    if not _fits(wanted, *found):
+        least = "at least " if wanted.samples_are_least else ""
         log.event(
             NOTE,
             f"--allow-subset: the dataset holds {found[0]} training and {found[1]} evaluation"
-            f" samples; the benchmark's {wanted.train_samples} and {wanted.eval_samples}",
+            f" samples; the benchmark's {least}{wanted.train_samples} and {wanted.eval_samples}",
         )
 
 
 def _of_another_size(task: Task[Any], training: int, evaluation: int) -> Config:
-    """The config with the counts that were found, where the setting takes them."""
+    """The config with the counts that were found; raises DataMissing where these do not do."""
     config: Config = task.config
-    if not task.setting.allow_subset:
+    if not task.setting.allow_subset and not _fits(config, training, evaluation):
         raise DataMissing(
             f"train_samples and eval_samples are {config.train_samples} and {config.eval_samples};"
             f" the data hold {training} and {evaluation}"
         )
     return replace(config, train_samples=training, eval_samples=evaluation)
+
+
+def _fits(config: Config, training: int, evaluation: int) -> bool:
+    """Whether data of these sizes are the benchmark's."""
+    enough = config.samples_are_least and training >= config.train_samples
+    return evaluation == config.eval_samples and (enough or training == config.train_samples)
 
 
 def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:

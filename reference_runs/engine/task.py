@@ -122,7 +122,12 @@ class Task(ABC, Generic[C]):
         """How many samples the dataset must hold."""
         config = self.config
         exactly = not self.setting.allow_subset
-        return Wanted(config.train_samples, config.eval_samples, exactly)
+        return Wanted(
+            training=config.train_samples,
+            evaluation=config.eval_samples,
+            exactly=exactly,
+            more_training=config.samples_are_least,
+        )
 
     def needed_files(self) -> tuple[str, ...]:
         """`files`, and what the config needs besides."""
