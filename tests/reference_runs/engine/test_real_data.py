@@ -17,8 +17,8 @@ pytest.importorskip("torch")
 
 from podium.compliance.cli.entry import run as command
 from podium.reference_runs.benchmarks.unet3d.config import UNet3D
-from podium.reference_runs.engine.config import Config
 from podium.reference_runs.catalogue import find
+from podium.reference_runs.engine.config import Config
 from tests.locations import ROOT
 from tests.reference_runs.datasets import LITTLE, settings
 

@@ -12,11 +12,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.compliance import check
-from podium.compliance.cli.entry import run
-from podium.reference_runs.catalogue import find, task_of
-from podium.reference_runs.engine.ranks import Ranks
-from podium.reference_runs.engine.setting import Setting
+from podium.compliance import check  # noqa: E402
+from podium.compliance.cli.entry import run  # noqa: E402
+from podium.reference_runs.catalogue import find, task_of  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+
 
 LENGTH = 8
 """Tokens of a sequence, which is all that these runs have smaller than the closed division."""
@@ -38,9 +39,17 @@ MORE: dict[str, dict[str, Any]] = {
     "llama31_405b": {},
     "gpt_oss_20b": {"head_width": 4, "experts": 2, "active_experts": 1, "window": 4},
     "deepseekv3_671b": {
-        **{"query_rank": 4, "kv_rank": 4, "nope_width": 4, "rope_width": 4, "value_width": 4},
-        **{"dense_layers": 1, "experts": 2, "active_experts": 1, "expert_width": 8},
-        **{"expert_groups": 1, "active_groups": 1},
+        "query_rank": 4,
+        "kv_rank": 4,
+        "nope_width": 4,
+        "rope_width": 4,
+        "value_width": 4,
+        "dense_layers": 1,
+        "experts": 2,
+        "active_experts": 1,
+        "expert_width": 8,
+        "expert_groups": 1,
+        "active_groups": 1,
     },
 }
 STARTS_TRAINED = ("llama31_405b", "deepseekv3_671b")
