@@ -18,7 +18,6 @@ from podium.reference_runs.catalogue import find, task_of  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 
-
 LENGTH = 8
 """Tokens of a sequence, which is all that these runs have smaller than the closed division."""
 
