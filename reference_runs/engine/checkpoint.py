@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from pickle import UnpicklingError  # nosec B403
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from podium.reference_runs.engine.identity import checked, identity
 from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from podium.reference_runs.engine.stepper import Stepper
+
+
+class Restored(NamedTuple):
+    """What a checkpoint has brought back."""
+
+    step: int
+    samples: tuple[int, int]
+    """How many samples the training and the evaluation data held."""
+    division: str
+    """A remark where the model is divided among the ranks in another way; "" for none."""
+
+
+def described(stepper: Stepper, step: int) -> dict[str, Any]:
+    """The part of a checkpoint that tells its run and its place in it."""
+    task = stepper.task
+    return {
+        "benchmark": task.config.name,
+        "run": identity(task),
+        "samples": task.samples(),
+        "step": step,
+        "random": torch.get_rng_state(),
+    }
+
+
+def restored(path: Path, state: dict[str, Any], stepper: Stepper) -> Restored:
+    """What `described` wrote; raises RunFault where that is another run."""
+    division = checked(path, state, stepper.task)
+    training, evaluation = state["samples"]
+    return Restored(int(state["step"]), (training, evaluation), division)
 
 
 def save(stepper: Stepper, path: Path, step: int) -> None:
@@ -32,12 +63,10 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
     if not stepper.task.ranks.first:
         return
     state = {
-        "benchmark": stepper.task.config.name,
-        "step": step,
+        **described(stepper, step),
         "model": stepper.model.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in stepper.optimizers],
         "scaler": stepper.scaler.state_dict(),
-        "random": torch.get_rng_state(),
         "device_random": _device_random(stepper.task.device),
     }
     # Renamed into place: a run that is killed while it saves keeps its last checkpoint
@@ -46,10 +75,10 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
     draft.replace(path)
 
 
-def load(stepper: Stepper, path: Path | None) -> int:
-    """Restore what `save` wrote; returns the steps done.
+def load(stepper: Stepper, path: Path | None) -> Restored:
+    """Restore what `save` wrote.
 
-    Raises RunFault where there is no such file or it is another benchmark's.
+    Raises RunFault where there is no such file or it belongs to another run.
     """
     if path is not None and path.is_dir():
         from podium.reference_runs.parallel.checkpoint import load_parts
@@ -59,9 +88,12 @@ def load(stepper: Stepper, path: Path | None) -> int:
         raise RunFault(f"--resume: there is no checkpoint at {path}")
     # To the processor: what belongs on the device is copied there, and Adam's step count does not.
     # weights_only, since unpickling anything else may run code
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    if state.get("benchmark") != stepper.task.config.name:
-        raise RunFault(f"--resume: {path} is a checkpoint of {state.get('benchmark')}")
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, RuntimeError, UnpicklingError) as error:
+        reason = str(error).partition("\n")[0]
+        raise RunFault(f"--resume: {path} cannot be read: {reason}") from None
+    found = restored(path, state, stepper)
     stepper.model.load_state_dict(state["model"])
     for optimizer, saved in zip(stepper.optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
@@ -69,7 +101,7 @@ def load(stepper: Stepper, path: Path | None) -> int:
     torch.set_rng_state(state["random"])
     if state["device_random"] is not None:
         torch.cuda.set_rng_state(state["device_random"], stepper.task.device)
-    return int(state["step"])
+    return found
 
 
 def _device_random(device: torch.device) -> torch.Tensor | None:

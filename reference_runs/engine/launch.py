@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.logging_spec import Logger
 from podium.reference_runs.catalogue import find, need_torch, task_of
-from podium.reference_runs.errors import DataMissing, RunAborted, RunFault
+from podium.reference_runs.errors import DataMissing, RunAborted, RunFault, peer_is_gone
 from podium.reference_runs.log.legacy_sink import LEGACY_ROUNDS, LegacySink
 from podium.reference_runs.parallel.mesh import check, check_world
 
@@ -178,8 +178,9 @@ def _train(request: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outco
         with Logger(sink, rank=ranks.number, root_dir=ROOT) as log:
             return train(task, log, watch)
     except DataMissing:
-        if ranks.first:
-            path.unlink()  # nothing was trained, so that this is not the log of a run
+        # Nothing was trained, so that a new log is not that of a run
+        if ranks.first and not setting.resume:
+            path.unlink()
         raise
 
 
@@ -261,7 +262,7 @@ def plain_errors() -> Iterator[None]:
         # torch raises a bare RuntimeError here: only its text tells the causes apart
         if "can't allocate memory" in str(error) or "not enough memory" in str(error):
             raise RunAborted(f"out of memory; {_LESS_MEMORY}") from None
-        if any(sign in str(error) for sign in _PEER_GONE):
+        if peer_is_gone(error):
             reason = str(error).partition("\n")[0]
             raise RunAborted(f"another rank has ended, see its message: {reason}") from None
         raise
@@ -271,4 +272,3 @@ _LESS_MEMORY = (
     "raise gradient_accumulation_steps with --set, lower the precision with --precision bf16,"
     " or share the optimizer's state out with --shard"
 )
-_PEER_GONE = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")

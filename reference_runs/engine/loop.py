@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from podium.logging_spec import keys
-from podium.logging_spec.emitter.intervals import Run
 from podium.reference_runs.engine.checkpoint import load, save
 from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.progress import block_at, blocks, position
 from podium.reference_runs.engine.stepper import Stepper
+from podium.reference_runs.engine.timed import timed
 from podium.reference_runs.errors import DataDamaged, DataMissing
 from podium.reference_runs.log.declare import NOTE, clear_caches, declare
 
@@ -60,10 +60,11 @@ def _ignore_progress(_: RunProgress) -> None:
 def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outcome:
     """Run one training to its target or its last step, and log it.
 
-    An exception leaves the log with a `run_stop` that says aborted.
+    An exception leaves the log with a `run_stop` that says aborted, but for an interruption of a
+    run that has a checkpoint.
     """
     stepper, done = start(task, log)
-    with timed(log, resumed=task.setting.resume) as run, traced(stepper, log) as tables:
+    with timed(log, stepper) as run, traced(stepper, log) as tables:
         open_data(task, log)
         outcome = Outcome(False, done, None)
         for outcome in evaluated_blocks(stepper, log, done, watch):
@@ -97,6 +98,7 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
+                stepper.saved = last
             yield Outcome(config.reached(quality), last, quality, trained_ms)
     except DataMissing as error:
         raise DataDamaged(str(error)) from None
@@ -113,6 +115,11 @@ def open_data(task: Task[Any], log: Logger) -> None:
     task.stage(log)
     task.open_data()
     wanted, found = task.config, task.samples()
+    if task.saved_samples not in (None, found):
+        raise DataMissing(
+            f"--resume: the data hold {found[0]} training and {found[1]} evaluation samples; when"
+            f" the checkpoint was written, {task.saved_samples[0]} and {task.saved_samples[1]}"
+        )
     if found != (wanted.train_samples, wanted.eval_samples):
         task.config = _of_another_size(task, *found)
     task.config.check_filled()
@@ -157,11 +164,16 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
     seed_everything(setting.seed)
     # Before a model is built, which may take minutes
     task.check_files()
-    # The log has the declarations already; a second set could differ from the first
+    # The log has the declarations already; the checkpoint is refused where they would differ
     if setting.resume:
         task.prepare()
         stepper = Stepper(task)
-        return stepper, load(stepper, setting.checkpoint)
+        restored = load(stepper, setting.checkpoint)
+        task.saved_samples = restored.samples
+        stepper.saved = restored.step
+        if restored.division:
+            log.event(NOTE, restored.division)
+        return stepper, restored.step
     # Before init_start: the rules of 0.6 check that order
     clear_caches(log, setting)
     with log.init():
@@ -183,20 +195,6 @@ def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
     with traced_steps(path, ranks.device, stepper.model) as (stepped, tables):
         stepper.stepped = stepped
         yield tables
-
-
-# The rules take exactly one run_start, and the time of the interruption is not left out
-class Resumed(Run):
-    """The rest of a run whose process was killed: its log has a `run_start` already."""
-
-    def start(self) -> None:
-        """Note in the log that the time since the first `run_start` counts."""
-        self._log.event(NOTE, "resumed from a checkpoint; the time since run_start counts")
-
-
-def timed(log: Logger, *, resumed: bool) -> Run:
-    """The timed part, as a context manager."""
-    return Resumed(log) if resumed else log.run()
 
 
 def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: Watch) -> float:

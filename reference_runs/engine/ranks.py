@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
-from podium.reference_runs.errors import RunAborted, RunFault
+from podium.reference_runs.errors import Interrupted, RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,9 +45,9 @@ class Ranks:
     """Set by SIGTERM."""
 
     def check_stopped(self) -> None:
-        """Raise RunAborted after SIGTERM, for exceptions in destructors go no further."""
+        """Raise Interrupted after SIGTERM, for exceptions in destructors go no further."""
         if self.stopped.is_set():
-            raise RunAborted(STOPPED)
+            raise Interrupted(STOPPED)
 
     @property
     def first(self) -> bool:
@@ -204,7 +204,7 @@ def _ended_by_signal() -> Iterator[Event]:
         # An exception, not an exit: the open `with` blocks then write run_stop. Where another
         # exception has them do so already, a second one would end run_stop's writing half-way.
         if sys.exception() is None:
-            raise RunAborted(STOPPED)
+            raise Interrupted(STOPPED)
 
     try:
         before = signal.signal(signal.SIGTERM, stop)

@@ -36,6 +36,8 @@ class Stepper:
         self._wrapped = self._wrap()
         self.stepped: Callable[[], None] = _do_nothing
         """Called after every step, for a profiler."""
+        self.saved: int | None = None
+        """The step of the last checkpoint, if there is one."""
         # bf16 has the range of fp32: only fp16 loses small gradients without a scale
         half = task.setting.precision == "fp16"
         self.scaler = torch.amp.GradScaler(task.device.type, enabled=half)

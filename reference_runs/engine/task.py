@@ -64,6 +64,10 @@ class Task(ABC, Generic[C]):
 
     def __init__(self, config: C, setting: Setting, ranks: Ranks) -> None:
         self.config = config
+        self.declared = config
+        """The config as it was before samples were counted."""
+        self.saved_samples: tuple[int, int] | None = None
+        """How many samples the data held when the checkpoint of a resumed run was written."""
         self.setting = setting
         self.ranks = ranks
         self.device: torch.device = ranks.device

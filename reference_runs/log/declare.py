@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import platform
 from typing import TYPE_CHECKING
-
-import torch
 
 from podium.logging_spec import keys
 from podium.reference_runs.engine.config import version
 from podium.reference_runs.engine.ranks import ranks_per_node
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.log.device_name import device_name
 from podium.reference_runs.log.records import hyperparameters
 
 if TYPE_CHECKING:
@@ -83,12 +81,8 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
 
 def platform_name(setting: Setting, ranks: Ranks) -> str:
     """What the run happens on, and that it is no real submission."""
-    if ranks.device.type == "cuda":
-        what = torch.cuda.get_device_name(ranks.device)
-    else:
-        what = platform.processor() or platform.machine()
     tail = " (smoke scale, synthetic data)" if setting.scale == "smoke" else ""
-    return f"{ranks.processes}x {what}{tail}"
+    return f"{ranks.processes}x {device_name(ranks.device)}{tail}"
 
 
 def clear_caches(log: Logger, setting: Setting) -> None:

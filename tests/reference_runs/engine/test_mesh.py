@@ -132,7 +132,7 @@ def travelled(leg: Leg, ranks: Ranks, folder: Path) -> list[float]:
     """The loss of each step and the quality at the end."""
     stepper, _ = stepper_of(leg, ranks, folder)
     if leg.begin:
-        assert load(stepper, folder / "checkpoint") == leg.begin
+        assert load(stepper, folder / "checkpoint").step == leg.begin
     found = [float(loss) for loss in stepper.steps(1, leg.begin, leg.end - leg.begin)]
     if leg.end < STEPS:
         save(stepper, folder / "checkpoint", leg.end)
