@@ -53,6 +53,11 @@ class Config:
 
     The run uses all of them and logs their number."""
 
+    sends_activations: ClassVar[bool] = True
+    """Whether ranks of a mesh exchange activations or weights in the precision of the run.
+
+    Tables send sums of rows in single precision."""
+
     rate_field: ClassVar[str] = "opt_base_learning_rate"
     """The field that scales all learning."""
 

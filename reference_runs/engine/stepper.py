@@ -10,6 +10,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from podium.reference_runs.engine.loading import moved
+from podium.reference_runs.engine.precision import autocast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
     from podium.reference_runs.engine.task import Loss, Task
-
-_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": torch.bfloat16}
-"""Of autocast; what is not of 8 bits is in bf16."""
 
 
 class Stepper:
@@ -186,14 +184,6 @@ class Stepper:
         if last or not isinstance(self._wrapped, DistributedDataParallel):
             return nullcontext()
         return self._wrapped.no_sync()
-
-
-def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """Compute in half precision where a run's is one."""
-    if precision not in _TYPES:
-        return nullcontext()
-    # Without the cache, which would hold all weights a second time until the pass ends.
-    return torch.autocast(device.type, dtype=_TYPES[precision], cache_enabled=False)
 
 
 def _do_nothing() -> None:

@@ -149,7 +149,7 @@ class Task(ABC, Generic[C]):
         """The model cut along a mesh, with or without numbers; a decoder's blocks by default."""
         from podium.reference_runs.parallel.sharding import shard
 
-        return shard(model, mesh)
+        return shard(model, mesh, self.setting.precision)
 
     def pipelined(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
         """What is called instead of the model where that is this rank's stage of a pipeline.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from podium.logging_spec import keys
 from podium.reference_runs.engine.config import version
+from podium.reference_runs.engine.precision import TYPES
 from podium.reference_runs.engine.ranks import ranks_per_node
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.log.device_name import device_name
@@ -69,7 +70,7 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
     return {
         "lowest_numerical_precision_in_linear": lowest,
         "lowest_numerical_precision_in_attn": attention,
-        "lowest_numerical_precision_in_comm": "fp32",  # DDP sums the gradients of fp32 weights
+        "lowest_numerical_precision_in_comm": _sent(config, setting),
         "tensor_parallelism": setting.mesh.tp if setting.mesh else 1,
         "pipeline_parallelism": setting.mesh.pp if setting.mesh else 1,
         "context_parallelism": setting.mesh.cp if setting.mesh else 1,
@@ -77,6 +78,15 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
         "micro_batch_size": config.global_batch_size // parts,
         "config_filename": f"{type(config).__module__.replace('.', '/')}.py",
     }
+
+
+def _sent(config: Config, setting: Setting) -> str:
+    """The lowest precision of what ranks send one another."""
+    mesh = setting.mesh
+    # Copies of a model sum the gradients of fp32 weights
+    if mesh is None or mesh.world == mesh.dp or not config.sends_activations:
+        return "fp32"
+    return "bfloat16" if setting.precision in TYPES else "fp32"
 
 
 def platform_name(setting: Setting, ranks: Ranks) -> str:

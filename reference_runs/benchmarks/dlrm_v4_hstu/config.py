@@ -39,6 +39,7 @@ class DlrmV4(Config):
     """One training on a stream of plays. A sample is a play with its history."""
 
     name: ClassVar[str] = "dlrm_v4_hstu"
+    sends_activations: ClassVar[bool] = False
     unit: ClassVar[Unit] = Unit.SAMPLES
     metric: ClassVar[str] = "area under the ROC curve"
 

@@ -30,6 +30,7 @@ from podium.reference_runs.benchmarks.llama31.data import (
 from podium.reference_runs.benchmarks.llama31.files import from_files
 from podium.reference_runs.benchmarks.llama31.model import Llama
 from podium.reference_runs.engine.order import Permutation
+from podium.reference_runs.engine.precision import TYPES
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.decoder import deviation_of
@@ -152,8 +153,9 @@ class LanguageModel(Task[D]):
         """The decoder in stages."""
         from podium.reference_runs.parallel.pipeline import Pipeline
 
-        config = self.config
-        return Pipeline(model, mesh, config.gradient_accumulation_steps, config.global_batch_size)
+        config, stream = self.config, TYPES.get(self.setting.precision)
+        micro, batch = config.gradient_accumulation_steps, config.global_batch_size
+        return Pipeline(model, mesh, micro, batch, stream)
 
     def training_data(self) -> Tokens:
         """The sequences that `batches` shares out."""
