@@ -59,6 +59,9 @@ class Task(ABC, Generic[C]):
     """Whether the training data change from epoch to epoch other than by `set_epoch`."""
     fp8_parts: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the names of layers whose products can be of 8 bits (`--precision fp8`)."""
+    evaluates_as_trains: ClassVar[bool] = False
+    """Whether an evaluation needs no more memory than the forward pass of `loss` on a micro-batch;
+    plans, which compute that, count evaluations of these alone."""
     keeps_whole: ClassVar[bool] = False
     """Whether every rank of a mesh holds all weights, whose gradients DDP then averages."""
 
@@ -204,6 +207,21 @@ class Task(ABC, Generic[C]):
         """Samples that a rank takes at once."""
         parts = self.config.gradient_accumulation_steps * self.ranks.world
         return self.config.global_batch_size // parts
+
+    def evaluation_parts(self, count: int, most: int | None = None) -> list[Sequence[int]]:
+        """The share of this rank in so many evaluation samples, cut as training data are.
+
+        A rank holds no more of them at once than in training, nor than `most`.
+        """
+        return self.ranks.portions(range(count), self._evaluated_at_once(most))
+
+    def idle_parts(self, count: int) -> int:
+        """How many parts fewer this rank has than another; on a mesh, where all work on each."""
+        return self.ranks.idle_portions(count, self._evaluated_at_once(None))
+
+    def _evaluated_at_once(self, most: int | None) -> int:
+        size = self.micro_batch_size
+        return size if most is None else min(size, most)
 
     def check_span(self, field: str, samples: str) -> None:
         """Raise RunFault where the batch-norm span in `field` does not divide a micro-batch."""

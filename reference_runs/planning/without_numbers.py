@@ -68,6 +68,12 @@ class FakeStepper(Stepper):
         if self._last and grad is not None and not grad.is_sparse:
             parameter.grad = self._buckets.setdefault(parameter, grad)
 
+    def evaluate_batch(self, batch: Any) -> None:
+        """What an evaluation computes at once, on a batch of the training data's shapes."""
+        self.model.eval()
+        with torch.no_grad(), self._autocast():
+            self.task.loss(self._wrapped if self._pipelined else self.model, batch)
+
     def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
         self._last = last
         return super()._without_sync(last=last)

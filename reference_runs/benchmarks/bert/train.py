@@ -38,6 +38,7 @@ class MaskedWords(Task[Config]):
     smoke scale makes them itself.
     """
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "eval", FILE)
     fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
 
@@ -134,7 +135,7 @@ class MaskedWords(Task[Config]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of the masked words that are predicted right, over all ranks."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
             words, _, near = self._predicted(model, self.evaluation.__getitems__(indices))
             sums[0] += (words.argmax(-1) == near.targets).sum()
             sums[1] += (near.targets != UNSCORED).sum()

@@ -65,6 +65,7 @@ class LanguageModel(Task[D]):
 
     files: ClassVar[tuple[str, ...]] = ("train.bin", "validation.bin")
     fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
+    evaluates_as_trains: ClassVar[bool] = True
     layout: ClassVar[Layout] = LLAMA
     """How the published model names its tensors."""
 
@@ -181,10 +182,10 @@ class LanguageModel(Task[D]):
 
     def _evaluation_batches(self) -> Iterator[Batch]:
         """The share of this rank; on a mesh as many batches on each, for all work on each."""
-        count, ranks = len(self.evaluation), self.ranks
-        for indices in ranks.portions(range(count), EVALUATION_BATCH):
+        count = len(self.evaluation)
+        for indices in self.evaluation_parts(count):
             yield self.evaluation.__getitems__(indices)
-        for _ in range(ranks.idle_portions(count, EVALUATION_BATCH)):
+        for _ in range(self.idle_parts(count)):
             tokens, targets = self.evaluation.__getitems__([0])
             yield Batch(tokens, torch.full_like(targets, UNSCORED))
 
@@ -247,8 +248,6 @@ class Pretraining(LanguageModel[Pretrained]):
             end=config.opt_end_learning_rate,
         )
 
-
-EVALUATION_BATCH = 32
 
 CHANGED_SHARE, CHANGED_SEED = 0.5, 405
 

@@ -19,7 +19,7 @@ from podium.reference_runs.engine.launch import run_request  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.parallel.mesh import parse  # noqa: E402
-from podium.reference_runs.planning.memory import memory  # noqa: E402
+from podium.reference_runs.planning.memory import by_phase, memory  # noqa: E402
 from podium.reference_runs.planning.propose import plan  # noqa: E402
 from tests.compliance.command_line import podium  # noqa: E402
 from tests.reference_runs.planning.measured import peak  # noqa: E402
@@ -68,6 +68,25 @@ def test_a_step_needs_what_was_planned(name: str) -> None:
     planned = memory(request(name), 1)
     measured = peak(request(name), Ranks(torch.device("cpu")))
     assert abs(planned.peak - measured) <= NEAR * measured
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["llama31_8b", "llama2_70b_lora", pytest.param("gpt_oss_20b", marks=pytest.mark.long)],
+)
+def test_an_evaluation_needs_what_was_planned(name: str) -> None:
+    few = {"eval_samples": 16}
+    planned = by_phase(request(name, **few), 1)
+    measured = peak(request(name, **few), Ranks(torch.device("cpu")), evaluates=True)
+    assert abs(planned["evaluation"].peak - measured) <= NEAR * measured
+    assert memory(request(name, **few), 1) == max(planned.values(), key=lambda each: each.peak)
+
+
+@pytest.mark.parametrize("name", ["llama31_8b", "llama2_70b_lora", "gpt3", "flux1", "sentiment"])
+def test_an_evaluation_takes_no_more_than_a_step(name: str) -> None:
+    """A rank holds as many samples as in training, without what the backward pass needs."""
+    needs = by_phase(request(name), 1)
+    assert needs["evaluation"].peak <= needs["step"].peak
 
 
 def free_port() -> int:
@@ -242,6 +261,7 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
     result = podium("run", "sentiment", "--plan", "--memory", "1GiB")
     assert result.exit_code == 0, result.stderr
     assert "podium run sentiment --scale smoke" in result.stdout
+    assert "at the peak of a step or an evaluation, of 1.00 GiB" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     result = podium("run", "sentiment", "--plan", "--memory", "1MiB")
     assert result.exit_code == 1
