@@ -27,7 +27,7 @@ from podium.reference_runs.benchmarks.stable_diffusion.config import (  # noqa: 
 from podium.reference_runs.benchmarks.stable_diffusion.data import EVALUATION_SEED, Samples  # noqa: E402
 from podium.reference_runs.benchmarks.stable_diffusion.files import from_files, networks  # noqa: E402
 from podium.reference_runs.benchmarks.stable_diffusion.frozen import made  # noqa: E402
-from podium.reference_runs.benchmarks.stable_diffusion.model import UNet  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.model import Transformer, UNet  # noqa: E402
 from podium.reference_runs.benchmarks.stable_diffusion.quality import (  # noqa: E402
     Gaussian,
     frechet_distance,
@@ -168,6 +168,23 @@ def test_outputs_are_those_of_the_library_with_the_same_weights() -> None:
         wanted, found = theirs(latents, steps, text).sample, model(latents, steps, text)
     assert float(wanted.std()) > 0.05
     assert torch.allclose(found, wanted, atol=1e-5)
+
+
+def test_norms_have_the_groups_of_the_reference() -> None:
+    """Of the blocks 16; of the 16 transformers 32, which no number of parameters shows."""
+    with torch.device("meta"):
+        model = UNet(reference())
+    inside = {
+        name + ".norm" for name, each in model.named_modules() if isinstance(each, Transformer)
+    }
+    groups = {
+        name: each.num_groups
+        for name, each in model.named_modules()
+        if isinstance(each, torch.nn.GroupNorm)
+    }
+    assert len(inside) == 16
+    assert {groups.pop(name) for name in inside} == {32}
+    assert {*groups.values()} == {16}
 
 
 def test_the_librarys_model_has_as_many_parameters() -> None:

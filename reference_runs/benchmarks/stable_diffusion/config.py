@@ -49,6 +49,8 @@ class StableDiffusion(Config):
     """Levels with attention, counted from the first."""
     head_width: int
     norm_groups: int
+    attention_groups: int
+    """Of the norms before attention, of which the reference has others."""
     context_length: int
     empty_caption: tuple[int, ...] = ()
     """Tokens of the caption that says nothing; zeros follow."""
@@ -114,6 +116,7 @@ def smoke() -> StableDiffusion:
         attention_levels=1,
         head_width=24,
         norm_groups=8,
+        attention_groups=8,
         context_length=8,
         context_width=32,
         latent_size=8,
@@ -146,6 +149,7 @@ def reference() -> StableDiffusion:
         head_width=64,
         # 32 in the released model
         norm_groups=16,
+        attention_groups=32,
         context_length=77,
         # Of CLIP's tokenizer, where a text starts and ends
         empty_caption=(49_406, 49_407),
