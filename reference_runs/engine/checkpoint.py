@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from podium.reference_runs.engine.identity import checked, identity
+from podium.reference_runs.engine.randomness import restore, seed_rank, states
 from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
@@ -28,21 +29,26 @@ class Restored(NamedTuple):
 
 
 def described(stepper: Stepper, step: int) -> dict[str, Any]:
-    """The part of a checkpoint that tells its run and its place in it."""
+    """The part of a checkpoint that tells its run and its place in it; all ranks call this."""
     task = stepper.task
     return {
         "benchmark": task.config.name,
         "run": identity(task),
         "samples": task.samples(),
         "step": step,
-        "random": torch.get_rng_state(),
+        "random": states(task.ranks),
     }
 
 
 def restored(path: Path, state: dict[str, Any], stepper: Stepper) -> Restored:
     """What `described` wrote; raises RunFault where that is another run."""
     division = checked(path, state, stepper.task)
-    training, evaluation = state["samples"]
+    task, (training, evaluation) = stepper.task, state["samples"]
+    if division:
+        # Ranks of another mesh have other parts of the model, or there are more or fewer of them
+        seed_rank(task.setting.seed, task.ranks, int(state["step"]))
+    else:
+        restore(state["random"], task.ranks)
     return Restored(int(state["step"]), (training, evaluation), division)
 
 
@@ -60,14 +66,14 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
     for optimizer in stepper.optimizers:
         if hasattr(optimizer, "consolidate_state_dict"):
             optimizer.consolidate_state_dict()  # every rank sends its share to the first
+    place = described(stepper, step)
     if not stepper.task.ranks.first:
         return
     state = {
-        **described(stepper, step),
+        **place,
         "model": stepper.model.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in stepper.optimizers],
         "scaler": stepper.scaler.state_dict(),
-        "device_random": _device_random(stepper.task.device),
     }
     # Renamed into place: a run that is killed while it saves keeps its last checkpoint
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -98,12 +104,4 @@ def load(stepper: Stepper, path: Path | None) -> Restored:
     for optimizer, saved in zip(stepper.optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
     stepper.scaler.load_state_dict(state["scaler"])
-    torch.set_rng_state(state["random"])
-    if state["device_random"] is not None:
-        torch.cuda.set_rng_state(state["device_random"], stepper.task.device)
     return found
-
-
-def _device_random(device: torch.device) -> torch.Tensor | None:
-    """State of the generator that dropout on a GPU draws from."""
-    return torch.cuda.get_rng_state(device) if device.type == "cuda" else None

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from podium.logging_spec import keys
 from podium.reference_runs.engine.checkpoint import load, save
 from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.progress import block_at, blocks, position
+from podium.reference_runs.engine.randomness import seed_everything, seed_rank
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.engine.timed import timed
 from podium.reference_runs.errors import DataDamaged, DataMissing
@@ -179,7 +178,9 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
     with log.init():
         declare(log, task.config, setting, task.ranks)
         task.prepare()
-        return Stepper(task), 0
+        stepper = Stepper(task)
+        seed_rank(setting.seed, task.ranks)
+        return stepper, 0
 
 
 @contextmanager
@@ -227,11 +228,3 @@ def log_quality(log: Logger, task: Task[Any], quality: float, at: Mapping[str, A
     """Log what was measured at a place in training, under the keys that the rules name."""
     for key, value, more in task.config.quality_records(quality, task.setting.division):
         log.event(key, value, {**at, **more})
-
-
-def seed_everything(seed: int) -> None:
-    """Seed each generator of random numbers that a task may use."""
-    random.seed(seed)
-    # NumPy's old generator takes 32 bits
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)

@@ -39,9 +39,8 @@ def save_parts(stepper: Stepper, folder: Path, step: int) -> None:
     """Write each rank's part of weights and optimizer state, then the notes that name the step."""
     parts = folder / f"step-{step}"
     save(_state(stepper), checkpoint_id=parts)
-    ranks = stepper.task.ranks
+    ranks, notes = stepper.task.ranks, described(stepper, step)
     if ranks.first:
-        notes = described(stepper, step)
         # Renamed into place once all parts are there: until then the last checkpoint counts
         draft = folder / f".{NOTES}.{os.getpid()}"
         torch.save(notes, draft)
@@ -55,7 +54,7 @@ def save_parts(stepper: Stepper, folder: Path, step: int) -> None:
 def load_parts(stepper: Stepper, folder: Path) -> Restored:
     """Restore what `save_parts` wrote, on any mesh.
 
-    Dropout is drawn again: another number of ranks has other generators. Raises RunFault where the
+    Another number of ranks has other generators for dropout. Raises RunFault where the
     folder holds no checkpoint, or that of another run.
     """
     try:
@@ -76,7 +75,6 @@ def load_parts(stepper: Stepper, folder: Path) -> Restored:
         optim_state_dict=state["optimizers"],
         options=OPTIONS,
     )
-    torch.set_rng_state(notes["random"])
     return found
 
 

@@ -21,7 +21,7 @@ from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet import train as detection  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
 from podium.reference_runs.engine.checkpoint import load, save  # noqa: E402
-from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
+from podium.reference_runs.engine.randomness import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
