@@ -39,7 +39,12 @@ class LibraryMissing(DataMissing):
     """A library that reads files of a kind is not installed."""
 
 
-_PEER_GONE = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")
+_PEER_GONE = (
+    *("Connection closed by peer", "Connection reset by peer", "Broken pipe"),
+    # Of gloo, of NCCL, of its watchdog, and of the store where ranks meet
+    *("Timed out waiting", "remote process exited", "Watchdog caught", "NCCL communicator was"),
+    *("Connection was likely closed", "recvValue failed", "sendBytes failed"),
+)
 
 
 def peer_is_gone(error: BaseException) -> bool:

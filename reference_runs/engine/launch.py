@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from podium.logging_spec import Logger
 from podium.reference_runs.catalogue import find, need_torch, task_of
-from podium.reference_runs.errors import DataMissing, RunAborted, RunFault, peer_is_gone
+from podium.reference_runs.errors import DataMissing, RunFault
 from podium.reference_runs.log.legacy_sink import LEGACY_ROUNDS, LegacySink
 from podium.reference_runs.parallel.mesh import check, check_world
 
@@ -145,12 +146,19 @@ def joined_ranks(request: RunRequest) -> Iterator[Ranks]:
     need_torch()
     if request.setting.scale == "reference" and request.setting.data is None:
         raise DataMissing(f"--data is needed at reference scale: {request.benchmark.data}")
+    from podium.reference_runs.engine.plain_errors import plain_errors
+    from podium.reference_runs.engine.quiet import quiet
     from podium.reference_runs.engine.ranks import joined
 
     setting = request.setting
-    smoke = setting.scale == "smoke"
-    together = joined(setting.device, setting.mesh, repeatable=smoke)
-    with plain_errors(), together as ranks, _threads(setting), _tf32(setting, ranks.device):
+    together = joined(
+        setting.device,
+        setting.mesh,
+        repeatable=setting.scale == "smoke",
+        patience=timedelta(minutes=setting.timeout),
+    )
+    plain = plain_errors(setting, request.benchmark.axes)
+    with quiet(), plain, together as ranks, _threads(setting), _tf32(setting, ranks.device):
         yield ranks
 
 
@@ -247,28 +255,3 @@ def _tf32(setting: Setting, device: torch.device) -> Iterator[None]:
         yield
     finally:
         products.allow_tf32, convolutions.allow_tf32 = before
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn torch's errors that a user can do something about into one sentence."""
-    import torch
-
-    try:
-        yield
-    except torch.OutOfMemoryError:
-        raise RunAborted(f"out of memory on the accelerator; {_LESS_MEMORY}") from None
-    except RuntimeError as error:
-        # torch raises a bare RuntimeError here: only its text tells the causes apart
-        if "can't allocate memory" in str(error) or "not enough memory" in str(error):
-            raise RunAborted(f"out of memory; {_LESS_MEMORY}") from None
-        if peer_is_gone(error):
-            reason = str(error).partition("\n")[0]
-            raise RunAborted(f"another rank has ended, see its message: {reason}") from None
-        raise
-
-
-_LESS_MEMORY = (
-    "raise gradient_accumulation_steps with --set, lower the precision with --precision bf16,"
-    " or share the optimizer's state out with --shard"
-)

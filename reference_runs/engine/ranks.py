@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.parallel.mesh import Mesh
 
-TIMEOUT = timedelta(minutes=10)
-"""How long a rank waits for the others before it gives up."""
+PATIENCE = timedelta(minutes=10)
+"""How long a rank waits for the others before it gives up, unless an option says."""
 STOPPED = "stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended"
 
 
@@ -119,10 +119,17 @@ def ranks_per_node() -> int:
 
 
 @contextmanager
-def joined(device: str, mesh: Mesh | None = None, *, repeatable: bool = False) -> Iterator[Ranks]:
+def joined(
+    device: str,
+    mesh: Mesh | None = None,
+    *,
+    repeatable: bool = False,
+    patience: timedelta = PATIENCE,
+) -> Iterator[Ranks]:
     """Join the other processes, if torchrun started several; leave them at the end.
 
     `repeatable` has a GPU do the same sums in the same order each time, which takes longer.
+    `patience` is how long a rank waits for the others.
     Raises RunFault where the device is not there or the port is taken.
     """
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
@@ -133,7 +140,7 @@ def joined(device: str, mesh: Mesh | None = None, *, repeatable: bool = False) -
         if world == 1:
             yield Ranks(chosen, stopped=stopped)
             return
-        _join("nccl" if chosen.type == "cuda" else "gloo")
+        _join("nccl" if chosen.type == "cuda" else "gloo", patience)
         try:
             yield divided(Ranks(chosen, rank, world, stopped=stopped), mesh)
         finally:
@@ -154,9 +161,9 @@ def divided(ranks: Ranks, mesh: Mesh | None) -> Ranks:
     return replace(ranks, rank=data.get_local_rank(), world=mesh.data, mesh=devices, data=data)
 
 
-def _join(backend: str) -> None:
+def _join(backend: str, patience: timedelta) -> None:
     try:
-        dist.init_process_group(backend, timeout=TIMEOUT)
+        dist.init_process_group(backend, timeout=patience)
     except dist.DistNetworkError as error:
         port = os.environ.get("MASTER_PORT", "?")
         if "EADDRINUSE" not in str(error):
@@ -175,6 +182,9 @@ def _device(name: str, local_rank: int) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise RunFault(f"--device is {name}; must be auto, cpu or cuda") from None
+    if device.index is not None and ranks_per_node() > 1:
+        count = ranks_per_node()
+        raise RunFault(f"--device is {name}; {count} ranks share it: use --device {device.type}")
     if device.type == "cuda":
         device = torch.device("cuda", local_rank if device.index is None else device.index)
         torch.cuda.set_device(device)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from podium.logging_spec import keys
 from podium.reference_runs.engine.config import version
 from podium.reference_runs.engine.precision import TYPES
-from podium.reference_runs.engine.ranks import ranks_per_node
+from podium.reference_runs.engine.ranks import local_rank, ranks_per_node
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.log.device_name import device_name
 from podium.reference_runs.log.records import hyperparameters
@@ -105,6 +105,9 @@ def clear_caches(log: Logger, setting: Setting) -> None:
 
 
 def _drop_cached_files(folder: Path) -> int:
+    # One rank of a node is enough
+    if local_rank() > 0:
+        return 0
     count = 0
     for path in folder.rglob("*"):
         if path.is_file():

@@ -34,6 +34,7 @@ from podium.compliance.cli.running.meshes import (
     ProcessesOption,
     ShardOption,
     ThreadsOption,
+    TimeoutOption,
     print_plan,
     ranks_wanted,
 )
@@ -163,6 +164,7 @@ class _Machine(NamedTuple):
     shard: bool
     mesh: str | None
     threads: int | None
+    timeout: int
 
 
 class _Files(NamedTuple):
@@ -199,6 +201,7 @@ def run(
     trace: TraceOption = None,
     processes: ProcessesOption = 1,
     threads: ThreadsOption = None,
+    timeout: TimeoutOption = 10,
     shard: ShardOption = False,
     mesh: MeshOption = None,
     plan: PlanOption = False,
@@ -215,7 +218,9 @@ def run(
     """
     files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
     with reported():
-        machine = _Machine(precision.value, device, compile, compile_mode, shard, mesh, threads)
+        machine = _Machine(
+            precision.value, device, compile, compile_mode, shard, mesh, threads, timeout
+        )
         setting = _setting(scale, seed, org, machine, files)
         request = _request(benchmark, setting, settings or [], (round, division))
         if plan:
