@@ -121,6 +121,20 @@ class Config:
         """Whether an evaluation is as good as the target."""
         return quality >= self.target if self.better == "higher" else quality <= self.target
 
+    @property
+    def target_text(self) -> str:
+        """The target, for a note in the log."""
+        return f"{self.metric} {self.target:g}"
+
+    def figures(self, quality: float) -> str:
+        """What an evaluation has measured; by name where that is more than the metric."""
+        return f"{quality:.4f}"
+
+    def missed(self, quality: float) -> str:
+        """The targets that an evaluation has missed, or all where it has reached them."""
+        sign = ">=" if self.better == "higher" else "<="
+        return f"{self.metric} {sign} {self.target:g}"
+
     def quality_records(
         self, quality: float, division: str
     ) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:

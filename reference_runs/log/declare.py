@@ -43,7 +43,7 @@ def declare(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None
         log.event(NOTE, "training starts from published weights (--weights)")
     if setting.scale == "smoke":
         log.event(NOTE, SMOKE)
-        log.event(NOTE, f"target: {config.metric} {config.target:g}")
+        log.event(NOTE, f"target: {config.target_text}")
 
 
 def submission(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None:

@@ -96,6 +96,25 @@ class StableDiffusion(Config):
         clip = quality.clip if isinstance(quality, Scores) else math.nan
         return super().reached(quality) and clip >= self.clip_target
 
+    @property
+    def target_text(self) -> str:
+        """Both targets."""
+        return f"{super().target_text}, CLIP score {self.clip_target:g}"
+
+    def figures(self, quality: float) -> str:
+        """Both scores."""
+        clip = f", CLIP score {quality.clip:.4f}" if isinstance(quality, Scores) else ""
+        return f"{self.metric} {quality:.4f}{clip}"
+
+    def missed(self, quality: float) -> str:
+        """The targets of the scores that missed theirs."""
+        clip = quality.clip if isinstance(quality, Scores) else math.nan
+        near, alike = super().reached(quality), clip >= self.clip_target
+        goals = [super().missed(quality), f"CLIP score >= {self.clip_target:g}"]
+        if near == alike:
+            return " and ".join(goals)
+        return goals[1] if near else goals[0]
+
     def quality_records(
         self,
         quality: float,
