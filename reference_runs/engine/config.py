@@ -53,6 +53,8 @@ class Config:
 
     The run uses all of them and logs their number."""
 
+    reference_note: ClassVar[str] = ""
+    """In which way a run at reference scale is not the reference's, for its log."""
     sends_activations: ClassVar[bool] = True
     """Whether ranks of a mesh exchange activations or weights in the precision of the run.
 

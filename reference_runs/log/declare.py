@@ -41,6 +41,8 @@ def declare(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None
     log.disclosure(**disclosures(config, setting, ranks))
     if setting.weights is not None:
         log.event(NOTE, "training starts from published weights (--weights)")
+    if setting.scale == "reference" and config.reference_note:
+        log.event(NOTE, config.reference_note)
     if setting.scale == "smoke":
         log.event(NOTE, SMOKE)
         log.event(NOTE, f"target: {config.target_text}")

@@ -115,6 +115,8 @@ class MaskedWords(Task[Config]):
     def learning_rate(self, step: int) -> float:
         """A straight line up, then the decay, which counts from the first step of training."""
         config = self.config
+        # The reference counts from 0, so that its first rate is 0
+        step -= 1
         base, warm = config.opt_base_learning_rate, step - config.start_warmup_step
         if warm < config.num_warmup_steps:
             return base * warm / config.num_warmup_steps
