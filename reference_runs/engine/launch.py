@@ -84,15 +84,18 @@ def run_request(
 def _check_mesh(request: RunRequest, mesh: Mesh) -> None:
     """Raise RunFault where the run cannot be divided so; no process has started."""
     setting = request.setting
-    for option, given in (
-        ("--shard", setting.shard),
-        ("--compile", setting.compile),
-        ("--trace", setting.trace is not None),
-        ("--precision fp16", setting.precision == "fp16"),
-        ("--precision fp8 along tp", setting.precision == "fp8" and mesh.tp > 1),
+    for option, given, reason in (
+        ("--shard", setting.shard, "fsdp shards the optimizer's state with the weights"),
+        ("--compile", setting.compile, "what gathers and sends within the model is not compiled"),
+        ("--precision fp16", setting.precision == "fp16", "the loss is not scaled by all ranks"),
+        (
+            "--precision fp8 along tp",
+            setting.precision == "fp8" and mesh.tp > 1,
+            "layers of 8 bits are not divided",
+        ),
     ):
         if given:
-            raise RunFault(f"--mesh does not go with {option}")
+            raise RunFault(f"--mesh does not go with {option}: {reason}")
     check(mesh, request.benchmark.axes, request.config())
     if setting.checkpoint is not None and setting.checkpoint.is_file():
         raise RunFault(f"--checkpoint: {setting.checkpoint} is a file; with --mesh, a folder")

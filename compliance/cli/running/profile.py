@@ -16,7 +16,12 @@ from podium.compliance.cli.running.machine import (
     Precision,
     PrecisionOption,
 )
-from podium.compliance.cli.running.meshes import ProcessesOption, ThreadsOption
+from podium.compliance.cli.running.meshes import (
+    MeshOption,
+    ProcessesOption,
+    ThreadsOption,
+    ranks_wanted,
+)
 from podium.compliance.cli.running.profile_files import Call, keep_profile, quiet_recorder
 from podium.compliance.cli.running.run import (
     DataOption,
@@ -29,6 +34,7 @@ from podium.compliance.cli.running.run import (
 )
 from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.parallel.mesh import parse
 from podium.reference_runs.profiling.studies.study import Kind
 from podium.reference_runs.profiling.wanted import Deepest, Utilisation, Wanted
 
@@ -158,6 +164,7 @@ def trainer(
     device: DeviceOption = "auto",
     data: DataOption = None,
     processes: ProcessesOption = 1,
+    mesh: MeshOption = None,
     threads: ThreadsOption = None,
     settings: SetOption = None,
     level: LevelOption = Level.KERNELS,
@@ -182,14 +189,17 @@ def trainer(
 
             compare_devices(trainer, output)
             return
-        setting = Setting(scale=scale.value, **machine._asdict())
+        along = parse(mesh) if mesh else None
+        if along is not None and study is not None:
+            raise UsageFault("--mesh does not go with --study: a study changes ranks or precision")
+        setting = Setting(scale=scale.value, mesh=along, **machine._asdict())
         call = Call(_one(trainer), setting, pairs(settings or []), Wanted(**measures._asdict()))
         if study is not None:
             from podium.compliance.cli.running.studies import run_study
 
             run_study(cast("Kind", study.value), call, processes)
             return
-        with ranks_started(processes):
+        with ranks_started(ranks_wanted(along, processes)):
             _profile(call)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -320,6 +322,7 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
         (("--processes", "3"), "fsdp=2 is 2 ranks; there are 3"),
         (("--shard",), "--mesh does not go with --shard"),
         (("--precision", "fp16"), "--mesh does not go with --precision fp16"),
+        (("--compile",), "--compile: what gathers and sends within the model is not compiled"),
         (("--set", "gradient_accumulation_steps=16"), "try --set gradient_accumulation_steps=8"),
         (
             ("--mesh", "tp=2", "--set", "max_sequence_length=63"),
@@ -333,3 +336,28 @@ def test_what_does_not_go_with_a_mesh_is_told(
     options = ["--mesh", "fsdp=2", "--output", str(tmp_path), *more]
     assert command(["run", "llama31_8b", *options]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_a_run_on_a_mesh_is_traced_and_profiled(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "podium"]
+    few = ["--set", "train_samples=256", "--set", "evaluation_interval=192"]
+    trace, options = tmp_path / "trace.json", ["--mesh", "fsdp=2", *few]
+    run = ["run", "llama31_8b", "--set", "last_step=12", "-q", "--output", str(tmp_path / "logs")]
+    done = subprocess.run(
+        [*words, *run, *options, "--trace", str(trace)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr  # so few steps reach no target
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert any("FSDP::" in each.get("name", "") for each in events)
+    profile = ["profile", "trainer", "llama31_8b", "--turns", "1", "--steps", "3"]
+    done = subprocess.run([*words, *profile, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "communication, exposed" in done.stdout
+    assert "aten::mm blocks.0.ffn.gate" in done.stdout
+
+
+def test_a_study_takes_no_mesh(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["profile", "trainer", "llama31_8b", "--study", "scaling", "--mesh", "fsdp=2"]
+    assert command(words) == 2
+    assert "--mesh does not go with --study" in capsys.readouterr().err

@@ -23,6 +23,7 @@ from podium.reference_runs.planning.memory import by_phase, memory  # noqa: E402
 from podium.reference_runs.planning.propose import plan  # noqa: E402
 from tests.compliance.command_line import podium  # noqa: E402
 from tests.reference_runs.planning.measured import peak  # noqa: E402
+from tests.reference_runs.planning.printed import Printed, printed  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -283,3 +284,47 @@ def test_what_cannot_be_planned_is_one_line(words: tuple[str, ...], said: str) -
     assert result.exit_code == 2
     assert said in result.stderr
     assert len(result.stderr.splitlines()) <= 2  # what is being worked out, and the fault
+
+
+# --- printed commands ---
+
+WHOLE = (
+    *(
+        "cosmoflow",
+        "deepcam",
+        "ncf",
+        "oc20",
+        "resnet",
+        "rnnt",
+        "sentiment",
+        "transformer",
+        "unet3d",
+    ),
+    *("retinanet", "stable_diffusion", "minigo"),
+)
+"""Small models: a plan draws a whole batch of their data, or none of their steps can be planned."""
+SLOW = ("deepseekv3_671b", "gpt3", "flux1", "gpt_oss_20b", "llama2_70b_lora", "dlrm_v4_hstu")
+LARGEST = {"--trace": 131}
+"""The GiB of an H200, which the run with this option is from; of others 80."""
+
+COMMANDS = [each for each in printed() if each.name not in WHOLE]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda each: " ".join(each.words)[:60])
+def test_a_printed_command_fits(command: Printed) -> None:
+    asked = command.request()
+    limit = next((size for option, size in LARGEST.items() if option in command.words), 80)
+    (found,) = plan(asked, command.ranks, limit << 30, str) if asked.setting.mesh else (None,)
+    need = found.need if found else memory(asked, command.ranks)
+    assert need.peak <= limit << 30, command.place
+
+
+def test_models_that_fit_no_accelerator_are_printed_with_a_mesh() -> None:
+    """Weights, gradients and state alone, which takes no plan: 16 bytes for a trained number."""
+    divided = {each.name: each for each in COMMANDS if each.mesh}
+    assert {*divided} >= {*SLOW, "llama31_8b", "dlrm_dcnv2"}
+    for command in COMMANDS:
+        assert command.mesh or command.name in ("bert", "rgat") or "--trace" in command.words
+        if command.mesh:
+            assert parse(command.mesh).world == command.ranks
