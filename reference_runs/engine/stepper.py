@@ -58,11 +58,13 @@ class Stepper:
 
     def _build_in_parts(self, mesh: DeviceMesh) -> nn.Module:
         """The model cut before it has numbers: whole it may fit no rank."""
-        from podium.reference_runs.parallel.filling import fill_parts
+        from podium.reference_runs.parallel.filling import fill_parts, node_mates
 
         with torch.device("meta"):
             model = self.task.divided(self._fresh(), mesh)
-        fill_parts(model, self.task.device, self.task.initial_weights(model))
+        # Files are read once on each node
+        readers = node_mates(mesh) if self.task.reads_weights else None
+        fill_parts(model, self.task.device, self.task.initial_weights(model), readers)
         return model
 
     def _fresh(self) -> nn.Module:

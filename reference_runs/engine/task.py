@@ -165,6 +165,11 @@ class Task(ABC, Generic[C]):
         """What gives each tensor of the model its first numbers, for a run on a mesh."""
         raise NotImplementedError(f"{type(self).__name__} cannot be divided along a mesh")
 
+    @property
+    def reads_weights(self) -> bool:
+        """Whether `initial_weights` reads files."""
+        return False
+
     def check_takes_weights(self) -> None:
         """Raise RunFault where training cannot start from published weights (`--weights`)."""
         raise RunFault(f"--weights: {self.config.name} starts from no published weights")

@@ -89,6 +89,11 @@ class LanguageModel(Task[D]):
             return None
         return start_place(self.data_folder)
 
+    @property
+    def reads_weights(self) -> bool:
+        """Where there are published weights to start from."""
+        return self.start_weights() is not None
+
     def check_files(self) -> None:
         """The tokens' files and the weights to start from."""
         super().check_files()

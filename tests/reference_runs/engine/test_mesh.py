@@ -95,6 +95,7 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
     if leg.parts:
         base = folder / "base.pt"
         task.start_weights = lambda: base if base.exists() else None
+        count_reads(task, folder / f"reads-{leg.name}-{leg.mesh}-{ranks.number}")
     seed_everything(1)
     task.prepare()
     log = Logger(io.StringIO(), rank=ranks.number)
@@ -104,6 +105,23 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
         # Reference scale builds so, with data that generated sentences here stand for
         task.setting = replace(setting, scale="reference")
     return Stepper(task), log
+
+
+def count_reads(task: Any, path: Path) -> None:
+    """Leave in a file how many tensors of its first weights this rank has asked for."""
+    initial = task.initial_weights
+
+    def initial_weights(model: Any) -> Any:
+        first, names = initial(model), []
+
+        def counted(name: str, shape: Any) -> Any:
+            names.append(name)
+            path.write_text(str(len(names)))
+            return first(name, shape)
+
+        return counted
+
+    task.initial_weights = initial_weights
 
 
 def double_numbers(task: Any) -> None:
@@ -249,17 +267,22 @@ def test_a_run_goes_on_on_another_mesh_and_in_one_process(
     [("llama31_405b", ("fsdp=2,tp=2", "fsdp=4", "pp=2,cp=2")), ("gpt3", ("fsdp=4",))],
 )
 def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(
-    name: str, meshes: tuple[str, ...], tmp_path: Path
+    name: str, meshes: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(3)
     task: Any = task_of(name)(find(name).smoke(), Setting(), Ranks(torch.device("cpu")))
     state = task.decoder().state_dict()
     torch.save({key: value.double() for key, value in state.items()}, tmp_path / "base.pt")
     more = (("gradient_accumulation_steps", 2),)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     legs = (Leg(name, mesh, parts=True, more=more) for mesh in ("", *meshes))
     alone, *divided = results(4, tmp_path, *legs)
-    for found in divided:
+    for mesh, found in zip(meshes, divided, strict=True):
         assert_close(found, alone)
+        # One rank of a node reads for the others; stages have other tensors
+        reads = {path.name for path in tmp_path.glob(f"reads-{name}-{mesh}-*")}
+        readers = (0, 2) if "pp=2" in mesh else (0,)
+        assert reads == {f"reads-{name}-{mesh}-{rank}" for rank in readers}
 
 
 @pytest.mark.long
