@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from podium.logging_spec import Logger
@@ -149,8 +148,8 @@ def joined_ranks(request: RunRequest) -> Iterator[Ranks]:
     need_torch()
     if request.setting.scale == "reference" and request.setting.data is None:
         raise DataMissing(f"--data is needed at reference scale: {request.benchmark.data}")
-    from podium.reference_runs.engine.plain_errors import plain_errors
-    from podium.reference_runs.engine.quiet import quiet
+    from podium.reference_runs.engine.machine.plain_errors import plain_errors
+    from podium.reference_runs.engine.machine.quiet import quiet
     from podium.reference_runs.engine.ranks import joined
 
     setting = request.setting
@@ -158,7 +157,6 @@ def joined_ranks(request: RunRequest) -> Iterator[Ranks]:
         setting.device,
         setting.mesh,
         repeatable=setting.scale == "smoke",
-        patience=timedelta(minutes=setting.timeout),
     )
     plain = plain_errors(setting, request.benchmark.axes)
     with quiet(), plain, together as ranks, _threads(setting), _tf32(setting, ranks.device):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from podium.logging_spec import keys
-from podium.reference_runs.engine.checkpoint import load, save
+from podium.reference_runs.engine.checkpoints.checkpoint import load, save
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything, seed_rank
+from podium.reference_runs.engine.checkpoints.timed import timed
 from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.progress import block_at, blocks, position
-from podium.reference_runs.engine.randomness import seed_everything, seed_rank
 from podium.reference_runs.engine.stepper import Stepper
-from podium.reference_runs.engine.timed import timed
 from podium.reference_runs.errors import DataDamaged, DataMissing
 from podium.reference_runs.log.declare import NOTE, clear_caches, declare
 

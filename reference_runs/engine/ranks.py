@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.parallel.mesh import Mesh
 
-PATIENCE = timedelta(minutes=10)
-"""How long a rank waits for the others before it gives up, unless an option says."""
+PATIENCE = "PODIUM_RANK_TIMEOUT"
+"""Environment variable: how many minutes a rank waits for the others before it gives up."""
+MOST_MINUTES = 7 * 24 * 60
 STOPPED = "stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended"
 
 
@@ -119,17 +120,10 @@ def ranks_per_node() -> int:
 
 
 @contextmanager
-def joined(
-    device: str,
-    mesh: Mesh | None = None,
-    *,
-    repeatable: bool = False,
-    patience: timedelta = PATIENCE,
-) -> Iterator[Ranks]:
+def joined(device: str, mesh: Mesh | None = None, *, repeatable: bool = False) -> Iterator[Ranks]:
     """Join the other processes, if torchrun started several; leave them at the end.
 
     `repeatable` has a GPU do the same sums in the same order each time, which takes longer.
-    `patience` is how long a rank waits for the others.
     Raises RunFault where the device is not there or the port is taken.
     """
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
@@ -140,7 +134,7 @@ def joined(
         if world == 1:
             yield Ranks(chosen, stopped=stopped)
             return
-        _join("nccl" if chosen.type == "cuda" else "gloo", patience)
+        _join("nccl" if chosen.type == "cuda" else "gloo")
         try:
             yield divided(Ranks(chosen, rank, world, stopped=stopped), mesh)
         finally:
@@ -161,9 +155,12 @@ def divided(ranks: Ranks, mesh: Mesh | None) -> Ranks:
     return replace(ranks, rank=data.get_local_rank(), world=mesh.data, mesh=devices, data=data)
 
 
-def _join(backend: str, patience: timedelta) -> None:
+def _join(backend: str) -> None:
+    minutes = os.environ.get(PATIENCE, "10")
+    if not (minutes.isascii() and minutes.isdigit()) or not 0 < int(minutes) <= MOST_MINUTES:
+        raise RunFault(f"{PATIENCE} is {minutes!r}; must be minutes, 1 to {MOST_MINUTES}")
     try:
-        dist.init_process_group(backend, timeout=patience)
+        dist.init_process_group(backend, timeout=timedelta(minutes=int(minutes)))
     except dist.DistNetworkError as error:
         port = os.environ.get("MASTER_PORT", "?")
         if "EADDRINUSE" not in str(error):

@@ -26,10 +26,10 @@ class Setting:
     `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
     generates at some cost, such as a pre-trained base; `allow_subset` takes a dataset of another
     size than the benchmark's, in the open division; `threads` is torch's intra-op threads (the
-    small models of smoke scale are fastest with one); `timeout` is how many minutes a rank waits
-    for the others. `compile_mode` is torch.compile's. `weights` is a folder of published weights to
-    start from. `shard` spreads the optimizer's state over the ranks; `mesh` divides the model, too.
-    `resume` goes on from the run's checkpoint. `trace` is where a trace of some steps is written.
+    small models of smoke scale are fastest with one). `compile_mode` is torch.compile's. `weights`
+    is a folder of published weights to start from. `shard` spreads the optimizer's state over the
+    ranks; `mesh` divides the model, too. `resume` goes on from the run's checkpoint. `trace` is
+    where a trace of some steps is written.
     """
 
     scale: Scale = "smoke"
@@ -44,7 +44,6 @@ class Setting:
     shard: bool = False
     mesh: Mesh | None = None
     threads: int | None = None
-    timeout: int = 10
     data: Path | None = None
     allow_subset: bool = False
     cache: Path | None = None

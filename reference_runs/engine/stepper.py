@@ -10,7 +10,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from podium.reference_runs.engine.loading import moved
-from podium.reference_runs.engine.precision import autocast
+from podium.reference_runs.engine.machine.precision import autocast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

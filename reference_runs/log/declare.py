@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from podium.logging_spec import keys
 from podium.reference_runs.engine.config import version
-from podium.reference_runs.engine.precision import TYPES
+from podium.reference_runs.engine.machine.precision import TYPES
 from podium.reference_runs.engine.ranks import local_rank, ranks_per_node
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.log.device_name import device_name

@@ -21,13 +21,13 @@ from torch.distributed.checkpoint.state_dict import (
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 
-from podium.reference_runs.engine.checkpoint import described, restored
+from podium.reference_runs.engine.checkpoints.identity import described, restored
 from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from podium.reference_runs.engine.checkpoint import Restored
+    from podium.reference_runs.engine.checkpoints.identity import Restored
     from podium.reference_runs.engine.stepper import Stepper
 
 NOTES = "run.pt"

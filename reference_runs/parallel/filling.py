@@ -54,7 +54,9 @@ def node_mates(mesh: DeviceMesh) -> ProcessGroup:
     dist.all_gather_object(everyone, mine)
     for rank, key in enumerate(everyone):
         ranks_of.setdefault(key, []).append(rank)
-    groups = {key: dist.new_group(ranks) for key, ranks in ranks_of.items()}
+    groups: dict[tuple[int, int], ProcessGroup] = {
+        key: dist.new_group(ranks) for key, ranks in ranks_of.items()
+    }
     return groups[mine]
 
 

@@ -19,7 +19,7 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 
-from podium.reference_runs.engine.precision import gathered
+from podium.reference_runs.engine.machine.precision import gathered
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.parallel import context
 from podium.reference_runs.parallel.experts import divide, local

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from podium.reference_runs.engine.quiet import quiet
+from podium.reference_runs.engine.machine.quiet import quiet
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.parallel.mesh import Mesh, check
 from podium.reference_runs.parallel.pipeline import layers_of

@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from podium.reference_runs.catalogue import task_of
-from podium.reference_runs.engine.randomness import seed_everything
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything
 from podium.reference_runs.engine.ranks import Ranks, divided
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault

@@ -33,10 +33,6 @@ ThreadsOption = Annotated[
         "--threads", min=1, help="Threads of torch; default 1 at smoke scale.", metavar="N"
     ),
 ]
-TimeoutOption = Annotated[
-    int,
-    typer.Option("--timeout", min=1, help="How long a rank waits for others.", metavar="MINUTES"),
-]
 ShardOption = Annotated[
     bool, typer.Option("--shard", help="Shard the optimizer's state over the ranks.")
 ]

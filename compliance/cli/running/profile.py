@@ -147,6 +147,13 @@ class _Measures(NamedTuple):
     in_log: bool
 
 
+def _setting(scale: Scale, machine: _Machine, mesh: str | None, study: Study | None) -> Setting:
+    along = parse(mesh) if mesh else None
+    if along is not None and study is not None:
+        raise UsageFault("--mesh does not go with --study: a study changes ranks or precision")
+    return Setting(scale=scale.value, mesh=along, **machine._asdict())
+
+
 @app.command(
     epilog=examples(
         "podium profile trainer llama31_8b",
@@ -189,17 +196,14 @@ def trainer(
 
             compare_devices(trainer, output)
             return
-        along = parse(mesh) if mesh else None
-        if along is not None and study is not None:
-            raise UsageFault("--mesh does not go with --study: a study changes ranks or precision")
-        setting = Setting(scale=scale.value, mesh=along, **machine._asdict())
+        setting = _setting(scale, machine, mesh, study)
         call = Call(_one(trainer), setting, pairs(settings or []), Wanted(**measures._asdict()))
         if study is not None:
             from podium.compliance.cli.running.studies import run_study
 
             run_study(cast("Kind", study.value), call, processes)
             return
-        with ranks_started(ranks_wanted(along, processes)):
+        with ranks_started(ranks_wanted(setting.mesh, processes)):
             _profile(call)
 
 

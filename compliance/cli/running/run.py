@@ -34,7 +34,6 @@ from podium.compliance.cli.running.meshes import (
     ProcessesOption,
     ShardOption,
     ThreadsOption,
-    TimeoutOption,
     print_plan,
     ranks_wanted,
 )
@@ -164,7 +163,6 @@ class _Machine(NamedTuple):
     shard: bool
     mesh: str | None
     threads: int | None
-    timeout: int
 
 
 class _Files(NamedTuple):
@@ -201,7 +199,6 @@ def run(
     trace: TraceOption = None,
     processes: ProcessesOption = 1,
     threads: ThreadsOption = None,
-    timeout: TimeoutOption = 10,
     shard: ShardOption = False,
     mesh: MeshOption = None,
     plan: PlanOption = False,
@@ -218,9 +215,7 @@ def run(
     """
     files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
     with reported():
-        machine = _Machine(
-            precision.value, device, compile, compile_mode, shard, mesh, threads, timeout
-        )
+        machine = _Machine(precision.value, device, compile, compile_mode, shard, mesh, threads)
         setting = _setting(scale, seed, org, machine, files)
         request = _request(benchmark, setting, settings or [], (round, division))
         if plan:
@@ -301,7 +296,7 @@ def _run(
 
 
 def _start_ranks(processes: int) -> int:
-    from podium.reference_runs.engine.processes import start
+    from podium.reference_runs.engine.machine.processes import start
 
     # Each rank parses the same arguments again; RANK keeps it from starting ranks of its own
     return start(processes, ["-m", "podium", *sys.argv[1:]])

@@ -29,8 +29,8 @@ from podium.reference_runs.benchmarks.llama31.data import (
 )
 from podium.reference_runs.benchmarks.llama31.files import from_files
 from podium.reference_runs.benchmarks.llama31.model import Llama
+from podium.reference_runs.engine.machine.precision import TYPES
 from podium.reference_runs.engine.order import Permutation
-from podium.reference_runs.engine.precision import TYPES
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.decoder import deviation_of

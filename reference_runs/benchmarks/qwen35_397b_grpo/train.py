@@ -18,7 +18,7 @@ from podium.reference_runs.benchmarks.qwen35_397b_grpo.grpo import (
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import Sampling, roll_out
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.tasks import END, PROMPT, Tasks, synthetic
-from podium.reference_runs.engine.precision import autocast
+from podium.reference_runs.engine.machine.precision import autocast
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import DataMissing, RunFault
 from podium.reference_runs.modeling.experts import Mixture

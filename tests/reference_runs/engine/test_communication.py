@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
-from podium.reference_runs.engine.randomness import seed_everything  # noqa: E402
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402

@@ -22,8 +22,8 @@ from podium.compliance.cli.entry import run as command  # noqa: E402
 from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet import train as detection  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
-from podium.reference_runs.engine.checkpoint import load, save  # noqa: E402
-from podium.reference_runs.engine.randomness import seed_everything  # noqa: E402
+from podium.reference_runs.engine.checkpoints.checkpoint import load, save  # noqa: E402
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
@@ -332,7 +332,7 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("podium.reference_runs.engine.processes.start", None)
+    monkeypatch.setattr("podium.reference_runs.engine.machine.processes.start", None)
     assert command(["run", name, "--mesh", mesh, "--output", str(tmp_path)]) == 2
     told = capsys.readouterr().err
     assert said in told

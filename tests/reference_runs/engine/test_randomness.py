@@ -15,7 +15,7 @@ import torch.multiprocessing as mp  # noqa: E402
 
 from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
-from podium.reference_runs.engine.checkpoint import save  # noqa: E402
+from podium.reference_runs.engine.checkpoints.checkpoint import save  # noqa: E402
 from podium.reference_runs.engine.loop import start  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402

@@ -271,7 +271,7 @@ def test_too_little_memory_names_the_options_that_help(
 def test_advice_on_memory_is_what_the_run_can_take(
     setting: Setting, axes: tuple[str, ...], advice: list[str]
 ) -> None:
-    from podium.reference_runs.engine.plain_errors import less_memory
+    from podium.reference_runs.engine.machine.plain_errors import less_memory
 
     said = less_memory(setting, axes)
     options = ("--precision bf16", "--mesh fsdp=N", "further with --mesh", "--shard")

@@ -11,7 +11,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._pytree import tree_leaves
 
 from podium.reference_runs.catalogue import task_of
-from podium.reference_runs.engine.randomness import seed_everything
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything
 from podium.reference_runs.engine.stepper import Stepper
 
 if TYPE_CHECKING:

@@ -4,52 +4,17 @@ from __future__ import annotations
 
 import os
 from pickle import UnpicklingError  # nosec B403
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from podium.reference_runs.engine.identity import checked, identity
-from podium.reference_runs.engine.randomness import restore, seed_rank, states
+from podium.reference_runs.engine.checkpoints.identity import Restored, described, restored
 from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from podium.reference_runs.engine.stepper import Stepper
-
-
-class Restored(NamedTuple):
-    """What a checkpoint has brought back."""
-
-    step: int
-    samples: tuple[int, int]
-    """How many samples the training and the evaluation data held."""
-    division: str
-    """A remark where the model is divided among the ranks in another way; "" for none."""
-
-
-def described(stepper: Stepper, step: int) -> dict[str, Any]:
-    """The part of a checkpoint that tells its run and its place in it; all ranks call this."""
-    task = stepper.task
-    return {
-        "benchmark": task.config.name,
-        "run": identity(task),
-        "samples": task.samples(),
-        "step": step,
-        "random": states(task.ranks),
-    }
-
-
-def restored(path: Path, state: dict[str, Any], stepper: Stepper) -> Restored:
-    """What `described` wrote; raises RunFault where that is another run."""
-    division = checked(path, state, stepper.task)
-    task, (training, evaluation) = stepper.task, state["samples"]
-    if division:
-        # Ranks of another mesh have other parts of the model, or there are more or fewer of them
-        seed_rank(task.setting.seed, task.ranks, int(state["step"]))
-    else:
-        restore(state["random"], task.ranks)
-    return Restored(int(state["step"]), (training, evaluation), division)
 
 
 def save(stepper: Stepper, path: Path, step: int) -> None:
