@@ -18,7 +18,7 @@ from podium.reference_runs.engine.progress import block_at
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.profiling.measuring import Measuring, measuring
 from podium.reference_runs.profiling.utilisation.watched import Watched
-from podium.reference_runs.profiling.wanted import Wanted
+from podium.reference_runs.profiling.wanted import ProfileRequest
 
 
 def plain(made: Measuring) -> float:
@@ -48,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.names:
         request = run_request(name, Setting(device="cpu"), {})
-        beside = Watched(Wanted())
+        beside = Watched(ProfileRequest())
         with (
             joined_ranks(request) as ranks,
             measuring(request, ranks, beside.sinks, options.steps) as made,

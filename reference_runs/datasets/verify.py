@@ -28,7 +28,7 @@ MOST_FAULTS = 20
 
 
 @dataclass
-class Part:
+class SplitReport:
     """What was found of the training or the evaluation data."""
 
     name: str
@@ -57,7 +57,7 @@ class Verified:
     """A dataset, verified."""
 
     benchmark: str
-    parts: list[Part]
+    parts: list[SplitReport]
     sums: Sums | None
     unopened: str | None = None
     """Why it cannot be opened, or holds another number of samples than the benchmark's."""
@@ -82,7 +82,7 @@ def verified(
     request: RunRequest,
     how: tuple[int | None, int],
     listed: Path | None,
-    watch: Callable[[Part], object],
+    watch: Callable[[SplitReport], object],
 ) -> Verified:
     """Open a dataset, count it and read its samples; compare its files with their checksums.
 
@@ -100,7 +100,7 @@ def verified(
         found.sums = Sums(str(checksums), len(sums), wrong)
     try:
         for name, data in _opened(request).items():
-            found.parts.append(part := Part(name, len(data)))
+            found.parts.append(part := SplitReport(name, len(data)))
             _read_part(part, data, how, watch)
     except DataMissing as error:
         found.unopened = str(error)
@@ -108,7 +108,10 @@ def verified(
 
 
 def _read_part(
-    part: Part, data: Any, how: tuple[int | None, int], watch: Callable[[Part], object]
+    part: SplitReport,
+    data: Any,
+    how: tuple[int | None, int],
+    watch: Callable[[SplitReport], object],
 ) -> None:
     most, workers = how
     if hasattr(data, "check"):

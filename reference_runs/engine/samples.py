@@ -8,7 +8,7 @@ from podium.reference_runs.errors import DataMissing
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DatasetSize:
     """The sizes of a benchmark's dataset."""
 
     training: int

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from podium.reference_runs.engine.loading import Loader
-from podium.reference_runs.engine.samples import Wanted
+from podium.reference_runs.engine.samples import DatasetSize
 from podium.reference_runs.errors import DataMissing, RunFault
 
 if TYPE_CHECKING:
@@ -125,11 +125,11 @@ class Task(ABC, Generic[C]):
         return len(self.training), len(self.evaluation)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> DatasetSize:
         """How many samples the dataset must hold."""
         config = self.config
         exactly = not self.setting.allow_subset
-        return Wanted(
+        return DatasetSize(
             training=config.train_samples,
             evaluation=config.eval_samples,
             exactly=exactly,

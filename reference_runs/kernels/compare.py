@@ -17,7 +17,7 @@ EACH = ("part", "kernel", "device", "ms", "flop", "tflops", "gb_per_s", "speed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class DeviceTimes:
     """What one device does: milliseconds of each problem that was measured."""
 
     name: str
@@ -26,10 +26,10 @@ class Entry:
     notes: tuple[str, ...] = ()
 
 
-def entry_of(name: str, run: KernelRun) -> Entry:
+def entry_of(name: str, run: KernelRun) -> DeviceTimes:
     """A run as an entry."""
     cut = () if run.complete else (f"{name}: this run was cut short",)
-    return Entry(
+    return DeviceTimes(
         name=name,
         precision=run.precision,
         ms={each.problem: each.timing.median_ms for each in run.kernels if each.timing},
@@ -37,7 +37,7 @@ def entry_of(name: str, run: KernelRun) -> Entry:
     )
 
 
-def each_kernel(entries: Sequence[Entry]) -> list[Row]:
+def each_kernel(entries: Sequence[DeviceTimes]) -> list[Row]:
     """A row for each kernel on each device, in the order of the first that has it.
 
     `speed` is against the first entry; rates are by podium's formulas, whoever measured.
@@ -51,7 +51,7 @@ def each_kernel(entries: Sequence[Entry]) -> list[Row]:
     ]
 
 
-def _kernel(problem: Problem, entry: Entry, first: Entry) -> Row:
+def _kernel(problem: Problem, entry: DeviceTimes, first: DeviceTimes) -> Row:
     ms = entry.ms[problem]
     numbers = "fp32" if isinstance(problem, AllReduce) else _numbers(entry.precision)
     return {
@@ -71,7 +71,7 @@ def _numbers(precision: str) -> str:
     return "fp16" if precision.endswith("fp16") else precision
 
 
-def summary(entries: Sequence[Entry]) -> list[Row]:
+def summary(entries: Sequence[DeviceTimes]) -> list[Row]:
     """A row for each part on each device.
 
     `total_ms` and `speed` (geometric mean against the first entry) are over the kernels that all
@@ -80,7 +80,7 @@ def summary(entries: Sequence[Entry]) -> list[Row]:
     return [*_summary(entries)]
 
 
-def _summary(entries: Sequence[Entry]) -> Iterator[Row]:
+def _summary(entries: Sequence[DeviceTimes]) -> Iterator[Row]:
     parts = sorted({part_of(problem) for entry in entries for problem in entry.ms})
     for part in parts:
         own = [{p: ms for p, ms in entry.ms.items() if part_of(p) == part} for entry in entries]

@@ -15,7 +15,7 @@ from podium.reference_runs.kernels.operators import described, kind_of
 from podium.reference_runs.kernels.problems import Call
 from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import Prepared
-from podium.reference_runs.kernels.torch_calls import Place, Unsupported
+from podium.reference_runs.kernels.torch_calls import TensorPlace, Unsupported
 from podium.reference_runs.planning.without_numbers import called
 from podium.reference_runs.profiling.counts import size_of, storage_of, tensors_in, updates_told
 
@@ -44,7 +44,7 @@ class Shape:
             text += f"@({','.join(map(str, self.strides))})"
         return text
 
-    def made(self, place: Place) -> torch.Tensor:
+    def made(self, place: TensorPlace) -> torch.Tensor:
         """Such a tensor on a device: its own integers, else numbers between 0 and 1."""
         size = 1 + sum((n - 1) * step for n, step in zip(self.sides, self.strides, strict=True))
         if self.values is not None:
@@ -75,7 +75,7 @@ class Recorded:
     given: Any
     count: int = 0
 
-    def prepared(self, place: Place) -> Prepared:
+    def prepared(self, place: TensorPlace) -> Prepared:
         """The operator with tensors like those that it was given."""
         held: list[Any] = []
 
@@ -98,7 +98,7 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, Shape | Sparse)
 
 
-def _made(value: Any, place: Place) -> Any:
+def _made(value: Any, place: TensorPlace) -> Any:
     if isinstance(value, Sparse):
         raise Unsupported("a sparse tensor is given to it")
     if isinstance(value, Shape):

@@ -18,7 +18,7 @@ from podium.reference_runs.kernels.problems import AllReduce, Kind, Problem, byt
 from podium.reference_runs.kernels.ranks import RankGroup, RanksLost
 from podium.reference_runs.kernels.result import KernelRun, Measured, Status, Timing
 from podium.reference_runs.kernels.timing import Prepared, Stopwatch
-from podium.reference_runs.kernels.torch_calls import Place, Unsupported, prepared
+from podium.reference_runs.kernels.torch_calls import TensorPlace, Unsupported, prepared
 from podium.reference_runs.profiling.clock import clock_of
 from podium.reference_runs.profiling.roof import TYPES, measured_roof
 
@@ -43,7 +43,7 @@ class Item:
 
     problem: Problem
     count: float = 1
-    make: Callable[[Place], Prepared] | None = None
+    make: Callable[[TensorPlace], Prepared] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ class Bench:
     def __init__(self, conditions: Conditions, budget_s: float | None) -> None:
         self.conditions = conditions
         device, precision = conditions.device, conditions.precision
-        self._place = Place(device, TYPES[precision])
+        self._place = TensorPlace(device, TYPES[precision])
         limit = LIMIT_S if budget_s is None else min(LIMIT_S, budget_s * SHARE_OF_BUDGET)
         self._watch = Stopwatch(device, limit)
         self.roof = measured_roof(device, precision)

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from podium.reference_runs.errors import RunFault
-from podium.reference_runs.kernels.compare import Entry
+from podium.reference_runs.kernels.compare import DeviceTimes
 from podium.reference_runs.kernels.lists import TRAINED_CONVOLUTION, plain, rows
 from podium.reference_runs.kernels.problems import (
     AllReduce,
@@ -34,7 +34,7 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in plain("sheets.json") if ":" in name)
 
 
-def sheet(name: str) -> Entry:
+def sheet(name: str) -> DeviceTimes:
     """A sheet by its name; without a precision, that of fp32. Raises RunFault for another."""
     known = name if ":" in name else f"{name}:fp32"
     if known not in names():
@@ -49,7 +49,7 @@ def sheet(name: str) -> Entry:
             if ms:
                 times.setdefault(problem, []).append(ms)
     device, _, precision = known.partition(":")
-    return Entry(
+    return DeviceTimes(
         name=known,
         precision=precision,
         ms={problem: sum(each) / len(each) for problem, each in times.items()},

@@ -21,7 +21,7 @@ EMPTY = 200
 _EMPTY = "nothing"
 
 
-class Part(NamedTuple):
+class StorageView(NamedTuple):
     """A tensor as a part of a numbered storage."""
 
     storage: int
@@ -43,7 +43,7 @@ class Played(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     made: tuple[tuple[int, int], ...]
-    over: tuple[int | Part, ...] = ()
+    over: tuple[int | StorageView, ...] = ()
 
 
 class Tape:
@@ -71,7 +71,7 @@ class Tape:
             number = self._number(storage)
             self._kept[number] = storage
         offset = int(value.storage_offset())
-        return Part(number, offset, tuple(value.shape), tuple(value.stride()), value.dtype)
+        return StorageView(number, offset, tuple(value.shape), tuple(value.stride()), value.dtype)
 
     def _number(self, storage: Any) -> int:
         number = self._numbers[storage._cdata] = len(self._held)
@@ -90,14 +90,14 @@ class Tape:
 
     def finish(self) -> None:
         """Let go of what calls have made, and find out when each is used for the last time."""
-        last: dict[int | Part, int] = {}
+        last: dict[int | StorageView, int] = {}
         for at, call in enumerate(self._calls):
             used = _parts((call.args, call.kwargs))
             storages = [*(each.storage for each in used), *(number for _, number in call.made)]
             last |= dict.fromkeys((*used, *storages), at)
-        over: list[list[int | Part]] = [[] for _ in self._calls]
+        over: list[list[int | StorageView]] = [[] for _ in self._calls]
         for each, at in last.items():
-            if (each.storage if isinstance(each, Part) else each) not in self._kept:
+            if (each.storage if isinstance(each, StorageView) else each) not in self._kept:
                 over[at].append(each)
         self._calls = [
             call._replace(over=tuple(each)) for call, each in zip(self._calls, over, strict=True)
@@ -119,12 +119,12 @@ class Tape:
     def _play(self, clock: _Clock) -> None:
         """Call everything once; what happens between calls is kept short, to leave caches alone."""
         held = dict(self._kept)
-        tensors: dict[Part, Any] = {}
+        tensors: dict[StorageView, Any] = {}
 
         def tensor(value: Any) -> Any:
             if isinstance(value, list):
                 return [tensor(each) for each in value]
-            if not isinstance(value, Part):
+            if not isinstance(value, StorageView):
                 return value
             found = tensors.get(value)
             if found is None:
@@ -145,18 +145,18 @@ class Tape:
                     del given
                 del out, args, kwargs
                 for each in call.over:
-                    if isinstance(each, Part):
+                    if isinstance(each, StorageView):
                         tensors.pop(each, None)
                     else:
                         del held[each]
 
 
-def _parts(values: Any) -> list[Part]:
+def _parts(values: Any) -> list[StorageView]:
     return [each for each in tree_leaves(values, is_leaf=_is_part) if _is_part(each)]
 
 
 def _is_part(value: Any) -> bool:
-    return isinstance(value, Part)
+    return isinstance(value, StorageView)
 
 
 class _Clock:

@@ -29,7 +29,7 @@ DRAWN = (1 << 20) + 7
 MASKS = {"backward_inputs": [True, False, False], "backward_weights": [False, True, False]}
 
 
-class Place(NamedTuple):
+class TensorPlace(NamedTuple):
     """Where tensors lie, and the type of their numbers."""
 
     device: torch.device
@@ -51,13 +51,13 @@ class Unsupported(Exception):
 
 
 @singledispatch
-def prepared(problem: Any, place: Place) -> Prepared:
+def prepared(problem: Any, place: TensorPlace) -> Prepared:
     """A problem as a call; raises RuntimeError where it cannot be made there."""
     raise TypeError(f"{problem} cannot be made on {place.device}")
 
 
 @prepared.register
-def _gemm(problem: Gemm, place: Place) -> Prepared:
+def _gemm(problem: Gemm, place: TensorPlace) -> Prepared:
     m, n, k = problem.m, problem.n, problem.k
     a = place.random(k, m).t() if problem.a_t else place.random(m, k)
     b = place.random(n, k).t() if problem.b_t else place.random(k, n)
@@ -66,7 +66,7 @@ def _gemm(problem: Gemm, place: Place) -> Prepared:
 
 
 @prepared.register
-def _convolution(problem: Convolution, place: Place) -> Prepared:
+def _convolution(problem: Convolution, place: TensorPlace) -> Prepared:
     images = place.random(problem.n, problem.c, problem.h, problem.w)
     filters = place.random(problem.k, problem.c, problem.filter_h, problem.filter_w)
     stride = [problem.hstride, problem.wstride]
@@ -90,7 +90,7 @@ def _convolution(problem: Convolution, place: Place) -> Prepared:
 
 
 @prepared.register
-def _recurrent(problem: Recurrent, place: Place) -> Prepared:
+def _recurrent(problem: Recurrent, place: TensorPlace) -> Prepared:
     # DeepBench leaves the product of the input out, which torch cannot: an input of one number
     # makes it 1/hidden of the recurrent product
     layer = _LAYERS[problem.cell](problem.hidden).to(place.device, place.type)
@@ -113,7 +113,7 @@ _LAYERS: dict[str, Callable[[int], nn.Module]] = {
 
 
 @prepared.register
-def _sparse_gemm(problem: SparseGemm, place: Place) -> Prepared:
+def _sparse_gemm(problem: SparseGemm, place: TensorPlace) -> Prepared:
     kept = torch.rand(problem.m, problem.k, device=place.device) > problem.sparsity
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*CSR tensor support is in beta")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from podium.reference_runs.engine.launch import RunRequest
-    from podium.reference_runs.planning.timeline import Change
+    from podium.reference_runs.planning.timeline import SizeChange
 
 Phase = Literal["step", "evaluation"]
 
@@ -143,7 +143,7 @@ def _state(optimizers: Iterable[Optimizer]) -> Iterator[Tensor]:
 
 
 def _at_the_peak(
-    changes: Sequence[Change], phase: range, held: Mapping[str, Iterable[int]]
+    changes: Sequence[SizeChange], phase: range, held: Mapping[str, Iterable[int]]
 ) -> Memory:
     """What there is when there is most of it, after so many changes."""
     totals, sizes = [0], dict[int, int]()

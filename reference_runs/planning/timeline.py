@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 from podium.reference_runs.planning.without_numbers import called
 
 
-class Change(NamedTuple):
+class SizeChange(NamedTuple):
     """A storage's number, and the bytes that it has from here on; 0 where it is gone."""
 
     storage: int
@@ -29,7 +29,7 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.changes: list[Change] = []
+        self.changes: list[SizeChange] = []
         self.resized: list[int] = []
         self._numbers: dict[int, int] = {}
         self._next = 0
@@ -50,7 +50,7 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if number is None:
             number = self._numbers[key] = self._next
             self._next += 1
-            self.changes.append(Change(number, storage.nbytes()))
+            self.changes.append(SizeChange(number, storage.nbytes()))
             weakref.finalize(storage, self._gone, key, number)
         return number
 
@@ -58,7 +58,7 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # Another storage may have its address by now
         if self._numbers.get(key) == number:
             del self._numbers[key]
-        self.changes.append(Change(number, 0))
+        self.changes.append(SizeChange(number, 0))
 
     @contextmanager
     def resizes(self) -> Iterator[None]:
@@ -68,7 +68,7 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def resized(storage: torch.UntypedStorage, size: int) -> Any:
             number = self._number(storage)
             out = plain(storage, size)
-            self.changes.append(Change(number, size))
+            self.changes.append(SizeChange(number, size))
             self.resized.append(number)
             return out
 

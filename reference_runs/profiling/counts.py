@@ -30,7 +30,7 @@ _LEAF = "torch::autograd::AccumulateGrad"
 """Nodes that add up the gradient of a weight; they have no number of their own."""
 
 
-class Place(NamedTuple):
+class OperatorCall(NamedTuple):
     """Where an operator is called: the innermost module, the phase, and its name (aten::mm)."""
 
     module: str
@@ -59,7 +59,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.found: dict[Place, Count] = defaultdict(Count)
+        self.found: dict[OperatorCall, Count] = defaultdict(Count)
         self._open: list[str] = []
         self._changes: list[tuple[int, str]] = []
         self._updates = False
@@ -71,7 +71,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # Marks of ranges do nothing themselves
         if name.startswith("profiler::"):
             return out
-        place = Place(*self._place(), name)
+        place = OperatorCall(*self._place(), name)
         count = _count(func, args, kwargs or {}, out)
         self.found[place] = self.found[place].plus(count)
         return out

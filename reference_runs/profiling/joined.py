@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from podium.reference_runs.profiling.counts import Count, Place
-from podium.reference_runs.profiling.profile import Kernel, Layer, Operator, Part, Stretch
+from podium.reference_runs.profiling.counts import Count, OperatorCall
+from podium.reference_runs.profiling.profile import Kernel, Layer, Operator, StepPart, Stretch
 from podium.reference_runs.profiling.spans import union
 
 if TYPE_CHECKING:
@@ -14,20 +14,22 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-    from podium.reference_runs.profiling.kernels import Found
+    from podium.reference_runs.profiling.kernels import RecordedKernels
     from podium.reference_runs.profiling.layers import Passes
     from podium.reference_runs.profiling.profile import Roof
 
 
 def operators_of(
-    found: Found, counts: Mapping[Place, Count], roof: Roof | None
+    found: RecordedKernels, counts: Mapping[OperatorCall, Count], roof: Roof | None
 ) -> tuple[Operator, ...]:
     """Every operator that took time, the longest first; `counts` are of one step."""
     made = [_operator(place, found, counts.get(place, Count()), roof) for place in found.kernels]
     return tuple(sorted(made, key=lambda each: -each.ms))
 
 
-def _operator(place: Place, found: Found, count: Count, roof: Roof | None) -> Operator:
+def _operator(
+    place: OperatorCall, found: RecordedKernels, count: Count, roof: Roof | None
+) -> Operator:
     steps = found.steps
     inner = [
         Kernel(name=name, ms=time / steps / 1000, calls=calls / steps)
@@ -57,8 +59,8 @@ def layers_of(
     model: nn.Module,
     passes: Mapping[str, Passes],
     steps: int,
-    found: Found | None = None,
-    counts: Mapping[Place, Count] | None = None,
+    found: RecordedKernels | None = None,
+    counts: Mapping[OperatorCall, Count] | None = None,
 ) -> tuple[Layer, ...]:
     """Every module that ran, in the model's order; the later levels' figures where they are."""
     sums: dict[str, Count] = defaultdict(Count)
@@ -97,7 +99,7 @@ def _above(name: str) -> Iterator[str]:
     yield ""
 
 
-def parts_of(found: Found) -> tuple[Part, ...]:
+def parts_of(found: RecordedKernels) -> tuple[StepPart, ...]:
     """What the recorded steps are made of, on the processor or the accelerator."""
     own: dict[str, float] = {
         name: time for name, time in found.phases.items() if name != "communication"
@@ -112,7 +114,9 @@ def parts_of(found: Found) -> tuple[Part, ...]:
     idle = found.wall - sum(own.values()) - found.exposed
     named["between operators"] = max(0.0, idle)
     return tuple(
-        Part(name=name, ms=time / found.steps / 1000) for name, time in named.items() if time > 0
+        StepPart(name=name, ms=time / found.steps / 1000)
+        for name, time in named.items()
+        if time > 0
     )
 
 
@@ -120,7 +124,7 @@ GAP = 1 / 500
 """Of a step: what lies closer together is one stretch, since a picture shows no more."""
 
 
-def timeline_of(found: Found) -> tuple[Stretch, ...]:
+def timeline_of(found: RecordedKernels) -> tuple[Stretch, ...]:
     """What ran when in each recorded step: lanes in the order in which they begin."""
     made: list[Stretch] = []
     for step, (begin, end) in enumerate(sorted(found.windows)):

@@ -11,7 +11,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 from podium.reference_runs.profiling.chrome import name_rank, shortened
-from podium.reference_runs.profiling.counts import Place
+from podium.reference_runs.profiling.counts import OperatorCall
 from podium.reference_runs.profiling.spans import overlap, total, union
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ _LOADER = ("enumerate(DataLoader)",)
 
 
 @dataclass(kw_only=True)
-class Found:
+class RecordedKernels:
     """What was recorded, in microseconds of all recorded steps."""
 
     steps: int
     wall: float = 0.0
-    kernels: dict[Place, dict[str, tuple[float, int]]] = field(default_factory=dict)
+    kernels: dict[OperatorCall, dict[str, tuple[float, int]]] = field(default_factory=dict)
     """By operator, each kernel's time and calls."""
-    calls: dict[Place, int] = field(default_factory=lambda: defaultdict(int))
+    calls: dict[OperatorCall, int] = field(default_factory=lambda: defaultdict(int))
     """Of operators themselves: what they call, and kernels that they start, are not counted."""
     phases: dict[Phase, float] = field(default_factory=lambda: defaultdict(float))
     layers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -61,10 +61,10 @@ class Recording:
         self,
         path: Path | None,
         device: torch.device,
-        done: Callable[[Found], None] | None = None,
+        done: Callable[[RecordedKernels], None] | None = None,
         counted: frozenset[str] = frozenset(),
     ) -> None:
-        self.path, self.found = path, Found(steps=STEPS)
+        self.path, self.found = path, RecordedKernels(steps=STEPS)
         self._done, self._counted = done, counted
         self._cuda = device.type == "cuda"
         kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if self._cuda else [])]
@@ -93,11 +93,11 @@ class _Reader:
 
     def __init__(self, cuda: bool, counted: frozenset[str]) -> None:
         self._cuda, self._counted = cuda, counted
-        self.found = Found(steps=STEPS)
+        self.found = RecordedKernels(steps=STEPS)
         self._forward: dict[int, tuple[float, str]] = {}
         self._work: list[Span] = []
 
-    def read(self, events: Iterable[Any]) -> Found:
+    def read(self, events: Iterable[Any]) -> RecordedKernels:
         events = [*events]
         host = [event for event in events if event.device_type.name == "CPU"]
         if self._cuda:
@@ -155,7 +155,7 @@ class _Reader:
             elif name.startswith(_BACKWARD):
                 module, phase = self._made_by(event), "backward"
                 self.found.lanes[phase].append(_span(event))
-                place = Place(module, phase, name)
+                place = OperatorCall(module, phase, name)
                 self.found.calls[place] += 1
                 self._note(event, place)
             else:
@@ -168,7 +168,7 @@ class _Reader:
                 elif name.startswith(_TALK):
                     phase = "communication"
                 # What a counted operator calls is part of it, as its FLOP are
-                place = Place(module, phase, operator or name)
+                place = OperatorCall(module, phase, operator or name)
                 self.found.calls[place] += not operator
                 self._note(event, place)
                 operator = operator or (name if name in self._counted else "")
@@ -186,7 +186,7 @@ class _Reader:
             self.found.lanes[phase].append(_span(event))
         return name, phase
 
-    def _note(self, event: Any, place: Place) -> None:
+    def _note(self, event: Any, place: OperatorCall) -> None:
         if not self._cuda:
             if place.phase == "communication":
                 self.found.lanes[place.phase].append(_span(event))
@@ -200,7 +200,7 @@ class _Reader:
                 self.found.to_device += kernel.duration
             self._add(place, kernel.name, kernel.duration)
 
-    def _add(self, place: Place, kernel: str, microseconds: float) -> None:
+    def _add(self, place: OperatorCall, kernel: str, microseconds: float) -> None:
         known = self.found.kernels.setdefault(place, {})
         time, calls = known.get(kernel, (0.0, 0))
         known[kernel] = time + microseconds, calls + 1
@@ -220,7 +220,7 @@ def recorded(
     path: Path | None,
     device: torch.device,
     model: nn.Module,
-    done: Callable[[Found], None] | None = None,
+    done: Callable[[RecordedKernels], None] | None = None,
     counted: frozenset[str] = frozenset(),
 ) -> Iterator[Recording]:
     """A recording to be stepped after each optimizer step; `done` is called when it is over.

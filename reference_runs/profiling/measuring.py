@@ -16,7 +16,7 @@ from podium.reference_runs.engine.loop import log_quality, open_data, start, tra
 from podium.reference_runs.engine.progress import block_at, position
 from podium.reference_runs.profiling.clock import wait
 from podium.reference_runs.profiling.counts import Counter
-from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, Found, recorded
+from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, RecordedKernels, recorded
 from podium.reference_runs.profiling.profile import LevelCost
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Measuring:
         with clock.on(self.stepper.model):
             self.note("layers", self.block(self.turn_steps))
 
-    def kernels(self, path: Path | None, counter: Counter) -> Found:
+    def kernels(self, path: Path | None, counter: Counter) -> RecordedKernels:
         """Steps under torch's profiler, the trace written where there is a path."""
         stepper = self.stepper
         names = frozenset(place.operator for place in counter.found)

@@ -130,7 +130,7 @@ class Operator:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class StepPart:
     """A part of the recorded step: forward, backward, loader and so on; milliseconds per step."""
 
     name: str
@@ -192,7 +192,7 @@ class Profile:
     """What could not be measured, and why."""
     layers: tuple[Layer, ...] = ()
     operators: tuple[Operator, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StepPart, ...] = ()
     timeline: tuple[Stretch, ...] = ()
     """The recorded steps of the first rank."""
     roof: Roof | None = None

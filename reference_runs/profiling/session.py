@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.ranks import Ranks
     from podium.reference_runs.profiling.measuring import Measuring
     from podium.reference_runs.profiling.profile import LevelCost
-    from podium.reference_runs.profiling.wanted import Wanted
+    from podium.reference_runs.profiling.wanted import ProfileRequest
 
 TRACES = "traces"
 """Folder of each rank's trace, in that of a profile: tools that compare ranks take a folder."""
 
 
 def profile_trainer(
-    request: RunRequest, keep: Callable[[Profile], None], wanted: Wanted
+    request: RunRequest, keep: Callable[[Profile], None], wanted: ProfileRequest
 ) -> Profile | None:
     """Measure a trainer at every level; `keep` gets the profile after each, on the first rank.
 
@@ -59,7 +59,7 @@ def profile_trainer(
 
 
 def _levels(
-    profile: Profile, made: Measuring, watched: Watched | None, wanted: Wanted
+    profile: Profile, made: Measuring, watched: Watched | None, wanted: ProfileRequest
 ) -> Iterator[Profile]:
     """The profile before any level and after each."""
     yield profile
@@ -101,7 +101,7 @@ def _levels(
 
 
 def _run_level(
-    profile: Profile, made: Measuring, watched: Watched | None, wanted: Wanted
+    profile: Profile, made: Measuring, watched: Watched | None, wanted: ProfileRequest
 ) -> Profile:
     _in_turns(wanted.turns, made.bare, made.run)
     made.evaluation()

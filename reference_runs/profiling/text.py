@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from podium.reference_runs.profiling.profile import Layer, Operator, Part, Profile, Usage
+    from podium.reference_runs.profiling.profile import Layer, Operator, Profile, StepPart, Usage
 
 DEPTH = 3
 """Layers have a row of their own down to paths of three names, such as blocks.0.attention."""
@@ -92,7 +92,7 @@ def layer_lines(layers: Sequence[Layer]) -> Iterator[str]:
             )
 
 
-def part_lines(parts: Iterable[Part]) -> Iterator[str]:
+def part_lines(parts: Iterable[StepPart]) -> Iterator[str]:
     """What a recorded step is made of."""
     yield "parts of a recorded step (ms)"
     for each in parts:

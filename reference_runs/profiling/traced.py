@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from podium.reference_runs.profiling.kernels import Found
+    from podium.reference_runs.profiling.kernels import RecordedKernels
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def traced_steps(
         yield recording.profiler.step, lambda: "".join(tables)
 
 
-def _tables(found: Found) -> str:
+def _tables(found: RecordedKernels) -> str:
     kernels: dict[str, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
     for named in found.kernels.values():
         for name, (time, calls) in named.items():

@@ -13,7 +13,7 @@ Utilisation = Literal["auto", "all", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ProfileRequest:
     """The options of a profile.
 
     `deepest` is the last level that is measured. In `folder`, which may not be there yet, the run

@@ -26,7 +26,7 @@ from podium.reference_runs.benchmarks.dlrm_v4_hstu.model import DlrmHstu, Layer 
 from podium.reference_runs.benchmarks.dlrm_v4_hstu.synthetic import STYLES, synthetic  # noqa: E402
 from podium.reference_runs.benchmarks.dlrm_v4_hstu.train import PlayPrediction  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from tests.reference_runs.datasets import LITTLE  # noqa: E402
@@ -187,7 +187,7 @@ def test_the_reference_is_evaluated_on_the_rules_grid() -> None:
 
 def read(folder: Path, **changes: Any) -> tuple[Plays, Plays]:
     config = replace(smoke(), days=1, train_samples=8, eval_samples=4, **changes)
-    return from_files(folder, config, Wanted(8, 4))
+    return from_files(folder, config, DatasetSize(8, 4))
 
 
 def test_plays_are_read_by_day(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from podium.reference_runs.benchmarks.flux1.model import FluxTransformer, rotary
 from podium.reference_runs.benchmarks.flux1.shapes import VOCABULARY, ImageEncoder, draw  # noqa: E402
 from podium.reference_runs.benchmarks.flux1.train import Flow  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 from podium.reference_runs.modeling.diffusion import flowed, sinusoids  # noqa: E402
@@ -339,7 +339,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path) -> tuple[Any, Any]:
-    return from_files(folder, smoke(), Wanted(8, 4))
+    return from_files(folder, smoke(), DatasetSize(8, 4))
 
 
 def test_rows_are_read_as_the_numbers_that_were_encoded(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_rows_are_read_as_the_numbers_that_were_encoded(tmp_path: Path) -> None:
     given = {name: np.full(shape, 0.5) for name, shape in encoded_shapes(smoke()).items()}
     row = {name: halved(numbers) for name, numbers in given.items()}
     write_arrow(tmp_path / "coco_preprocessed" / "z.arrow", [row | {"timestep": 6}] * 2)
-    _, evaluation = from_files(tmp_path, smoke(), Wanted(8, 6))
+    _, evaluation = from_files(tmp_path, smoke(), DatasetSize(8, 6))
     pair = evaluation.pair(5)
     assert pair.step == 6
     assert (pair.mean == 0.5).all()

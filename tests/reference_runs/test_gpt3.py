@@ -24,7 +24,7 @@ from podium.reference_runs.benchmarks.llama31 import base  # noqa: E402
 from podium.reference_runs.benchmarks.llama31.data import UNSCORED, synthetic  # noqa: E402
 from podium.reference_runs.benchmarks.llama31.files import TokenFile  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.log.declare import declare  # noqa: E402
@@ -216,7 +216,7 @@ def test_an_evaluation_of_another_size_is_told(tmp_path: Path) -> None:
     config = replace(smoke(), train_samples=2, eval_samples=100)
     write(tmp_path / "train.bin", 200)
     write(tmp_path / "validation.bin", 100)
-    wanted = Wanted(2, 100)
+    wanted = DatasetSize(2, 100)
     with pytest.raises(DataMissing, match="bin holds 98 tokens to predict in sequences of 64; exp"):
         from_files(tmp_path, config, wanted)
     write(tmp_path / "validation.bin", 102)

@@ -20,7 +20,7 @@ from podium.reference_runs.benchmarks.llama31.data import UNSCORED  # noqa: E402
 from podium.reference_runs.benchmarks.llama31.files import from_files  # noqa: E402
 from podium.reference_runs.benchmarks.llama31.model import Llama, rotary_frequencies  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.modeling.decoder import SLICE  # noqa: E402
@@ -130,7 +130,7 @@ def streams(folder: Path, tokens: int, wanted: int) -> Any:
     np.arange(tokens, dtype=np.uint32).tofile(folder / "train.bin")
     np.arange(8, dtype=np.uint32).tofile(folder / "validation.bin")
     config = replace(llama31.smoke_8b(), max_sequence_length=4)
-    return from_files(folder, config, Wanted(wanted, 2))
+    return from_files(folder, config, DatasetSize(wanted, 2))
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
     path = tmp_path / "train.bin"
     np.arange(1, 401, dtype=np.uint16).tofile(path)
     with pytest.raises(DataMissing, match=r"train\.bin .*; these look like 16-bit ids"):
-        from_files(tmp_path, config, Wanted(3, 2))
+        from_files(tmp_path, config, DatasetSize(3, 2))
     path.write_bytes(b"12345")
     with pytest.raises(DataMissing, match=r"train\.bin cannot be read as a row of uint32"):
-        from_files(tmp_path, config, Wanted(3, 2))
+        from_files(tmp_path, config, DatasetSize(3, 2))
     tokens = np.zeros(4000, dtype=np.uint32)
     tokens[3998] = 2000  # far behind what is looked at first
     for name in ("train", "validation"):
         tokens.tofile(tmp_path / f"{name}.bin")
-    training, _ = from_files(tmp_path, config, Wanted(1000, 1000))
+    training, _ = from_files(tmp_path, config, DatasetSize(1000, 1000))
     training.__getitems__([0, 998])
     with pytest.raises(DataMissing, match=r"the token id 2000 behind token 3996; expected .*2000"):
         training.__getitems__([0, 999])
@@ -180,7 +180,7 @@ def write_packed(folder: Path, labels: list[int]) -> Any:
     np.arange(8, dtype=np.uint32).tofile(folder / "validation.bin")
     np.array(labels, dtype=np.int32).tofile(folder / "validation_labels.bin")
     config = replace(lora.smoke(), max_sequence_length=4)
-    return packed.from_files(folder, config, Wanted(3, 2))
+    return packed.from_files(folder, config, DatasetSize(3, 2))
 
 
 def test_packed_sequences_are_rows_and_prompts_are_not_scored(tmp_path: Path) -> None:

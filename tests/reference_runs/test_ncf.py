@@ -15,7 +15,7 @@ from podium.reference_runs.benchmarks.ncf.data import Pairs, candidates, from_ra
 from podium.reference_runs.benchmarks.ncf.model import NeuMF  # noqa: E402
 from podium.reference_runs.benchmarks.ncf.train import Filtering  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
@@ -96,16 +96,16 @@ def test_ratings_are_read_with_each_users_latest_held_out(tmp_path: Path) -> Non
         "userId,movieId,rating,timestamp\n7,30,3.5,100\n7,10,4.0,300\n7,20,1.0,200\n9,10,5.0,50\n"
     )
     config = replace(reference(), users=2, items=3)
-    known = from_ratings(tmp_path, config, Wanted(10, 2))
+    known = from_ratings(tmp_path, config, DatasetSize(10, 2))
     assert known.held_out.tolist() == [0, 0]
     assert sorted(zip(known.user.tolist(), known.item.tolist(), strict=True)) == [(0, 1), (0, 2)]
     with pytest.raises(DataMissing, match=r"holds 10 pairs, 5 for each rating; expected 15"):
-        from_ratings(tmp_path, config, Wanted(15, 2))
+        from_ratings(tmp_path, config, DatasetSize(15, 2))
     with pytest.raises(DataMissing, match="holds 3 items; expected 4"):
-        from_ratings(tmp_path, replace(config, items=4), Wanted(10, 2))
+        from_ratings(tmp_path, replace(config, items=4), DatasetSize(10, 2))
     few = replace(config, users=1)
     with pytest.raises(DataMissing, match="holds 2 users; expected 1"):
-        from_ratings(tmp_path, few, Wanted(10, 2, exactly=False))
+        from_ratings(tmp_path, few, DatasetSize(10, 2, exactly=False))
 
 
 HEADER = "userId,movieId,rating,timestamp\n"
@@ -116,4 +116,4 @@ def test_missing_or_broken_ratings_are_told_by_name(tmp_path: Path, text: str) -
     if text:
         (tmp_path / "ratings.csv").write_text(text)
     with pytest.raises(DataMissing, match=r"ratings\.csv"):
-        from_ratings(tmp_path, reference(), Wanted(10, 2, exactly=False))
+        from_ratings(tmp_path, reference(), DatasetSize(10, 2, exactly=False))

@@ -17,7 +17,7 @@ from podium.reference_runs.benchmarks.rgat.model import RGAT  # noqa: E402
 from podium.reference_runs.benchmarks.rgat.sampling import Csr, Sampler  # noqa: E402
 from podium.reference_runs.benchmarks.rgat.train import Classification  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
@@ -148,18 +148,18 @@ def _write_graph(folder: Path) -> None:
 def test_the_real_graph_is_read_from_its_files_and_sampled(tmp_path: Path) -> None:
     _write_graph(tmp_path)
     config = reference().with_settings({"width": "16", "classes": "6"})
-    graph = from_files(tmp_path, config, Wanted(4, 2))
+    graph = from_files(tmp_path, config, DatasetSize(4, 2))
     cites = np.load(tmp_path / "paper__cites__paper" / "edge_index.npy")
     assert len(graph.edges[config.relations[0]].sources) == 2 * len(cites)
     batch = Seeds(graph, graph.training, config, seed=1).__getitems__(range(4))
     assert RGAT(config).eval()(batch).shape == (4, 6)
     with pytest.raises(DataMissing, match=r"train_idx\.pt holds 4 papers; expected 5"):
-        from_files(tmp_path, config, Wanted(5, 2))
+        from_files(tmp_path, config, DatasetSize(5, 2))
 
 
 def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"author/node_feat\.npy cannot be read"):
-        from_files(tmp_path, reference(), Wanted(4, 2))
+        from_files(tmp_path, reference(), DatasetSize(4, 2))
 
 
 @pytest.mark.parametrize(
@@ -191,4 +191,4 @@ def test_a_wrong_file_of_the_graph_is_told_by_name(
     else:
         np.save(path, wrong)
     with pytest.raises(DataMissing, match=f"{re.escape(name)} {said}"):
-        from_files(tmp_path, reference(), Wanted(4, 2, exactly=False))
+        from_files(tmp_path, reference(), DatasetSize(4, 2, exactly=False))

@@ -15,7 +15,7 @@ from podium.reference_runs.benchmarks.sentiment.data import Reviews, from_files,
 from podium.reference_runs.benchmarks.sentiment.model import OTHER, PAD, TextCnn  # noqa: E402
 from podium.reference_runs.benchmarks.sentiment.train import Classification  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
@@ -104,7 +104,7 @@ def imdb(folder: Path) -> None:
 
 def test_reviews_are_read_with_the_most_frequent_words(tmp_path: Path) -> None:
     imdb(tmp_path)
-    training, evaluation = from_files(tmp_path, 5, Wanted(4, 4))
+    training, evaluation = from_files(tmp_path, 5, DatasetSize(4, 4))
     assert training.labels.tolist() == evaluation.labels.tolist() == [0, 0, 1, 1]
     assert training.texts[0].tolist() == [2, 3, 3, 4]  # a, bad and film have four each
     assert training.texts[2].tolist() == [2, OTHER, 4, OTHER]
@@ -112,10 +112,10 @@ def test_reviews_are_read_with_the_most_frequent_words(tmp_path: Path) -> None:
 
 def test_missing_reviews_are_told_by_folder(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match="train holds 0 reviews in neg and pos; expected 4"):
-        from_files(tmp_path, 5, Wanted(4, 4))
+        from_files(tmp_path, 5, DatasetSize(4, 4))
     imdb(tmp_path)
     with pytest.raises(DataMissing, match="test holds 4 reviews in neg and pos; expected 6"):
-        from_files(tmp_path, 5, Wanted(4, 6))
+        from_files(tmp_path, 5, DatasetSize(4, 6))
     (tmp_path / "train" / "neg" / "0.txt").write_bytes(b"\xff")
     with pytest.raises(DataMissing, match=r"neg/0\.txt cannot be read"):
-        from_files(tmp_path, 5, Wanted(4, 4))
+        from_files(tmp_path, 5, DatasetSize(4, 4))

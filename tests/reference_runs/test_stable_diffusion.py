@@ -38,7 +38,7 @@ from podium.reference_runs.benchmarks.stable_diffusion.quality import (  # noqa:
 from podium.reference_runs.benchmarks.stable_diffusion.train import Diffusion  # noqa: E402
 from podium.reference_runs.engine.loop import Outcome  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 from podium.reference_runs.modeling.diffusion import Steps  # noqa: E402
@@ -421,7 +421,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path) -> tuple[Any, ...]:
-    found = from_files(folder, smoke(), Wanted(8, 4))
+    found = from_files(folder, smoke(), DatasetSize(8, 4))
     return (*found, networks(folder, torch.device("cpu")))
 
 
@@ -429,7 +429,7 @@ def test_moments_are_a_mean_and_the_logarithm_of_a_variance(folder: Path) -> Non
     moments = np.concatenate((np.full((3, 4, 8, 8), 0.5), np.full((3, 4, 8, 8), 2.0)), 1)
     np.save(folder / "train" / "z-moments.npy", moments.astype(np.float16))
     np.save(folder / "train" / "z-tokens.npy", np.full((3, 8), 7, np.int32))
-    training, evaluation = from_files(folder, smoke(), Wanted(11, 4))
+    training, evaluation = from_files(folder, smoke(), DatasetSize(11, 4))
     pair = training.pair(9)
     assert (pair.mean == 0.5).all()
     assert np.allclose(pair.deviation, np.e)

@@ -21,7 +21,7 @@ from podium.reference_runs.benchmarks.transformer.model import END, PAD, Transla
 from podium.reference_runs.benchmarks.transformer.subwords import Subwords, joined_words, words  # noqa: E402
 from podium.reference_runs.benchmarks.transformer.train import Translation  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
@@ -182,24 +182,24 @@ def test_words_join_to_their_text(text: str) -> None:
 
 def test_files_that_are_missing_or_short_are_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"vocabulary\.txt"):
-        from_files(tmp_path, reference(), Wanted(1, 1))
+        from_files(tmp_path, reference(), DatasetSize(1, 1))
     subwords(tmp_path)
     with pytest.raises(DataMissing, match=r"train\.en"):
-        from_files(tmp_path, reference(), Wanted(1, 1))
+        from_files(tmp_path, reference(), DatasetSize(1, 1))
     for name in ("train.en", "train.de", "newstest2014.en", "newstest2014.de"):
         (tmp_path / name).write_text("hello, world\n" * 2)
     with pytest.raises(DataMissing, match=r"holds 2 pairs below 80 sub-words; expected 3"):
-        from_files(tmp_path, reference(), Wanted(3, 2))
+        from_files(tmp_path, reference(), DatasetSize(3, 2))
     with pytest.raises(DataMissing, match=r"newstest2014\.en holds 2 lines; expected 1"):
-        from_files(tmp_path, reference(), Wanted(2, 1))
-    training, evaluation, texts = from_files(tmp_path, reference(), Wanted(2, 2))
+        from_files(tmp_path, reference(), DatasetSize(2, 1))
+    training, evaluation, texts = from_files(tmp_path, reference(), DatasetSize(2, 2))
     assert (len(training), len(evaluation), texts) == (2, 2, ["hello, world"] * 2)
     with pytest.raises(DataMissing, match=r"vocabulary\.txt holds \d+ sub-words; expected 9"):
-        from_files(tmp_path, replace(reference(), vocabulary=9), Wanted(2, 2))
+        from_files(tmp_path, replace(reference(), vocabulary=9), DatasetSize(2, 2))
     # U+2028 separates lines for Unicode, and stands within sentences of the corpus
     (tmp_path / "train.de").write_text("hello\u2028, world\n" * 3)
     with pytest.raises(DataMissing, match=r"train\.de holds 3 lines; train\.en holds 2"):
-        from_files(tmp_path, reference(), Wanted(2, 2))
+        from_files(tmp_path, reference(), DatasetSize(2, 2))
 
 
 def test_a_batch_is_padded_behind_its_ends() -> None:

@@ -24,7 +24,7 @@ from podium.reference_runs.benchmarks.unet3d.model import SegmentationNet, logge
 from podium.reference_runs.benchmarks.unet3d.train import Segmentation  # noqa: E402
 from podium.reference_runs.engine.config import Unit  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
@@ -196,20 +196,20 @@ def test_the_cases_files_are_split_by_the_list(tmp_path: Path) -> None:
         np.save(tmp_path / f"case_{number:05d}_x.npy", np.full((1, 4, 4, 4), float(number)))
         np.save(tmp_path / f"case_{number:05d}_y.npy", np.ones((1, 4, 4, 4), dtype=np.int8))
     (tmp_path / "evaluation_cases.txt").write_text("1\n")
-    training, evaluation = from_files(tmp_path, smoke(), Wanted(2, 1))
+    training, evaluation = from_files(tmp_path, smoke(), DatasetSize(2, 1))
     assert [float(training.case(at).image[0, 0, 0]) for at in range(2)] == [0.0, 2.0]
     assert float(evaluation.case(0).image[0, 0, 0]) == 1.0
     with pytest.raises(DataMissing, match=r"cases\.txt holds 1 case numbers; expected 2"):
-        from_files(tmp_path, smoke(), Wanted(1, 2))
+        from_files(tmp_path, smoke(), DatasetSize(1, 2))
     with pytest.raises(DataMissing, match=r"holds 2 cases beside those of .*; expected 3"):
-        from_files(tmp_path, smoke(), Wanted(3, 1))
+        from_files(tmp_path, smoke(), DatasetSize(3, 1))
     for wrong, said in ((np.ones((4, 4, 4)), "of shape"), (np.full((1, 4, 4, 4), 3), "classes 3")):
         np.save(tmp_path / "case_00000_y.npy", wrong)
         with pytest.raises(DataMissing, match=rf"case_00000_y\.npy .*{said}"):
             training.case(0)
     (tmp_path / "case_00002_y.npy").unlink()
     with pytest.raises(DataMissing, match=r"case_00002_y\.npy is missing"):
-        from_files(tmp_path, smoke(), Wanted(2, 1))
+        from_files(tmp_path, smoke(), DatasetSize(2, 1))
 
 
 # --- evaluation ---

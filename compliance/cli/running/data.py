@@ -27,7 +27,7 @@ from podium.reference_runs.engine.setting import Setting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from podium.reference_runs.datasets.verify import Part, Verified
+    from podium.reference_runs.datasets.verify import SplitReport, Verified
 
 app = group("Datasets of the bundled trainers: made from what is published, and verified.")
 
@@ -142,7 +142,7 @@ def verify(
     raise typer.Exit(Exit.CLEAN if found.usable else Exit.FOUND)
 
 
-def _told(move: Callable[[int], None]) -> Callable[[Part], None]:
+def _told(move: Callable[[int], None]) -> Callable[[SplitReport], None]:
     return lambda part: move(part.read)
 
 
@@ -164,7 +164,7 @@ def _text(folder: Path, found: Verified) -> str:
     return "\n".join(lines)
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: SplitReport) -> str:
     text = f"{part.name:<11} {part.samples:,} samples, "
     if not part.chosen:
         return text + "read as a whole when they were opened"

@@ -16,7 +16,7 @@ from podium.compliance.errors import UsageFault
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from podium.reference_runs.kernels.compare import Entry
+    from podium.reference_runs.kernels.compare import DeviceTimes
     from podium.reference_runs.kernels.problems import Problem
     from podium.reference_runs.kernels.result import KernelRun, Measured
     from podium.reference_runs.kernels.session import Conditions
@@ -86,7 +86,7 @@ class Wanted:
         typer.echo(forms[self.form](run).rstrip("\n"))
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> DeviceTimes:
     """A file of kernels, its folder, or a public sheet; raises UsageFault or RunFault."""
     from podium.reference_runs.kernels.compare import entry_of
     from podium.reference_runs.kernels.sheets import sheet

@@ -36,7 +36,7 @@ from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.parallel.mesh import parse
 from podium.reference_runs.profiling.studies.study import Kind
-from podium.reference_runs.profiling.wanted import Deepest, Utilisation, Wanted
+from podium.reference_runs.profiling.wanted import Deepest, ProfileRequest, Utilisation
 
 app = group(
     "Profile a trainer: steps, layers and kernels, and what measuring each costs.\n\n"
@@ -137,7 +137,7 @@ class _Machine(NamedTuple):
 
 
 class _Measures(NamedTuple):
-    """The options that say what is measured: fields of `Wanted`."""
+    """The options that say what is measured: fields of `ProfileRequest`."""
 
     turns: int
     turn_steps: int
@@ -197,7 +197,9 @@ def trainer(
             compare_devices(trainer, output)
             return
         setting = _setting(scale, machine, mesh, study)
-        call = Call(_one(trainer), setting, pairs(settings or []), Wanted(**measures._asdict()))
+        call = Call(
+            _one(trainer), setting, pairs(settings or []), ProfileRequest(**measures._asdict())
+        )
         if study is not None:
             from podium.compliance.cli.running.studies import run_study
 

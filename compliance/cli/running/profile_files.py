@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.engine.setting import Setting
     from podium.reference_runs.profiling.profile import Profile
-    from podium.reference_runs.profiling.wanted import Wanted
+    from podium.reference_runs.profiling.wanted import ProfileRequest
 
 
 class Call(NamedTuple):
@@ -24,7 +24,7 @@ class Call(NamedTuple):
     trainer: str
     setting: Setting
     changes: Mapping[str, str]
-    wanted: Wanted
+    wanted: ProfileRequest
 
 
 def quiet_recorder() -> None:

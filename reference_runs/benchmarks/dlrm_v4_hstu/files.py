@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.reference_runs.benchmarks.dlrm_v4_hstu.config import DlrmV4
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 CACHE = "processed_5b/hstu_cache_L4086"
 
 
-def from_files(folder: Path, config: DlrmV4, wanted: Wanted) -> tuple[Plays, Plays]:
+def from_files(folder: Path, config: DlrmV4, wanted: DatasetSize) -> tuple[Plays, Plays]:
     """The days of training, and the day after them; raises DataMissing.
 
     The samples are the plays of `positions_L4086.npy`, which have as many events of the listener's

@@ -130,7 +130,7 @@ class Layer(nn.Module):
         return y
 
 
-class Asked(nn.Module):
+class CandidateHead(nn.Module):
     """What the layers say of the candidate, with the hour and the day of the week."""
 
     def __init__(self, width: int) -> None:
@@ -163,7 +163,7 @@ class DlrmHstu(nn.Module):
         self.positions = Positions(config)
         self.dropout = nn.Dropout(config.input_dropout)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.hstu_attn_num_layers))
-        self.asked = Asked(width)
+        self.asked = CandidateHead(width)
         inner = config.head_hidden_width
         self.candidate = perceptron(3 * wide, inner, width)
         self.head = nn.Sequential(nn.Linear(width, inner), SwishNorm(inner), nn.Linear(inner, 1))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.reference_runs.benchmarks.flux1.config import Flux
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
     Floats = NDArray[np.float32]
 
@@ -134,7 +134,7 @@ def _empty(folder: Path, config: Flux) -> Caption:
     return Caption(*found)
 
 
-def from_files(folder: Path, config: Flux, wanted: Wanted) -> tuple[Files, Files]:
+def from_files(folder: Path, config: Flux, wanted: DatasetSize) -> tuple[Files, Files]:
     """Training and evaluation pairs; raises DataMissing where a file cannot be used."""
     empty = _empty(folder, config)
     training, evaluation = (Files(folder / part, config, empty) for part in (TRAINING, EVALUATION))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from podium.reference_runs.benchmarks.gpt3.config import Gpt3
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 
 class Apart(Stream):
@@ -47,7 +47,7 @@ class Apart(Stream):
         return Batch(whole[:, :-1].clamp(min=0), whole[:, 1:])
 
 
-def from_files(folder: Path, config: Gpt3, wanted: Wanted) -> tuple[Apart, Apart]:
+def from_files(folder: Path, config: Gpt3, wanted: DatasetSize) -> tuple[Apart, Apart]:
     """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
     Of a longer row to train on the first sequences are taken. Raises DataMissing where a file is

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.reference_runs.benchmarks.llama2_70b_lora.config import Llama2Lora
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 PROMPT_SEED = 173
 
@@ -64,7 +64,7 @@ class Rows(torch.utils.data.Dataset[Batch]):
         return labels
 
 
-def from_files(folder: Path, config: Llama2Lora, wanted: Wanted) -> tuple[Rows, Rows]:
+def from_files(folder: Path, config: Llama2Lora, wanted: DatasetSize) -> tuple[Rows, Rows]:
     """`train.bin` and `validation.bin`, and `validation_labels.bin`, which leaves prompts out.
 
     Token ids are as `TokenFile` reads them, labels signed 32-bit integers. Raises DataMissing where

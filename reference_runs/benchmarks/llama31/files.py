@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.reference_runs.benchmarks.llama31.config import Decoder
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 
 class TokenFile:
@@ -106,7 +106,7 @@ class Stream(torch.utils.data.Dataset[Batch]):
         return Batch(whole[:, :-1], whole[:, 1:])
 
 
-def from_files(folder: Path, config: Decoder, wanted: Wanted) -> tuple[Stream, Stream]:
+def from_files(folder: Path, config: Decoder, wanted: DatasetSize) -> tuple[Stream, Stream]:
     """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
     All training sequences are used, and the first evaluation sequences. Raises DataMissing where a

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from podium.reference_runs.benchmarks.ncf.config import Ncf
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
     Ids = NDArray[np.int64]
 
@@ -62,7 +62,7 @@ def synthetic(users: int, items: int, positives: int, seed: int) -> Interactions
     return Interactions(np.repeat(np.arange(users), each), taken.ravel(), held_out, items)
 
 
-def from_ratings(folder: Path, config: Ncf, wanted: Wanted) -> Interactions:
+def from_ratings(folder: Path, config: Ncf, wanted: DatasetSize) -> Interactions:
     """`ratings.csv` of MovieLens-20M: userId, movieId, rating, timestamp, with a header.
 
     Every rating counts as taken; each user's latest is held out. Raises DataMissing where the file

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from podium.reference_runs.benchmarks.openfold.geometry import ATOMS, CHI, PSI, Frames, atoms_of
 from podium.reference_runs.benchmarks.openfold.layers import linear
-from podium.reference_runs.benchmarks.openfold.stacks import Found, Trunk
+from podium.reference_runs.benchmarks.openfold.stacks import Recycled, Trunk
 from podium.reference_runs.benchmarks.openfold.structure import Moved, StructureModule
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class AlphaFold(nn.Module):
                 found, _folded = self._once(batch, found)
         return self._once(batch, found)[1]
 
-    def _once(self, batch: Batch, before: Found) -> tuple[Found, Folded]:
+    def _once(self, batch: Batch, before: Recycled) -> tuple[Recycled, Folded]:
         rows, pairs, single = self.trunk(batch, before)
         last, layers = self.structure(single, pairs)
         end = layers[-1]
@@ -84,4 +84,4 @@ class AlphaFold(nn.Module):
             self.confidence(last),
         )
         beta = atoms[:, :, ATOMS.index("CB")]
-        return Found(rows[:, 0], pairs, beta), folded
+        return Recycled(rows[:, 0], pairs, beta), folded

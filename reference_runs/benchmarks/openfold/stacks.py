@@ -32,7 +32,7 @@ RECYCLED_BINS, RECYCLED_FIRST, RECYCLED_LAST = 15, 3.25, 20.75
 """Of distances between beta carbons, in Å, as the network found them before."""
 
 
-class Found(NamedTuple):
+class Recycled(NamedTuple):
     """What one pass hands to the next: the first row, the pairs, the beta carbons' places."""
 
     row: Tensor
@@ -74,7 +74,7 @@ class RecyclingEmbedder(nn.Module):
         self.row_norm = nn.LayerNorm(config.row_width)
         self.pair_norm = nn.LayerNorm(config.pair_width)
 
-    def forward(self, found: Found) -> tuple[Tensor, Tensor]:
+    def forward(self, found: Recycled) -> tuple[Tensor, Tensor]:
         """What is added to the first row and to the pairs."""
         limits = torch.linspace(
             RECYCLED_FIRST, RECYCLED_LAST, RECYCLED_BINS, device=found.beta.device
@@ -174,17 +174,17 @@ class Trunk(nn.Module):
         self.blocks = nn.ModuleList(Block(config, extra=False) for _ in range(config.blocks))
         self.single = linear(config.row_width, config.single_width)
 
-    def nothing(self, batch: Batch) -> Found:
+    def nothing(self, batch: Batch) -> Recycled:
         """What the first pass has before it."""
         count, residues = batch.target.shape[:2]
         made, config = batch.target.new_zeros, self.config
-        return Found(
+        return Recycled(
             made(count, residues, config.row_width),
             made(count, residues, residues, config.pair_width),
             made(count, residues, 3),
         )
 
-    def forward(self, batch: Batch, before: Found) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, batch: Batch, before: Recycled) -> tuple[Tensor, Tensor, Tensor]:
         """Alignment rows, (B, S, R, C), pairs, (B, R, R, C), and the single row, (B, R, C)."""
         rows, pairs = self.input(batch)
         first, again = self.recycled(before)

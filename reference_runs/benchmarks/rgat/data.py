@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.reference_runs.benchmarks.rgat.config import Relation
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
     Ids = NDArray[np.int64]
 
@@ -112,7 +112,7 @@ def _sorted(edges: Mapping[Relation, Csr], config: Rgat) -> dict[Relation, Csr]:
     return {relation: edges[relation] for relation in config.relations}
 
 
-def from_files(folder: Path, config: Rgat, wanted: Wanted) -> Graph:
+def from_files(folder: Path, config: Rgat, wanted: DatasetSize) -> Graph:
     """IGBH's `processed` folder.
 
     For each kind of node `KIND/node_feat.npy` (mapped, not read), for each relation

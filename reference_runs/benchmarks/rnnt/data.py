@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.benchmarks.rnnt.config import RnnT
     from podium.reference_runs.benchmarks.rnnt.features import Sound
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 LETTERS = "abcdefgh"
 WORDS, LONGEST_WORD = 16, 3
@@ -179,7 +179,7 @@ MANIFEST = "librispeech-{}-wav.json"
 
 
 def from_files(
-    folder: Path, config: RnnT, seed: int, wanted: Wanted
+    folder: Path, config: RnnT, seed: int, wanted: DatasetSize
 ) -> tuple[Utterances, Utterances]:
     """LibriSpeech as WAV files that manifests name; raises DataMissing.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from podium.reference_runs.benchmarks.sentiment.config import Sentiment
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 OPINIONS, NEGATORS = 30, 3
 """Words of each sentiment, and words that turn the next opinion into its contrary."""
@@ -91,7 +91,7 @@ def write(count: int, vocabulary: int, rng: np.random.Generator) -> Reviews:
 _WORD = re.compile(r"[a-z0-9']+")
 
 
-def from_files(folder: Path, vocabulary: int, wanted: Wanted) -> tuple[Reviews, Reviews]:
+def from_files(folder: Path, vocabulary: int, wanted: DatasetSize) -> tuple[Reviews, Reviews]:
     """IMDB's reviews, one in each file; raises DataMissing where there are not those wanted.
 
     The vocabulary is the training reviews' most frequent words.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.reference_runs.benchmarks.stable_diffusion.config import StableDiffusion
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 TRAINING, MOMENTS, TOKENS = "train", "-moments.npy", "-tokens.npy"
 EVALUATION = ("evaluation/tokens.npy", "evaluation/embedded.npy", "evaluation/features.npz")
@@ -104,7 +104,9 @@ def networks(folder: Path, device: torch.device) -> Frozen:
     return Frozen(*found)
 
 
-def from_files(folder: Path, config: StableDiffusion, wanted: Wanted) -> tuple[Files, Captions]:
+def from_files(
+    folder: Path, config: StableDiffusion, wanted: DatasetSize
+) -> tuple[Files, Captions]:
     """Training pairs and what evaluation needs; raises DataMissing."""
     training = Files(folder / TRAINING, config)
     wanted.check_training(folder / TRAINING, len(training), "images")

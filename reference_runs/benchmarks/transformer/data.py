@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from podium.reference_runs.benchmarks.transformer.config import Transformer
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 Ids = list["NDArray[np.int32]"]
 
@@ -145,7 +145,9 @@ def _as_tokens(ids: Iterable[int]) -> str:
     return " ".join(f"w{word}" for word in ids)
 
 
-def from_files(folder: Path, config: Transformer, wanted: Wanted) -> tuple[Pairs, Pairs, list[str]]:
+def from_files(
+    folder: Path, config: Transformer, wanted: DatasetSize
+) -> tuple[Pairs, Pairs, list[str]]:
     """WMT17's pairs to train on, newstest2014 to evaluate on, and its translations as they stand.
 
     Raises DataMissing where a file is absent or holds another number of sentences than wanted.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from podium.reference_runs.benchmarks.unet3d.config import UNet3D
-    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.engine.samples import DatasetSize
 
 PAD = -2.2
 """Value of what lies outside a volume: air, in normalised units."""
@@ -117,7 +117,7 @@ def _case(image: NDArray[np.float32], label: NDArray[np.uint8]) -> Case:
     return Case(image, label, np.flatnonzero(label))
 
 
-def from_files(folder: Path, config: UNet3D, wanted: Wanted) -> tuple[Files, Files]:
+def from_files(folder: Path, config: UNet3D, wanted: DatasetSize) -> tuple[Files, Files]:
     """Training and evaluation cases; raises DataMissing where a file or a case is not there.
 
     Every case below `folder` is trained on but those that `evaluation_cases.txt` names.

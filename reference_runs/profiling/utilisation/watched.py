@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from podium.reference_runs.profiling.wanted import Wanted
+    from podium.reference_runs.profiling.wanted import ProfileRequest
 
 LOG, BESIDE = "log.txt", "usage.txt"
 """Names of both logs in the folder of a profile."""
 
 
-class Kept:
+class LineSink:
     """A sink that keeps the log's lines."""
 
     def __init__(self) -> None:
@@ -49,9 +49,9 @@ class Kept:
 class Watched:
     """What the run level logs, and what the machine did meanwhile, on the rank that logs."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: ProfileRequest) -> None:
         self._wanted = wanted
-        self._lines = Kept()
+        self._lines = LineSink()
         self._usage: list[Usage] = []
         self._sampler: Sampler | None = None
         self._notes: list[str] = []

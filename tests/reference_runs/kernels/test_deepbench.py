@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from podium.reference_runs.errors import RunFault
-from podium.reference_runs.kernels.compare import Entry, each_kernel, summary
+from podium.reference_runs.kernels.compare import DeviceTimes, each_kernel, summary
 from podium.reference_runs.kernels.lists import LISTS, listed, plain, rows
 from podium.reference_runs.kernels.problems import (
     AllReduce,
@@ -139,8 +139,8 @@ def test_an_unknown_sheet_is_answered_by_the_nearest() -> None:
 
 def test_what_all_have_is_compared() -> None:
     a, b, c = Gemm(1000, 1000, 1000), Gemm(10, 10, 10), Gemm(20, 20, 20)
-    one = Entry(name="one", precision="fp32", ms={a: 1.0, b: 4.0})
-    two = Entry(name="two", precision="fp32", ms={a: 2.0, b: 1.0, c: 1.0})
+    one = DeviceTimes(name="one", precision="fp32", ms={a: 1.0, b: 4.0})
+    two = DeviceTimes(name="two", precision="fp32", ms={a: 2.0, b: 1.0, c: 1.0})
     found = {row["device"]: row for row in summary([one, two])}
     assert found["one"]["total_ms"] == 5
     assert found["two"]["total_ms"] == 3

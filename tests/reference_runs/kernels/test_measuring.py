@@ -34,7 +34,7 @@ from podium.reference_runs.kernels.session import (  # noqa: E402
 )
 from podium.reference_runs.kernels.tape import Tape  # noqa: E402
 from podium.reference_runs.kernels.timing import median_interval, timing  # noqa: E402
-from podium.reference_runs.kernels.torch_calls import Place, prepared  # noqa: E402
+from podium.reference_runs.kernels.torch_calls import TensorPlace, prepared  # noqa: E402
 from podium.reference_runs.kernels.trainer import gradient_sums  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -74,7 +74,7 @@ def test_every_kind_is_measured(bench: Bench) -> None:
 
 @pytest.mark.parametrize("problem", SMALL[:5], ids=lambda each: each.label)
 def test_the_flop_of_a_problem_are_those_that_its_call_has(problem: Any) -> None:
-    call = prepared(problem, Place(CPU, torch.float32)).call
+    call = prepared(problem, TensorPlace(CPU, torch.float32)).call
     with FlopCounterMode(display=False) as counter:
         call()
     assert counter.get_total_flops() == problem.flop
@@ -140,7 +140,7 @@ def test_what_does_not_fit_is_skipped_before_it_is_made(
 def test_what_is_not_supported_is_skipped_and_what_breaks_has_failed(
     bench: Bench, error: Exception, status: str
 ) -> None:
-    def fail(_: Place) -> Any:
+    def fail(_: TensorPlace) -> Any:
         raise error
 
     found = bench.measured(Item(SMALL[0], make=fail))
@@ -235,7 +235,7 @@ def test_each_recorded_operator_can_be_called_by_itself(bench: Bench) -> None:
     kinds = Counter(each.problem.kind for each in recorder.found.values())
     assert {"gemm", "convolution", "attention", "optimizer", "other"} <= set(kinds)
     for each in recorder.found.values():
-        made = each.prepared(Place(CPU, torch.float32))
+        made = each.prepared(TensorPlace(CPU, torch.float32))
         made.call()
         if made.restore:
             made.restore()

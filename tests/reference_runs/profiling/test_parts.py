@@ -12,9 +12,15 @@ import torch
 from torch import nn
 
 from podium.reference_runs.profiling.chrome import shortened
-from podium.reference_runs.profiling.counts import Counter, Place
+from podium.reference_runs.profiling.counts import Counter, OperatorCall
 from podium.reference_runs.profiling.joined import operators_of, timeline_of
-from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, Found, Recording, recorded
+from podium.reference_runs.profiling.kernels import (
+    STEPS,
+    WARM_UP,
+    RecordedKernels,
+    Recording,
+    recorded,
+)
 from podium.reference_runs.profiling.layers import LayerClock
 from podium.reference_runs.profiling.profile import Roof
 from podium.reference_runs.profiling.spans import overlap, total, union
@@ -171,7 +177,7 @@ def test_what_a_counted_operator_calls_is_part_of_it() -> None:
         ("", "backward", "aten::convolution_backward"),
     }
     # The product itself is no operator beside it, whatever the device names it
-    assert "aten::_convolution" in found[Place("", "forward", "aten::convolution")]
+    assert "aten::_convolution" in found[OperatorCall("", "forward", "aten::convolution")]
     assert heavy <= set(found)
     assert "aten::_convolution" not in {place.operator for place in found}
 
@@ -210,7 +216,7 @@ def event(name: str, begin: float, end: float, **more: object) -> SimpleNamespac
     return SimpleNamespace(name=name, **{**plain, **more})
 
 
-def found_in(events: list[SimpleNamespace], device: str) -> Found:
+def found_in(events: list[SimpleNamespace], device: str) -> RecordedKernels:
     """What a recording makes of events."""
     made = Recording(None, torch.device(device))
     made._finished(SimpleNamespace(events=lambda: events))

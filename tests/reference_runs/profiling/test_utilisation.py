@@ -23,7 +23,7 @@ from podium.reference_runs.profiling.utilisation.sampler import (
     stats_of,
 )
 from podium.reference_runs.profiling.utilisation.watched import Watched
-from podium.reference_runs.profiling.wanted import Wanted
+from podium.reference_runs.profiling.wanted import ProfileRequest
 
 CPU = torch.device("cpu")
 CUDA = torch.device("cuda", 0)
@@ -226,7 +226,7 @@ def test_a_reading_that_fails_ends_sampling_with_a_line() -> None:
     assert sampler.fault == "the machine's utilisation could not be read: the disk is gone"
 
 
-def watched_block(wanted: Wanted, device: torch.device = CPU) -> Watched:
+def watched_block(wanted: ProfileRequest, device: torch.device = CPU) -> Watched:
     """One block, logged and sampled."""
     watched = Watched(wanted)
     with (
@@ -244,7 +244,7 @@ def keys_of(path: Path) -> list[str]:
 
 
 def test_spans_are_in_the_times_of_the_intervals(tmp_path: Path) -> None:
-    watched = watched_block(Wanted(folder=tmp_path))
+    watched = watched_block(ProfileRequest(folder=tmp_path))
     intervals, usage = watched.intervals()
     assert [each.kind for each in intervals] == ["block"]
     assert usage[0].begin_ms == pytest.approx(0, abs=50)
@@ -255,12 +255,12 @@ def test_spans_are_in_the_times_of_the_intervals(tmp_path: Path) -> None:
 
 
 def test_it_is_logged_where_that_is_asked(tmp_path: Path) -> None:
-    watched_block(Wanted(folder=tmp_path, in_log=True))
+    watched_block(ProfileRequest(folder=tmp_path, in_log=True))
     assert "tracked_stats" in keys_of(tmp_path / "log.txt")
 
 
 def test_nothing_is_sampled_where_none_is_wanted(tmp_path: Path) -> None:
-    watched = watched_block(Wanted(folder=tmp_path, utilisation="none"))
+    watched = watched_block(ProfileRequest(folder=tmp_path, utilisation="none"))
     assert watched.intervals()[1] == ()
     assert not (tmp_path / "usage.txt").exists()
 
@@ -274,7 +274,7 @@ def a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("a_gpu")
 def test_a_missing_nvml_is_noted_and_the_rest_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    watched = watched_block(Wanted(), CUDA)
+    watched = watched_block(ProfileRequest(), CUDA)
     assert [note for note in watched.notes if "nvidia-ml-py" in note]
     assert [each.gpu for each in watched.intervals()[1]] == [None]
 
@@ -282,7 +282,7 @@ def test_a_missing_nvml_is_noted_and_the_rest_is_sampled(monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("a_gpu")
 def test_a_missing_nvml_ends_a_profile_that_must_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    watched = Watched(Wanted(utilisation="all"))
+    watched = Watched(ProfileRequest(utilisation="all"))
     with (
         Logger(watched.sinks, rank=0) as log,
         pytest.raises(NvmlMissing),
@@ -293,7 +293,7 @@ def test_a_missing_nvml_ends_a_profile_that_must_have_it(monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("a_gpu")
 def test_a_gpu_is_sampled_and_let_go(nvml: FakeNvml) -> None:
-    watched = watched_block(Wanted(utilisation="all"), CUDA)
+    watched = watched_block(ProfileRequest(utilisation="all"), CUDA)
     (span,) = watched.intervals()[1]
     assert span.gpu is not None
     assert (span.gpu.busy, span.gpu.power) == (0.75, 412.5)
@@ -302,7 +302,7 @@ def test_a_gpu_is_sampled_and_let_go(nvml: FakeNvml) -> None:
 
 def test_without_psutil_a_profile_goes_on_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psutil", None)
-    watched = watched_block(Wanted())
+    watched = watched_block(ProfileRequest())
     assert watched.notes == (
         "the machine's utilisation needs psutil: pip install 'podium[profile]'",
     )
