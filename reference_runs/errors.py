@@ -11,6 +11,10 @@ class RunAborted(RunFault):
     """A run that had begun could not go on; its log says aborted."""
 
 
+class Interrupted(RunAborted):
+    """A run was ended from outside."""
+
+
 class UnknownBenchmark(RunFault):
     """No bundled trainer goes by that name."""
 
@@ -37,3 +41,16 @@ class TorchMissing(RunFault):
 
 class LibraryMissing(DataMissing):
     """A library that reads files of a kind is not installed."""
+
+
+_PEER_GONE = (
+    *("Connection closed by peer", "Connection reset by peer", "Broken pipe"),
+    # Of gloo, of NCCL, of its watchdog, and of the store where ranks meet
+    *("Timed out waiting", "remote process exited", "Watchdog caught", "NCCL communicator was"),
+    *("Connection was likely closed", "recvValue failed", "sendBytes failed"),
+)
+
+
+def peer_is_gone(error: BaseException) -> bool:
+    """Whether torch's error says that another rank has ended."""
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _PEER_GONE)

@@ -32,7 +32,7 @@ class Config:
     opt_adamw_weight_decay: float = 0.1
     opt_gradient_clip_norm: float = 1.0
     gradient_accumulation_steps: int = 1
-    train_samples: int = 1_574_207_408
+    train_samples: int = 5_763_000
     eval_samples: int = 1024
     max_steps: int = 1_200_000
     init_checkpoint_step: int = 0

@@ -48,6 +48,18 @@ class Config:
     """Whether the rules have the clock stop with the update of the weights that pass, not with
     their evaluation."""
 
+    samples_are_least: ClassVar[bool] = False
+    """Whether `train_samples` is the fewest that the training data must hold, not their number.
+
+    The run uses all of them and logs their number."""
+
+    reference_note: ClassVar[str] = ""
+    """In which way a run at reference scale is not the reference's, for its log."""
+    sends_activations: ClassVar[bool] = True
+    """Whether ranks of a mesh exchange activations or weights in the precision of the run.
+
+    Tables send sums of rows in single precision."""
+
     rate_field: ClassVar[str] = "opt_base_learning_rate"
     """The field that scales all learning."""
 
@@ -110,6 +122,20 @@ class Config:
     def reached(self, quality: float) -> bool:
         """Whether an evaluation is as good as the target."""
         return quality >= self.target if self.better == "higher" else quality <= self.target
+
+    @property
+    def target_text(self) -> str:
+        """The target, for a note in the log."""
+        return f"{self.metric} {self.target:g}"
+
+    def figures(self, quality: float) -> str:
+        """What an evaluation has measured; by name where that is more than the metric."""
+        return f"{quality:.4f}"
+
+    def missed(self, quality: float) -> str:
+        """The targets that an evaluation has missed, or all where it has reached them."""
+        sign = ">=" if self.better == "higher" else "<="
+        return f"{self.metric} {sign} {self.target:g}"
 
     def quality_records(
         self, quality: float, division: str

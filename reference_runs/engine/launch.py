@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.logging_spec import Logger
 from podium.reference_runs.catalogue import find, need_torch, task_of
-from podium.reference_runs.errors import DataMissing, RunAborted, RunFault
+from podium.reference_runs.errors import DataMissing, RunFault
 from podium.reference_runs.log.legacy_sink import LEGACY_ROUNDS, LegacySink
 from podium.reference_runs.parallel.mesh import check, check_world
 
@@ -83,15 +83,18 @@ def run_request(
 def _check_mesh(request: RunRequest, mesh: Mesh) -> None:
     """Raise RunFault where the run cannot be divided so; no process has started."""
     setting = request.setting
-    for option, given in (
-        ("--shard", setting.shard),
-        ("--compile", setting.compile),
-        ("--trace", setting.trace is not None),
-        ("--precision fp16", setting.precision == "fp16"),
-        ("--precision fp8 along tp", setting.precision == "fp8" and mesh.tp > 1),
+    for option, given, reason in (
+        ("--shard", setting.shard, "fsdp shards the optimizer's state with the weights"),
+        ("--compile", setting.compile, "what gathers and sends within the model is not compiled"),
+        ("--precision fp16", setting.precision == "fp16", "the loss is not scaled by all ranks"),
+        (
+            "--precision fp8 along tp",
+            setting.precision == "fp8" and mesh.tp > 1,
+            "layers of 8 bits are not divided",
+        ),
     ):
         if given:
-            raise RunFault(f"--mesh does not go with {option}")
+            raise RunFault(f"--mesh does not go with {option}: {reason}")
     check(mesh, request.benchmark.axes, request.config())
     if setting.checkpoint is not None and setting.checkpoint.is_file():
         raise RunFault(f"--checkpoint: {setting.checkpoint} is a file; with --mesh, a folder")
@@ -145,12 +148,18 @@ def joined_ranks(request: RunRequest) -> Iterator[Ranks]:
     need_torch()
     if request.setting.scale == "reference" and request.setting.data is None:
         raise DataMissing(f"--data is needed at reference scale: {request.benchmark.data}")
+    from podium.reference_runs.engine.machine.plain_errors import plain_errors
+    from podium.reference_runs.engine.machine.quiet import quiet
     from podium.reference_runs.engine.ranks import joined
 
     setting = request.setting
-    smoke = setting.scale == "smoke"
-    together = joined(setting.device, setting.mesh, repeatable=smoke)
-    with plain_errors(), together as ranks, _threads(setting), _tf32(setting, ranks.device):
+    together = joined(
+        setting.device,
+        setting.mesh,
+        repeatable=setting.scale == "smoke",
+    )
+    plain = plain_errors(setting, request.benchmark.axes)
+    with quiet(), plain, together as ranks, _threads(setting), _tf32(setting, ranks.device):
         yield ranks
 
 
@@ -178,8 +187,9 @@ def _train(request: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outco
         with Logger(sink, rank=ranks.number, root_dir=ROOT) as log:
             return train(task, log, watch)
     except DataMissing:
-        if ranks.first:
-            path.unlink()  # nothing was trained, so that this is not the log of a run
+        # Nothing was trained, so that a new log is not that of a run
+        if ranks.first and not setting.resume:
+            path.unlink()
         raise
 
 
@@ -246,29 +256,3 @@ def _tf32(setting: Setting, device: torch.device) -> Iterator[None]:
         yield
     finally:
         products.allow_tf32, convolutions.allow_tf32 = before
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn torch's errors that a user can do something about into one sentence."""
-    import torch
-
-    try:
-        yield
-    except torch.OutOfMemoryError:
-        raise RunAborted(f"out of memory on the accelerator; {_LESS_MEMORY}") from None
-    except RuntimeError as error:
-        # torch raises a bare RuntimeError here: only its text tells the causes apart
-        if "can't allocate memory" in str(error) or "not enough memory" in str(error):
-            raise RunAborted(f"out of memory; {_LESS_MEMORY}") from None
-        if any(sign in str(error) for sign in _PEER_GONE):
-            reason = str(error).partition("\n")[0]
-            raise RunAborted(f"another rank has ended, see its message: {reason}") from None
-        raise
-
-
-_LESS_MEMORY = (
-    "raise gradient_accumulation_steps with --set, lower the precision with --precision bf16,"
-    " or share the optimizer's state out with --shard"
-)
-_PEER_GONE = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")

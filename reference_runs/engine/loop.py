@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import random
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from podium.logging_spec import keys
-from podium.logging_spec.emitter.intervals import Run
-from podium.reference_runs.engine.checkpoint import load, save
+from podium.reference_runs.engine.checkpoints.checkpoint import load, save
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything, seed_rank
+from podium.reference_runs.engine.checkpoints.timed import timed
 from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.progress import block_at, blocks, position
 from podium.reference_runs.engine.stepper import Stepper
@@ -60,10 +59,11 @@ def _ignore_progress(_: RunProgress) -> None:
 def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outcome:
     """Run one training to its target or its last step, and log it.
 
-    An exception leaves the log with a `run_stop` that says aborted.
+    An exception leaves the log with a `run_stop` that says aborted, but for an interruption of a
+    run that has a checkpoint.
     """
     stepper, done = start(task, log)
-    with timed(log, resumed=task.setting.resume) as run, traced(stepper, log) as tables:
+    with timed(log, stepper) as run, traced(stepper, log) as tables:
         open_data(task, log)
         outcome = Outcome(False, done, None)
         for outcome in evaluated_blocks(stepper, log, done, watch):
@@ -97,6 +97,7 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
+                stepper.saved = last
             yield Outcome(config.reached(quality), last, quality, trained_ms)
     except DataMissing as error:
         raise DataDamaged(str(error)) from None
@@ -113,6 +114,11 @@ def open_data(task: Task[Any], log: Logger) -> None:
     task.stage(log)
     task.open_data()
     wanted, found = task.config, task.samples()
+    if task.saved_samples not in (None, found):
+        raise DataMissing(
+            f"--resume: the data hold {found[0]} training and {found[1]} evaluation samples; when"
+            f" the checkpoint was written, {task.saved_samples[0]} and {task.saved_samples[1]}"
+        )
     if found != (wanted.train_samples, wanted.eval_samples):
         task.config = _of_another_size(task, *found)
     task.config.check_filled()
@@ -122,23 +128,30 @@ def open_data(task: Task[Any], log: Logger) -> None:
     # Behind run_start, where many published logs have them; rules do not fix the place
     log.event(keys.TRAIN_SAMPLES, found[0])
     log.event(keys.EVAL_SAMPLES, found[1])
-    if task.config != wanted:
+    if not _fits(wanted, *found):
+        least = "at least " if wanted.samples_are_least else ""
         log.event(
             NOTE,
             f"--allow-subset: the dataset holds {found[0]} training and {found[1]} evaluation"
-            f" samples; the benchmark's {wanted.train_samples} and {wanted.eval_samples}",
+            f" samples; the benchmark's {least}{wanted.train_samples} and {wanted.eval_samples}",
         )
 
 
 def _of_another_size(task: Task[Any], training: int, evaluation: int) -> Config:
-    """The config with the counts that were found, where the setting takes them."""
+    """The config with the counts that were found; raises DataMissing where these do not do."""
     config: Config = task.config
-    if not task.setting.allow_subset:
+    if not task.setting.allow_subset and not _fits(config, training, evaluation):
         raise DataMissing(
             f"train_samples and eval_samples are {config.train_samples} and {config.eval_samples};"
             f" the data hold {training} and {evaluation}"
         )
     return replace(config, train_samples=training, eval_samples=evaluation)
+
+
+def _fits(config: Config, training: int, evaluation: int) -> bool:
+    """Whether data of these sizes are the benchmark's."""
+    enough = config.samples_are_least and training >= config.train_samples
+    return evaluation == config.eval_samples and (enough or training == config.train_samples)
 
 
 def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
@@ -150,17 +163,24 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
     seed_everything(setting.seed)
     # Before a model is built, which may take minutes
     task.check_files()
-    # The log has the declarations already; a second set could differ from the first
+    # The log has the declarations already; the checkpoint is refused where they would differ
     if setting.resume:
         task.prepare()
         stepper = Stepper(task)
-        return stepper, load(stepper, setting.checkpoint)
+        restored = load(stepper, setting.checkpoint)
+        task.saved_samples = restored.samples
+        stepper.saved = restored.step
+        if restored.division:
+            log.event(NOTE, restored.division)
+        return stepper, restored.step
     # Before init_start: the rules of 0.6 check that order
     clear_caches(log, setting)
     with log.init():
         declare(log, task.config, setting, task.ranks)
         task.prepare()
-        return Stepper(task), 0
+        stepper = Stepper(task)
+        seed_rank(setting.seed, task.ranks)
+        return stepper, 0
 
 
 @contextmanager
@@ -176,20 +196,6 @@ def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
     with traced_steps(path, ranks.device, stepper.model) as (stepped, tables):
         stepper.stepped = stepped
         yield tables
-
-
-# The rules take exactly one run_start, and the time of the interruption is not left out
-class Resumed(Run):
-    """The rest of a run whose process was killed: its log has a `run_start` already."""
-
-    def start(self) -> None:
-        """Note in the log that the time since the first `run_start` counts."""
-        self._log.event(NOTE, "resumed from a checkpoint; the time since run_start counts")
-
-
-def timed(log: Logger, *, resumed: bool) -> Run:
-    """The timed part, as a context manager."""
-    return Resumed(log) if resumed else log.run()
 
 
 def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: Watch) -> float:
@@ -222,11 +228,3 @@ def log_quality(log: Logger, task: Task[Any], quality: float, at: Mapping[str, A
     """Log what was measured at a place in training, under the keys that the rules name."""
     for key, value, more in task.config.quality_records(quality, task.setting.division):
         log.event(key, value, {**at, **more})
-
-
-def seed_everything(seed: int) -> None:
-    """Seed each generator of random numbers that a task may use."""
-    random.seed(seed)
-    # NumPy's old generator takes 32 bits
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)

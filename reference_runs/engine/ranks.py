@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
-from podium.reference_runs.errors import RunAborted, RunFault
+from podium.reference_runs.errors import Interrupted, RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.parallel.mesh import Mesh
 
-TIMEOUT = timedelta(minutes=10)
-"""How long a rank waits for the others before it gives up."""
+PATIENCE = "PODIUM_RANK_TIMEOUT"
+"""Environment variable: how many minutes a rank waits for the others before it gives up."""
+MOST_MINUTES = 7 * 24 * 60
 STOPPED = "stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended"
 
 
@@ -45,9 +46,9 @@ class Ranks:
     """Set by SIGTERM."""
 
     def check_stopped(self) -> None:
-        """Raise RunAborted after SIGTERM, for exceptions in destructors go no further."""
+        """Raise Interrupted after SIGTERM, for exceptions in destructors go no further."""
         if self.stopped.is_set():
-            raise RunAborted(STOPPED)
+            raise Interrupted(STOPPED)
 
     @property
     def first(self) -> bool:
@@ -155,8 +156,11 @@ def divided(ranks: Ranks, mesh: Mesh | None) -> Ranks:
 
 
 def _join(backend: str) -> None:
+    minutes = os.environ.get(PATIENCE, "10")
+    if not (minutes.isascii() and minutes.isdigit()) or not 0 < int(minutes) <= MOST_MINUTES:
+        raise RunFault(f"{PATIENCE} is {minutes!r}; must be minutes, 1 to {MOST_MINUTES}")
     try:
-        dist.init_process_group(backend, timeout=TIMEOUT)
+        dist.init_process_group(backend, timeout=timedelta(minutes=int(minutes)))
     except dist.DistNetworkError as error:
         port = os.environ.get("MASTER_PORT", "?")
         if "EADDRINUSE" not in str(error):
@@ -175,6 +179,9 @@ def _device(name: str, local_rank: int) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise RunFault(f"--device is {name}; must be auto, cpu or cuda") from None
+    if device.index is not None and ranks_per_node() > 1:
+        count = ranks_per_node()
+        raise RunFault(f"--device is {name}; {count} ranks share it: use --device {device.type}")
     if device.type == "cuda":
         device = torch.device("cuda", local_rank if device.index is None else device.index)
         torch.cuda.set_device(device)
@@ -204,7 +211,7 @@ def _ended_by_signal() -> Iterator[Event]:
         # An exception, not an exit: the open `with` blocks then write run_stop. Where another
         # exception has them do so already, a second one would end run_stop's writing half-way.
         if sys.exception() is None:
-            raise RunAborted(STOPPED)
+            raise Interrupted(STOPPED)
 
     try:
         before = signal.signal(signal.SIGTERM, stop)

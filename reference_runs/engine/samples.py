@@ -1,4 +1,4 @@
-"""How many samples a dataset holds: what was found there, against what the benchmark has."""
+"""The number of samples in a dataset, compared with the number that the benchmark needs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,23 @@ class DatasetSize:
     evaluation: int
     exactly: bool = True
     """Whether a dataset of another size is refused."""
+    more_training: bool = False
+    """Whether the training data may hold more: all of them are used then."""
 
     def check_training(self, where: object, found: int, what: str) -> None:
         """Raise DataMissing where the training data do not hold what is wanted."""
-        self._check(where, found, what, self.training)
+        if self.more_training and found >= self.training:
+            return
+        least = "at least " if self.more_training else ""
+        self._check(where, found, what, (self.training, least))
 
     def check_evaluation(self, where: object, found: int, what: str) -> None:
         """Raise DataMissing where the evaluation data do not hold what is wanted."""
-        self._check(where, found, what, self.evaluation)
+        self._check(where, found, what, (self.evaluation, ""))
 
-    def _check(self, where: object, found: int, what: str, wanted: int) -> None:
+    def _check(self, where: object, found: int, what: str, limit: tuple[int, str]) -> None:
+        wanted, least = limit
         if found == wanted or (found > 0 and not self.exactly):
             return
         hint = "; --allow-subset takes what is there, in the open division" if found else ""
-        raise DataMissing(f"{where} holds {found} {what}; expected {wanted}{hint}")
+        raise DataMissing(f"{where} holds {found} {what}; expected {least}{wanted}{hint}")

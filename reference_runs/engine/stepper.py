@@ -10,6 +10,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from podium.reference_runs.engine.loading import moved
+from podium.reference_runs.engine.machine.precision import autocast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
     from podium.reference_runs.engine.task import Loss, Task
-
-_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": torch.bfloat16}
-"""Of autocast; what is not of 8 bits is in bf16."""
 
 
 class Stepper:
@@ -36,6 +34,8 @@ class Stepper:
         self._wrapped = self._wrap()
         self.stepped: Callable[[], None] = _do_nothing
         """Called after every step, for a profiler."""
+        self.saved: int | None = None
+        """The step of the last checkpoint, if there is one."""
         # bf16 has the range of fp32: only fp16 loses small gradients without a scale
         half = task.setting.precision == "fp16"
         self.scaler = torch.amp.GradScaler(task.device.type, enabled=half)
@@ -58,11 +58,13 @@ class Stepper:
 
     def _build_in_parts(self, mesh: DeviceMesh) -> nn.Module:
         """The model cut before it has numbers: whole it may fit no rank."""
-        from podium.reference_runs.parallel.filling import fill_parts
+        from podium.reference_runs.parallel.filling import fill_parts, node_mates
 
         with torch.device("meta"):
             model = self.task.divided(self._fresh(), mesh)
-        fill_parts(model, self.task.device, self.task.initial_weights(model))
+        # Files are read once on each node
+        readers = node_mates(mesh) if self.task.reads_weights else None
+        fill_parts(model, self.task.device, self.task.initial_weights(model), readers)
         return model
 
     def _fresh(self) -> nn.Module:
@@ -184,14 +186,6 @@ class Stepper:
         if last or not isinstance(self._wrapped, DistributedDataParallel):
             return nullcontext()
         return self._wrapped.no_sync()
-
-
-def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """Compute in half precision where a run's is one."""
-    if precision not in _TYPES:
-        return nullcontext()
-    # Without the cache, which would hold all weights a second time until the pass ends.
-    return torch.autocast(device.type, dtype=_TYPES[precision], cache_enabled=False)
 
 
 def _do_nothing() -> None:

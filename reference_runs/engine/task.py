@@ -59,11 +59,18 @@ class Task(ABC, Generic[C]):
     """Whether the training data change from epoch to epoch other than by `set_epoch`."""
     fp8_parts: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the names of layers whose products can be of 8 bits (`--precision fp8`)."""
+    evaluates_as_trains: ClassVar[bool] = False
+    """Whether an evaluation needs no more memory than the forward pass of `loss` on a micro-batch;
+    plans, which compute that, count evaluations of these alone."""
     keeps_whole: ClassVar[bool] = False
     """Whether every rank of a mesh holds all weights, whose gradients DDP then averages."""
 
     def __init__(self, config: C, setting: Setting, ranks: Ranks) -> None:
         self.config = config
+        self.declared = config
+        """The config as it was before samples were counted."""
+        self.saved_samples: tuple[int, int] | None = None
+        """How many samples the data held when the checkpoint of a resumed run was written."""
         self.setting = setting
         self.ranks = ranks
         self.device: torch.device = ranks.device
@@ -122,7 +129,12 @@ class Task(ABC, Generic[C]):
         """How many samples the dataset must hold."""
         config = self.config
         exactly = not self.setting.allow_subset
-        return DatasetSize(config.train_samples, config.eval_samples, exactly)
+        return DatasetSize(
+            training=config.train_samples,
+            evaluation=config.eval_samples,
+            exactly=exactly,
+            more_training=config.samples_are_least,
+        )
 
     def needed_files(self) -> tuple[str, ...]:
         """`files`, and what the config needs besides."""
@@ -140,7 +152,7 @@ class Task(ABC, Generic[C]):
         """The model cut along a mesh, with or without numbers; a decoder's blocks by default."""
         from podium.reference_runs.parallel.sharding import shard
 
-        return shard(model, mesh)
+        return shard(model, mesh, self.setting.precision)
 
     def pipelined(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
         """What is called instead of the model where that is this rank's stage of a pipeline.
@@ -152,6 +164,11 @@ class Task(ABC, Generic[C]):
     def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
         """What gives each tensor of the model its first numbers, for a run on a mesh."""
         raise NotImplementedError(f"{type(self).__name__} cannot be divided along a mesh")
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether `initial_weights` reads files."""
+        return False
 
     def check_takes_weights(self) -> None:
         """Raise RunFault where training cannot start from published weights (`--weights`)."""
@@ -195,6 +212,21 @@ class Task(ABC, Generic[C]):
         """Samples that a rank takes at once."""
         parts = self.config.gradient_accumulation_steps * self.ranks.world
         return self.config.global_batch_size // parts
+
+    def evaluation_parts(self, count: int, most: int | None = None) -> list[Sequence[int]]:
+        """The share of this rank in so many evaluation samples, cut as training data are.
+
+        A rank holds no more of them at once than in training, nor than `most`.
+        """
+        return self.ranks.portions(range(count), self._evaluated_at_once(most))
+
+    def idle_parts(self, count: int) -> int:
+        """How many parts fewer this rank has than another; on a mesh, where all work on each."""
+        return self.ranks.idle_portions(count, self._evaluated_at_once(None))
+
+    def _evaluated_at_once(self, most: int | None) -> int:
+        size = self.micro_batch_size
+        return size if most is None else min(size, most)
 
     def check_span(self, field: str, samples: str) -> None:
         """Raise RunFault where the batch-norm span in `field` does not divide a micro-batch."""

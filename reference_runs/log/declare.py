@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 from typing import TYPE_CHECKING
-
-import torch
 
 from podium.logging_spec import keys
 from podium.reference_runs.engine.config import version
-from podium.reference_runs.engine.ranks import ranks_per_node
+from podium.reference_runs.engine.machine.precision import TYPES
+from podium.reference_runs.engine.ranks import local_rank, ranks_per_node
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.log.device_name import device_name
 from podium.reference_runs.log.records import hyperparameters
 
 if TYPE_CHECKING:
@@ -42,9 +41,11 @@ def declare(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None
     log.disclosure(**disclosures(config, setting, ranks))
     if setting.weights is not None:
         log.event(NOTE, "training starts from published weights (--weights)")
+    if setting.scale == "reference" and config.reference_note:
+        log.event(NOTE, config.reference_note)
     if setting.scale == "smoke":
         log.event(NOTE, SMOKE)
-        log.event(NOTE, f"target: {config.metric} {config.target:g}")
+        log.event(NOTE, f"target: {config.target_text}")
 
 
 def submission(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None:
@@ -71,7 +72,7 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
     return {
         "lowest_numerical_precision_in_linear": lowest,
         "lowest_numerical_precision_in_attn": attention,
-        "lowest_numerical_precision_in_comm": "fp32",  # DDP sums the gradients of fp32 weights
+        "lowest_numerical_precision_in_comm": _sent(config, setting),
         "tensor_parallelism": setting.mesh.tp if setting.mesh else 1,
         "pipeline_parallelism": setting.mesh.pp if setting.mesh else 1,
         "context_parallelism": setting.mesh.cp if setting.mesh else 1,
@@ -81,14 +82,19 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
     }
 
 
+def _sent(config: Config, setting: Setting) -> str:
+    """The lowest precision of what ranks send one another."""
+    mesh = setting.mesh
+    # Copies of a model sum the gradients of fp32 weights
+    if mesh is None or mesh.world == mesh.dp or not config.sends_activations:
+        return "fp32"
+    return "bfloat16" if setting.precision in TYPES else "fp32"
+
+
 def platform_name(setting: Setting, ranks: Ranks) -> str:
     """What the run happens on, and that it is no real submission."""
-    if ranks.device.type == "cuda":
-        what = torch.cuda.get_device_name(ranks.device)
-    else:
-        what = platform.processor() or platform.machine()
     tail = " (smoke scale, synthetic data)" if setting.scale == "smoke" else ""
-    return f"{ranks.processes}x {what}{tail}"
+    return f"{ranks.processes}x {device_name(ranks.device)}{tail}"
 
 
 def clear_caches(log: Logger, setting: Setting) -> None:
@@ -101,6 +107,9 @@ def clear_caches(log: Logger, setting: Setting) -> None:
 
 
 def _drop_cached_files(folder: Path) -> int:
+    # One rank of a node is enough
+    if local_rank() > 0:
+        return 0
     count = 0
     for path in folder.rglob("*"):
         if path.is_file():

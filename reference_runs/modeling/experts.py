@@ -6,7 +6,7 @@ through, T tokens times those, I and O what goes into a product and comes out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -81,6 +81,9 @@ class Mixture(nn.Module):
     Their weights are those of a softmax over the scores of the chosen ones; `route` is what a model
     with other weights overrides.
     """
+
+    exact_router: ClassVar[bool] = False
+    """Whether scores are computed in single precision whatever the precision of the run is."""
 
     def __init__(self, width: int, inner: int, count: int, active: int) -> None:
         super().__init__()

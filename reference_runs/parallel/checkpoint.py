@@ -21,11 +21,13 @@ from torch.distributed.checkpoint.state_dict import (
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 
+from podium.reference_runs.engine.checkpoints.identity import described, restored
 from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from podium.reference_runs.engine.checkpoints.identity import Restored
     from podium.reference_runs.engine.stepper import Stepper
 
 NOTES = "run.pt"
@@ -37,13 +39,8 @@ def save_parts(stepper: Stepper, folder: Path, step: int) -> None:
     """Write each rank's part of weights and optimizer state, then the notes that name the step."""
     parts = folder / f"step-{step}"
     save(_state(stepper), checkpoint_id=parts)
-    ranks = stepper.task.ranks
+    ranks, notes = stepper.task.ranks, described(stepper, step)
     if ranks.first:
-        notes = {
-            "benchmark": stepper.task.config.name,
-            "step": step,
-            "random": torch.get_rng_state(),
-        }
         # Renamed into place once all parts are there: until then the last checkpoint counts
         draft = folder / f".{NOTES}.{os.getpid()}"
         torch.save(notes, draft)
@@ -54,18 +51,17 @@ def save_parts(stepper: Stepper, folder: Path, step: int) -> None:
     ranks.gather(None)  # no rank begins the next while the last is cleared away
 
 
-def load_parts(stepper: Stepper, folder: Path) -> int:
-    """Restore what `save_parts` wrote, on whatever mesh; returns the steps done.
+def load_parts(stepper: Stepper, folder: Path) -> Restored:
+    """Restore what `save_parts` wrote, on any mesh.
 
-    Dropout is drawn anew: another number of ranks has other generators. Raises RunFault where the
-    folder holds no checkpoint, or another benchmark's.
+    Another number of ranks has other generators for dropout. Raises RunFault where the
+    folder holds no checkpoint, or that of another run.
     """
     try:
         notes: dict[str, Any] = torch.load(folder / NOTES, weights_only=True)
     except (OSError, EOFError, RuntimeError, UnpicklingError):
         raise RunFault(f"--resume: there is no checkpoint at {folder}") from None
-    if notes.get("benchmark") != stepper.task.config.name:
-        raise RunFault(f"--resume: {folder} is a checkpoint of {notes.get('benchmark')}")
+    found = restored(folder, notes, stepper)
     state = _state(stepper)
     try:
         load(state, checkpoint_id=folder / f"step-{notes['step']}")
@@ -79,8 +75,7 @@ def load_parts(stepper: Stepper, folder: Path) -> int:
         optim_state_dict=state["optimizers"],
         options=OPTIONS,
     )
-    torch.set_rng_state(notes["random"])
-    return int(notes["step"])
+    return found
 
 
 def _state(stepper: Stepper) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from podium.reference_runs.parallel.exchange import exchanged
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
     from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.fsdp import MixedPrecisionPolicy
 
 
 def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGroup) -> Tensor:
@@ -39,7 +40,7 @@ def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGro
     return exchanged(done[order.argsort()], coming, going, group)
 
 
-def divide(mixture: nn.Module, mesh: DeviceMesh) -> None:
+def divide(mixture: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
     """Give each rank of the mesh's `ep` its experts, in shards along `fsdp`.
 
     The module has `group`, and `experts` with `here`, all of whose tensors have a row for each
@@ -52,7 +53,8 @@ def divide(mixture: nn.Module, mesh: DeviceMesh) -> None:
     for name, whole in list(experts.named_parameters(recurse=False)):
         part = nn.Parameter(distribute_tensor(whole.detach(), mesh["ep"], [Shard(0)]))
         experts.register_parameter(name, part)
-    fully_shard(experts, mesh=mesh["dp", "fsdp"] if mesh["dp"].size() > 1 else mesh["fsdp"])
+    shards = mesh["dp", "fsdp"] if mesh["dp"].size() > 1 else mesh["fsdp"]
+    fully_shard(experts, mesh=shards, mp_policy=policy)
 
 
 def averaged(weight: Tensor, ranks: int) -> Tensor:

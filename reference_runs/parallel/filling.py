@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import distributed as dist
 from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+
+from podium.reference_runs.engine.ranks import ranks_per_node
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch import Tensor, nn
+    from torch.distributed import ProcessGroup
+    from torch.distributed.device_mesh import DeviceMesh
 
 
 def fill_parts(
-    model: nn.Module, device: torch.device, source: Callable[[str, torch.Size], Tensor]
+    model: nn.Module,
+    device: torch.device,
+    source: Callable[[str, torch.Size], Tensor],
+    readers: ProcessGroup | None = None,
 ) -> None:
     """Give each rank its part of every tensor of `source`, by name and whole shape.
 
-    `source` must give the same numbers on every rank: nothing is sent.
+    `source` must give the same numbers on every rank. With `readers`, ranks that have tensors of
+    the same names, the first of them alone asks it, and sends the others what it got.
     """
     # Buffers follow from the config and have their numbers already
     buffers = {name: each for name, each in model.named_buffers() if not each.is_meta}
@@ -29,8 +39,50 @@ def fill_parts(
         model.get_submodule(owner).register_buffer(last, value.to(device), persistent=False)
     options = StateDictOptions(full_state_dict=True, strict=False)
     for name, part in model.state_dict().items():
-        whole = source(name, part.shape).to(device, part.dtype)
+        if readers is None or readers.size() == 1:
+            whole = source(name, part.shape).to(device, part.dtype)
+        else:
+            whole = _read_once(name, part, source, device, readers)
         set_model_state_dict(model, {name: whole}, options=options)
+
+
+def node_mates(mesh: DeviceMesh) -> ProcessGroup:
+    """The ranks of this node that have the same stage; to be called by all ranks."""
+    ranks_of: dict[tuple[int, int], list[int]] = {}
+    everyone: list[Any] = [None] * dist.get_world_size()
+    mine = dist.get_rank() // ranks_per_node(), mesh["pp"].get_local_rank()
+    dist.all_gather_object(everyone, mine)
+    for rank, key in enumerate(everyone):
+        ranks_of.setdefault(key, []).append(rank)
+    groups: dict[tuple[int, int], ProcessGroup] = {
+        key: dist.new_group(ranks) for key, ranks in ranks_of.items()
+    }
+    return groups[mine]
+
+
+def _read_once(
+    name: str,
+    part: Tensor,
+    source: Callable[[str, torch.Size], Tensor],
+    device: torch.device,
+    readers: ProcessGroup,
+) -> Tensor:
+    """A whole tensor, which the first of some ranks reads; raises DataMissing on each of them."""
+    first, fault = readers.rank() == 0, None
+    whole = torch.empty(part.shape, dtype=part.dtype, device=device)
+    if first:
+        try:
+            whole = source(name, part.shape).to(device, part.dtype).contiguous()
+        except DataMissing as error:
+            fault = error
+    sender = dist.get_global_rank(readers, 0)
+    # Else the others would wait for numbers that do not come
+    usable = torch.tensor(fault is None, device=device, dtype=torch.uint8)
+    dist.broadcast(usable, sender, group=readers)
+    if not usable:
+        raise fault or DataMissing(f"{name} cannot be read, see the message of rank {sender}")
+    dist.broadcast(whole, sender, group=readers)
+    return whole
 
 
 class Drawn:

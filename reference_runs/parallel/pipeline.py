@@ -60,9 +60,13 @@ class Pipeline(nn.Module):
     Called with gradients, it goes forward and back through as many micro-batches as `parts` says.
     """
 
-    def __init__(self, part: Any, mesh: DeviceMesh, parts: int, batch: int) -> None:
+    def __init__(
+        self, part: Any, mesh: DeviceMesh, parts: int, batch: int, stream: torch.dtype | None
+    ) -> None:
         super().__init__()
         self.part, self.mesh, self.parts, self.batch = part, mesh, parts, batch
+        self._stream = stream or next(part.parameters()).dtype
+        """The type of what stages send; by default that of the weights."""
         self._schedules: dict[tuple[bool, torch.Size], Any] = {}
 
     def forward(self, tokens_BL: Tensor, targets_BL: Tensor) -> Tensor:
@@ -95,7 +99,7 @@ class Pipeline(nn.Module):
             rows,
             length // (self.mesh["cp"].size() * self.mesh["tp"].size()),
             self.part.width,
-            dtype=weights.dtype,
+            dtype=self._stream,
             device="meta",
             requires_grad=learns,
         )

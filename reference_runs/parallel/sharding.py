@@ -19,6 +19,7 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 
+from podium.reference_runs.engine.machine.precision import gathered
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.parallel import context
 from podium.reference_runs.parallel.experts import divide, local
@@ -75,11 +76,12 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
     return plan
 
 
-def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+def shard(model: nn.Module, mesh: DeviceMesh, precision: str) -> nn.Module:
     """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh.
 
     Where it has `more_blocks`, these are gathered one at a time like the others.
     """
+    policy = gathered(precision)
     if mesh["pp"].size() > 1:
         cut(model, mesh)
     if mesh["cp"].size() > 1:
@@ -96,18 +98,21 @@ def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
             decoder, size = cast("Any", model), mesh["tp"].size()
             positions = decoder.positions
             decoder.positions = lambda length, device: positions(length * size, device)
+    # A model's first blocks may have no experts
+    mixtures = [each for block in blocks if (each := getattr(block, "mixture", None))]
     if mesh["ep"].size() > 1:
-        # A model's first blocks may have no experts
-        for mixture in (each for block in blocks if (each := getattr(block, "mixture", None))):
-            divide(mixture, mesh)
+        for mixture in mixtures:
+            divide(mixture, mesh, policy)
     # What is no expert's is cut along all of these
     cutting = tuple(axis for axis in ("fsdp", "ep", "cp") if mesh[axis].size() > 1) or ("fsdp",)
     parts = mesh[cutting]._flatten("parts") if len(cutting) > 1 else mesh[cutting]
     # Of one dimension where there is one copy: a second of size 1 would sum over nobody
     data = _beside(mesh["dp"], parts) if mesh["dp"].size() > 1 else parts
+    for router in (mixture.router for mixture in mixtures if mixture.exact_router):
+        fully_shard(router, mesh=data)
     for block in blocks:
-        fully_shard(block, mesh=data)
-    fully_shard(model, mesh=data)
+        fully_shard(block, mesh=data, mp_policy=policy)
+    fully_shard(model, mesh=data, mp_policy=policy)
     return model
 
 

@@ -1,10 +1,10 @@
-"""The most memory that a rank holds in a training step, and what it holds then."""
+"""The most memory that a rank holds in a step or an evaluation, and what it holds then."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.launch import RunRequest
     from podium.reference_runs.planning.timeline import SizeChange
 
+Phase = Literal["step", "evaluation"]
+
 MICRO_BATCHES = 2
 """Of a step that has more: those after the second find the memory as the second does."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of one rank where a step needs most.
+    """Bytes of one rank where it needs most.
 
     `buffers` are the model's, and weights that are gathered for their use; `activations` all else:
     what the backward pass needs, the batch, and what operators need for a while.
@@ -50,32 +52,43 @@ class Memory:
 
 
 def memory(request: RunRequest, world: int, rank: int = 0) -> Memory:
-    """What one of so many ranks needs for a step, after the first, which makes the state.
+    """What one of so many ranks needs where it needs most, in a step or an evaluation.
 
-    Nothing is computed and no such memory is taken. Left out is what lies outside of tensors: the
-    device's context, its libraries' scratch space, what its allocator cannot use. Raises RunFault
-    where shapes depend on data.
+    Raises RunFault where shapes depend on data.
+    """
+    return max(by_phase(request, world, rank).values(), key=lambda each: each.peak)
+
+
+def by_phase(request: RunRequest, world: int, rank: int = 0) -> dict[Phase, Memory]:
+    """What one of so many ranks needs for a step and, where it is counted, for an evaluation.
+
+    The step is one after the first, which makes the state. Nothing is computed and no such memory
+    is taken. Left out is what lies outside of tensors: the device's context, its libraries' scratch
+    space, what its allocator cannot use. Raises RunFault where shapes depend on data.
     """
     mesh = request.setting.mesh
     if mesh is None or mesh.pp == 1:
-        return _of_step(request, world, rank, MICRO_BATCHES)
+        return _of_few(request, world, rank, MICRO_BATCHES)
     # A stage holds the activations of one micro-batch for each stage from it on at most. What more
     # of them add is the same for each: their tokens, and buffers for what stages send, which
     # torch's stages keep for every micro-batch.
     micro, few = request.config().gradient_accumulation_steps, mesh.pp + 1
-    need = _of_step(request, world, rank, few)
+    needs = _of_few(request, world, rank, few)
     if micro <= few:
-        return need
-    one_more = _of_step(request, world, rank, few + 1)
-    return Memory(
-        **{
-            name: size + (micro - few) * (getattr(one_more, name) - size)
-            for name, size in vars(need).items()
-        }
-    )
+        return needs
+    one_more = _of_few(request, world, rank, few + 1)
+    return {
+        phase: Memory(
+            **{
+                name: size + (micro - few) * (getattr(one_more[phase], name) - size)
+                for name, size in vars(need).items()
+            }
+        )
+        for phase, need in needs.items()
+    }
 
 
-def _of_step(request: RunRequest, world: int, rank: int, micro_batches: int) -> Memory:
+def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> dict[Phase, Memory]:
     """The same for a step of so many micro-batches at most."""
     with without_numbers(request, world, micro_batches, rank) as (stepper, micro):
         line = Timeline()
@@ -88,13 +101,21 @@ def _of_step(request: RunRequest, world: int, rank: int, micro_batches: int) -> 
                 )
             )
         line.note(_tensors(micro[0]))
+        begins: dict[Phase, int] = {}
         with line, line.resizes():
             stepper.step(1, micro)
-            second = len(line.changes)
+            begins["step"] = len(line.changes)
             stepper.step(2, micro)
+            if stepper.task.evaluates_as_trains:
+                begins["evaluation"] = len(line.changes)
+                stepper.evaluate_batch(micro[0])
         held["optimizer"] = line.note(_state(stepper.optimizers))
         held["buffers"] += line.resized
-    return _at_the_peak(line.changes, second, held)
+    ends = [*begins.values(), len(line.changes)][1:]
+    return {
+        phase: _at_the_peak(line.changes, range(begin, end + 1), held)
+        for (phase, begin), end in zip(begins.items(), ends, strict=True)
+    }
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:
@@ -122,14 +143,14 @@ def _state(optimizers: Iterable[Optimizer]) -> Iterator[Tensor]:
 
 
 def _at_the_peak(
-    changes: Sequence[SizeChange], second: int, held: Mapping[str, Iterable[int]]
+    changes: Sequence[SizeChange], phase: range, held: Mapping[str, Iterable[int]]
 ) -> Memory:
-    """What there is when there is most of it, from the second step on."""
+    """What there is when there is most of it, after so many changes."""
     totals, sizes = [0], dict[int, int]()
     for storage, size in changes:
         totals.append(totals[-1] + size - sizes.get(storage, 0))
         sizes[storage] = size
-    most = max(range(second, len(totals)), key=totals.__getitem__)
+    most = max(phase, key=totals.__getitem__)
     then = dict(changes[:most])
-    told = {name: sum(then.pop(each, 0) for each in {*ids}) for name, ids in held.items()}
-    return Memory(**told, activations=sum(then.values()))
+    found = {name: sum(then.pop(each, 0) for each in {*ids}) for name, ids in held.items()}
+    return Memory(**found, activations=sum(then.values()))

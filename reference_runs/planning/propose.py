@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from podium.reference_runs.engine.machine.quiet import quiet
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.parallel.mesh import Mesh, check
 from podium.reference_runs.parallel.pipeline import layers_of
 from podium.reference_runs.planning.memory import Memory, memory
-from podium.reference_runs.planning.quiet import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from podium.reference_runs.catalogue import task_of
 from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) 
     wide = max(4, *(len(str(each.mesh or "none")) for each in planned))
     lines = [
         f"{request.benchmark.name} at {setting.scale} scale, {setting.precision}: memory of a rank",
-        f"at the peak of a step, of {_size(bytes_each)}",
+        f"at the peak of {_counted(request)}, of {_size(bytes_each)}",
         "",
         f"{'mesh':<{wide}}" + "".join(f"{name:>12}" for name in COLUMNS),
     ]
@@ -49,6 +50,12 @@ def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) 
         "no mesh: each rank has the whole model. Not counted: what lies outside of tensors"
     )
     return "\n".join(lines)
+
+
+def _counted(request: RunRequest) -> str:
+    if task_of(request.benchmark.name).evaluates_as_trains:
+        return "a step or an evaluation"
+    return "a step; evaluations are not counted"
 
 
 def _options(planned: Planned, request: RunRequest) -> str:

@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from podium.reference_runs.catalogue import task_of
-from podium.reference_runs.engine.loop import seed_everything
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything
 from podium.reference_runs.engine.ranks import Ranks, divided
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault
@@ -67,6 +67,12 @@ class FakeStepper(Stepper):
         grad = parameter.grad
         if self._last and grad is not None and not grad.is_sparse:
             parameter.grad = self._buckets.setdefault(parameter, grad)
+
+    def evaluate_batch(self, batch: Any) -> None:
+        """What an evaluation computes at once, on a batch of the training data's shapes."""
+        self.model.eval()
+        with torch.no_grad(), self._autocast():
+            self.task.loss(self._wrapped if self._pipelined else self.model, batch)
 
     def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
         self._last = last

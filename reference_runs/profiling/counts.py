@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
+from podium.reference_runs.kernels.operators import described
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from torch import nn
 
@@ -27,18 +28,6 @@ if TYPE_CHECKING:
 
 _LEAF = "torch::autograd::AccumulateGrad"
 """Nodes that add up the gradient of a weight; they have no number of their own."""
-
-
-def grouped_flop(a: Any, b: Any, *_: Any, **__: Any) -> int:
-    """Of rows in groups, each times a matrix of its own: each row meets one."""
-    return int(2 * a.numel() * b.shape[-1])
-
-
-FORMULAS: dict[Any, Callable[..., int]] = {
-    **flop_registry,
-    getattr(torch.ops.aten, "_grouped_mm", None): grouped_flop,
-}
-"""FLOP of operators: torch's own formulas, and of what it has none for."""
 
 
 class OperatorCall(NamedTuple):
@@ -64,8 +53,8 @@ class Count(NamedTuple):
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts while it is entered.
 
-    FLOP are those of matrix products, convolutions and attention, as torch counts them; what is
-    done to one number at a time has none here. Views move no bytes.
+    FLOP are those of matrix products, convolutions and attention; what is done to one number at a
+    time has none here. Views move no bytes.
     """
 
     def __init__(self) -> None:
@@ -151,8 +140,10 @@ def updates_told(tell: Callable[[bool], None]) -> Iterator[None]:
 def _count(func: Any, args: Any, kwargs: Any, out: Any) -> Count:
     taken, given = tensors_in((args, kwargs)), tensors_in(out)
     packet = func._overloadpacket
-    formula = FORMULAS.get(packet)
-    flop = formula(*args, **kwargs, out_val=out) if formula else 0
+    flop, sides = described(packet._qualified_op_name, args, out)
+    # torch has formulas for some more operators, such as products of 8-bit numbers
+    if not sides and (formula := flop_registry.get(packet)):
+        flop = formula(*args, **kwargs, out_val=out)
     known = {storage_of(each) for each in taken}
     new = sum(size_of(each) for each in given if storage_of(each) not in known)
     if not new and not func._schema.is_mutable:

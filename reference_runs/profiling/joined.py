@@ -23,23 +23,17 @@ def operators_of(
     found: RecordedKernels, counts: Mapping[OperatorCall, Count], roof: Roof | None
 ) -> tuple[Operator, ...]:
     """Every operator that took time, the longest first; `counts` are of one step."""
-    made = [
-        _operator(place, kernels, found.steps, counts.get(place, Count()), roof)
-        for place, kernels in found.kernels.items()
-    ]
+    made = [_operator(place, found, counts.get(place, Count()), roof) for place in found.kernels]
     return tuple(sorted(made, key=lambda each: -each.ms))
 
 
 def _operator(
-    place: OperatorCall,
-    kernels: Mapping[str, tuple[float, int]],
-    steps: int,
-    count: Count,
-    roof: Roof | None,
+    place: OperatorCall, found: RecordedKernels, count: Count, roof: Roof | None
 ) -> Operator:
+    steps = found.steps
     inner = [
         Kernel(name=name, ms=time / steps / 1000, calls=calls / steps)
-        for name, (time, calls) in kernels.items()
+        for name, (time, calls) in found.kernels[place].items()
     ]
     ms = sum(each.ms for each in inner)
     intensity = count.flop / count.bytes if count.flop and count.bytes else None
@@ -51,7 +45,7 @@ def _operator(
         phase=place.phase,
         name=place.operator,
         ms=ms,
-        calls=sum(each.calls for each in inner),
+        calls=found.calls[place] / steps,
         flop=count.flop,
         bytes=count.bytes,
         allocated=count.allocated,

@@ -40,6 +40,8 @@ class RecordedKernels:
     wall: float = 0.0
     kernels: dict[OperatorCall, dict[str, tuple[float, int]]] = field(default_factory=dict)
     """By operator, each kernel's time and calls."""
+    calls: dict[OperatorCall, int] = field(default_factory=lambda: defaultdict(int))
+    """Of operators themselves: what they call, and kernels that they start, are not counted."""
     phases: dict[Phase, float] = field(default_factory=lambda: defaultdict(float))
     layers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     """Forward time of modules with those below them, on the host."""
@@ -153,7 +155,9 @@ class _Reader:
             elif name.startswith(_BACKWARD):
                 module, phase = self._made_by(event), "backward"
                 self.found.lanes[phase].append(_span(event))
-                self._note(event, OperatorCall(module, phase, name))
+                place = OperatorCall(module, phase, name)
+                self.found.calls[place] += 1
+                self._note(event, place)
             else:
                 if name.startswith("Optimizer.step#"):
                     module, phase = "", "optimizer"
@@ -164,8 +168,10 @@ class _Reader:
                 elif name.startswith(_TALK):
                     phase = "communication"
                 # What a counted operator calls is part of it, as its FLOP are
+                place = OperatorCall(module, phase, operator or name)
+                self.found.calls[place] += not operator
+                self._note(event, place)
                 operator = operator or (name if name in self._counted else "")
-                self._note(event, OperatorCall(module, phase, operator or name))
             left += [(child, module, phase, operator) for child in event.cpu_children]
 
     def _made_by(self, event: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.logging_spec import Logger
 from podium.reference_runs.catalogue import find, task_of
-from podium.reference_runs.engine.loop import seed_everything
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything
 from podium.reference_runs.engine.stepper import Stepper
 
 if TYPE_CHECKING:

@@ -173,8 +173,11 @@ def test_the_rate_counts_warm_up_and_decay_from_their_own_steps() -> None:
         start_warmup_step=-10,
     )
     made = MaskedWords(config, Setting(), Ranks(torch.device("cpu")))
-    rates = [made.learning_rate(step) for step in (1, 9, 10, 50, 100, 101)]
-    assert rates == pytest.approx([11 / 20, 19 / 20, 0.9, 0.5, 0, 0])
+    rates = [made.learning_rate(step) for step in (1, 2, 10, 11, 51, 101, 102)]
+    assert rates == pytest.approx([0.5, 11 / 20, 19 / 20, 0.9, 0.5, 0, 0])
+    # As the reference, which counts from 0
+    made = MaskedWords(replace(config, start_warmup_step=0), Setting(), Ranks(torch.device("cpu")))
+    assert made.learning_rate(1) == 0
 
 
 def test_evaluations_come_by_the_policys_formula() -> None:

@@ -357,3 +357,11 @@ def test_the_model_computes_what_that_of_transformers_does(tmp_path: Path) -> No
     with torch.no_grad():
         ours = decoder(config).eval()(tokens)
         torch.testing.assert_close(ours, theirs(tokens).logits, rtol=1e-4, atol=1e-4)
+
+
+def test_the_rate_falls_until_the_decay_steps_of_the_reference_which_include_the_warm_up() -> None:
+    task = ExpertPretraining(reference(), Setting(), Ranks(torch.device("cpu")))
+    config = task.config
+    assert task.learning_rate(4) == pytest.approx(config.opt_base_learning_rate)
+    assert task.learning_rate(11_995) > config.opt_end_learning_rate
+    assert task.learning_rate(11_996) == pytest.approx(config.opt_end_learning_rate)

@@ -270,7 +270,7 @@ class Knows(torch.nn.Module):
 
 @pytest.mark.parametrize("count", [30, 5])
 def test_the_loss_is_averaged_by_time_first(count: int) -> None:
-    task = Flow(replace(short(), eval_samples=count), Setting(), CPU)
+    task = Flow(replace(short(), eval_samples=count, global_batch_size=32), Setting(), CPU)
     task.prepare()
     # 30 samples are four of each of six times, and three of the last two
     seen = [(at / TIMES) ** 2 for at in range(min(count, TIMES))]
@@ -425,3 +425,11 @@ def test_data_that_cannot_be_used_are_named(
     damage(folder)
     with pytest.raises(DataMissing, match=said):
         opened(folder)[1].pair(0)
+
+
+def test_norms_of_heads_have_the_epsilon_of_the_type() -> None:
+    """As the reference: with a fixed one small queries in bfloat16 would grow."""
+    from podium.reference_runs.benchmarks.flux1.model import Heads
+
+    heads = Heads(smoke())
+    assert (heads.query.eps, heads.key.eps) == (None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402, N812
 
+from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.benchmarks.gpt3.config import Gpt3, reference, smoke  # noqa: E402
 from podium.reference_runs.benchmarks.gpt3.data import Apart, from_files  # noqa: E402
 from podium.reference_runs.benchmarks.gpt3.model import Decoder  # noqa: E402
@@ -25,6 +27,7 @@ from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.log.declare import declare  # noqa: E402
 from podium.reference_runs.weights.layout import GPT2, source  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
@@ -267,3 +270,11 @@ def test_counting_pairs_of_words_stays_above_the_target() -> None:
     chances = counts / counts.sum(1, keepdims=True)
     loss = -np.log(chances[evaluation.tokens[:, :-1], evaluation.tokens[:, 1:]]).mean()
     assert loss > 1.2 * smoke().target
+
+
+def test_a_log_at_reference_scale_says_what_convergence_does_not_compare_with() -> None:
+    for scale, noted in (("smoke", False), ("reference", True)):
+        written = io.StringIO()
+        with Logger(written, rank=0) as log:
+            declare(log, reference(), Setting(scale=scale), Ranks(torch.device("cpu")))
+        assert ("Adam's moments start at 0" in written.getvalue()) is noted

@@ -404,3 +404,21 @@ def test_a_reference_run_says_that_no_sandbox_is_bundled(
     assert len(said.splitlines()) == 1
     assert "R2E-Gym's tasks are verified in sandboxes that podium does not bundle" in said
     assert list((tmp_path / "logs").glob("*")) == []
+
+
+def test_an_answer_that_was_cut_off_is_left_out_of_the_loss() -> None:
+    whole = Rollout(0, [1, 2], [3, END], [-1.0, -1.0])
+    cut = Rollout(0, [1, 2], [3, 4], [-1.0, -1.0])
+    batch = batch_of([whole, cut], torch.tensor([1.0, -1.0]), END)
+    assert batch.scored.sum(1).tolist() == [2, 0]
+    total, count = policy_loss(smoke(), batch.generated, batch._replace(trained=batch.generated))
+    assert (float(total), float(count)) == (-2.0, 2.0)
+
+
+def test_routers_are_frozen() -> None:
+    task = PolicyOptimization(reference(), Setting(), Ranks(torch.device("cpu")))
+    with torch.device("meta"):
+        model = task.build()
+    frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
+    assert len(frozen) == task.config.layers
+    assert all(name.endswith("router.weight") for name in frozen)

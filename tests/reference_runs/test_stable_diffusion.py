@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from podium.compliance.cli.running.progress import outcome_text  # noqa: E402
 from podium.reference_runs.benchmarks.flux1.shapes import (  # noqa: E402
     LENGTH,
     VOCABULARY,
@@ -27,7 +28,7 @@ from podium.reference_runs.benchmarks.stable_diffusion.config import (  # noqa: 
 from podium.reference_runs.benchmarks.stable_diffusion.data import EVALUATION_SEED, Samples  # noqa: E402
 from podium.reference_runs.benchmarks.stable_diffusion.files import from_files, networks  # noqa: E402
 from podium.reference_runs.benchmarks.stable_diffusion.frozen import made  # noqa: E402
-from podium.reference_runs.benchmarks.stable_diffusion.model import UNet  # noqa: E402
+from podium.reference_runs.benchmarks.stable_diffusion.model import Transformer, UNet  # noqa: E402
 from podium.reference_runs.benchmarks.stable_diffusion.quality import (  # noqa: E402
     Gaussian,
     frechet_distance,
@@ -35,6 +36,7 @@ from podium.reference_runs.benchmarks.stable_diffusion.quality import (  # noqa:
     sums,
 )
 from podium.reference_runs.benchmarks.stable_diffusion.train import Diffusion  # noqa: E402
+from podium.reference_runs.engine.loop import Outcome  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
@@ -168,6 +170,37 @@ def test_outputs_are_those_of_the_library_with_the_same_weights() -> None:
         wanted, found = theirs(latents, steps, text).sample, model(latents, steps, text)
     assert float(wanted.std()) > 0.05
     assert torch.allclose(found, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("fid", "clip", "missed"),
+    [
+        (55.2, 0.1, "CLIP score >= 0.15"),
+        (99.0, 0.2, "FID <= 90"),
+        (99.0, 0.1, "FID <= 90 and CLIP score >= 0.15"),
+    ],
+)
+def test_the_score_that_was_missed_is_named(fid: float, clip: float, missed: str) -> None:
+    text = outcome_text(Path("log"), smoke(), Outcome(False, 384, Scores(fid, clip)))
+    figures = f"FID {fid:.4f}, CLIP score {clip:.4f}"
+    assert text == f"log: aborted at step 384 with {figures}; target {missed}"
+
+
+def test_norms_have_the_groups_of_the_reference() -> None:
+    """Of the blocks 16; of the 16 transformers 32, which no number of parameters shows."""
+    with torch.device("meta"):
+        model = UNet(reference())
+    inside = {
+        name + ".norm" for name, each in model.named_modules() if isinstance(each, Transformer)
+    }
+    groups = {
+        name: each.num_groups
+        for name, each in model.named_modules()
+        if isinstance(each, torch.nn.GroupNorm)
+    }
+    assert len(inside) == 16
+    assert {groups.pop(name) for name in inside} == {32}
+    assert {*groups.values()} == {16}
 
 
 def test_the_librarys_model_has_as_many_parameters() -> None:

@@ -241,7 +241,7 @@ def test_windows_that_agree_give_what_each_of_them_says() -> None:
     def knows(windows: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.one_hot(windows[:, 0].long(), 3).movedim(-1, 1) * 20.0
 
-    scores = segment(knows, truth.float(), smoke())
+    scores = segment(knows, truth.float(), smoke(), 3)
     assert torch.equal(scores.argmax(0), truth)
     assert torch.allclose(scores.sum(0), torch.ones(truth.shape))
     assert dice(scores, truth).tolist() == [1.0, 1.0]

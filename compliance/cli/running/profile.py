@@ -13,10 +13,12 @@ from podium.compliance.cli.help import DefaultGroup, examples, group
 from podium.compliance.cli.running.machine import (
     CompileOption,
     DeviceOption,
+    MeshOption,
     Precision,
     PrecisionOption,
     ProcessesOption,
     ThreadsOption,
+    ranks_wanted,
 )
 from podium.compliance.cli.running.profile_files import Call, keep_profile, quiet_recorder
 from podium.compliance.cli.running.run import (
@@ -30,6 +32,7 @@ from podium.compliance.cli.running.run import (
 )
 from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.parallel.mesh import parse
 from podium.reference_runs.profiling.studies.study import Kind
 from podium.reference_runs.profiling.wanted import ProfileRequest
 
@@ -121,6 +124,11 @@ PlanFolderOption = Annotated[
 ]
 
 
+def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
+    if mesh and study is not None:
+        raise UsageFault("--mesh does not go with --study: a study changes ranks or precision")
+
+
 @app.command(
     epilog=examples(
         "podium profile trainer llama31_8b",
@@ -138,6 +146,7 @@ def trainer(
     device: DeviceOption = "auto",
     data: DataOption = None,
     processes: ProcessesOption = 1,
+    mesh: MeshOption = None,
     threads: ThreadsOption = None,
     settings: SetOption = None,
     level: LevelOption = Level.KERNELS,
@@ -160,8 +169,10 @@ def trainer(
 
             compare_devices(trainer, output)
             return
+        _refuse_mesh_with_study(mesh, study)
         setting = Setting(
             scale=scale.value,
+            mesh=parse(mesh) if mesh else None,
             precision=precision.value,
             device=device,
             compile=compile,
@@ -182,7 +193,7 @@ def trainer(
 
             run_study(cast("Kind", study.value), call, processes)
             return
-        with ranks_started(processes):
+        with ranks_started(ranks_wanted(setting.mesh, processes)):
             _profile(call)
 
 

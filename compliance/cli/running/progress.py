@@ -43,12 +43,17 @@ def _bar() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
+def _figures(config: Config, quality: float) -> str:
+    figures = config.figures(quality)
+    return figures if figures.startswith(config.metric) else f"{config.metric} {figures}"
+
+
 def _move(bar: Progress, task: TaskID, config: Config, progress: RunProgress) -> None:
     fields: dict[str, Any] = {}
     if progress.loss is not None:
         fields["loss"] = f"loss {progress.loss:.3f}"
     if progress.quality is not None:
-        fields["quality"] = f", {config.metric} {progress.quality:.4f}"
+        fields["quality"] = f", {_figures(config, progress.quality)}"
     bar.update(task, completed=progress.step, **fields)
 
 
@@ -56,7 +61,7 @@ def _line(path: Path, config: Config, progress: RunProgress) -> None:
     # A line for each evaluation, not for each step, which would fill a batch job's log
     if progress.quality is not None:
         loss = "" if progress.loss is None else f"loss {progress.loss:.4f}, "
-        text = f"{path.name}: step {progress.step}, {loss}{config.metric} {progress.quality:.4f}"
+        text = f"{path.name}: step {progress.step}, {loss}{_figures(config, progress.quality)}"
         sys.stderr.write(f"{text}\n")
 
 
@@ -77,11 +82,10 @@ def bar(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int]
 
 def outcome_text(path: Path, config: Config, outcome: Outcome) -> str:
     """One line about how a run ended."""
-    sign = ">=" if config.better == "higher" else "<="
-    goal = f"{config.metric} {sign} {config.target:g}"
     if outcome.quality is None:
         return f"{path}: aborted after {outcome.step} steps, before any evaluation"
+    goal, figures = config.missed(outcome.quality), config.figures(outcome.quality)
     if outcome.converged:
         samples = outcome.step * config.global_batch_size
-        return f"{path}: reached {goal} with {outcome.quality:.4f} after {samples:,} samples"
-    return f"{path}: aborted at step {outcome.step} with {outcome.quality:.4f}; target {goal}"
+        return f"{path}: reached {goal} with {figures} after {samples:,} samples"
+    return f"{path}: aborted at step {outcome.step} with {figures}; target {goal}"

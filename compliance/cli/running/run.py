@@ -281,7 +281,7 @@ def _run(
 
 
 def _start_ranks(processes: int) -> int:
-    from podium.reference_runs.engine.processes import start
+    from podium.reference_runs.engine.machine.processes import start
 
     # Each rank parses the same arguments again; RANK keeps it from starting ranks of its own
     return start(processes, ["-m", "podium", *sys.argv[1:]])

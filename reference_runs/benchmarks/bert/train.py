@@ -38,6 +38,7 @@ class MaskedWords(Task[Config]):
     smoke scale makes them itself.
     """
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "eval", FILE)
     fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
 
@@ -114,6 +115,8 @@ class MaskedWords(Task[Config]):
     def learning_rate(self, step: int) -> float:
         """A straight line up, then the decay, which counts from the first step of training."""
         config = self.config
+        # The reference counts from 0, so that its first rate is 0
+        step -= 1
         base, warm = config.opt_base_learning_rate, step - config.start_warmup_step
         if warm < config.num_warmup_steps:
             return base * warm / config.num_warmup_steps
@@ -134,7 +137,7 @@ class MaskedWords(Task[Config]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of the masked words that are predicted right, over all ranks."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
             words, _, near = self._predicted(model, self.evaluation.__getitems__(indices))
             sums[0] += (words.argmax(-1) == near.targets).sum()
             sums[1] += (near.targets != UNSCORED).sum()

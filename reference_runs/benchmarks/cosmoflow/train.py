@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 class Cosmology(StagedTask[CosmoFlow]):
     """Which universe made this volume? The quality is the mean absolute error."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "validation")
 
     training: Volumes
@@ -99,7 +100,7 @@ class Cosmology(StagedTask[CosmoFlow]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean absolute error over all parameters of all evaluation volumes."""
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             volumes, wanted = (part.to(self.device) for part in batch)
             total += (model(volumes).float() - wanted).abs().mean(-1).sum()

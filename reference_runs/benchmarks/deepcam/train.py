@@ -37,6 +37,7 @@ EVALUATION_BATCH = 16
 class Segmentation(StagedTask[DeepCam]):
     """Find storms in maps of the weather; the quality is the mean overlap with the truth."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "validation", "stats.npz")
 
     training: Weather
@@ -127,7 +128,7 @@ class Segmentation(StagedTask[DeepCam]):
     def evaluate(self, model: nn.Module) -> float:
         """Intersection over union, a mean over classes and then over maps."""
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
             maps, labels = self.evaluation.__getitems__(indices)
             found = model(maps.to(self.device)).argmax(1)
             total += overlap(found, labels.to(self.device)).sum()

@@ -137,7 +137,7 @@ def reference() -> DeepSeekV3:
         global_batch_size=batch,
         gradient_accumulation_steps=batch,
         recompute=True,
-        train_samples=1_574_207_408,
+        train_samples=batch,
         eval_samples=1024,
         evaluation_interval=batch,
         # The grid of 6.1; in 6.0 every step is evaluated

@@ -6,7 +6,7 @@ length, D model width, E experts, G groups of experts, A experts that a token go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 class Balanced(Mixture):
     """Routed experts whose choice, not whose weight, depends on a correction of their scores."""
+
+    exact_router: ClassVar[bool] = True
 
     correction: Tensor
 

@@ -12,6 +12,7 @@ from podium.reference_runs.benchmarks.deepseekv3_671b.routing import correct
 from podium.reference_runs.benchmarks.llama31.base import base_weights, published_weights
 from podium.reference_runs.benchmarks.llama31.data import LANGUAGE_SEED, Language
 from podium.reference_runs.benchmarks.llama31.train import Pretraining
+from podium.reference_runs.modeling.schedule import cosine
 from podium.reference_runs.weights.layout import deepseek
 from podium.reference_runs.weights.published import Published
 
@@ -65,6 +66,18 @@ class ExpertPretraining(Pretraining):
     def deviation(self) -> float:
         """Of random weights."""
         return self._of_experts.initial_deviation
+
+    def learning_rate(self, step: int) -> float:
+        """Linear warm-up, then a cosine; the decay steps of the reference include the warm-up."""
+        config = self.config
+        warmup = config.opt_learning_rate_warmup_steps
+        return cosine(
+            step,
+            warmup=warmup,
+            decay=config.opt_learning_rate_decay_steps - warmup,
+            base=config.opt_base_learning_rate,
+            end=config.opt_end_learning_rate,
+        )
 
     def after_step(self, model: nn.Module, step: int) -> None:
         """Correct the scores of experts that had too many tokens, or too few, on all ranks."""

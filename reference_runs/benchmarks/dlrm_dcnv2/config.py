@@ -34,6 +34,7 @@ class DlrmDcnv2(Config):
     """One training on click logs: dense features, and bags of ids of categorical ones."""
 
     name: ClassVar[str] = "dlrm_dcnv2"
+    sends_activations: ClassVar[bool] = False
     unit: ClassVar[Unit] = Unit.FRACTIONS
     metric: ClassVar[str] = "area under the ROC curve"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
@@ -24,6 +24,7 @@ EVALUATION_BATCH = 4096
 class Ranking(Task[C]):
     """Foretell a label; the quality is the area under the ROC curve of all evaluation samples."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     evaluation: Any
     """A dataset with `__len__` and `__getitems__`."""
 
@@ -34,7 +35,7 @@ class Ranking(Task[C]):
     @property
     def evaluation_batch_size(self) -> int:
         """Evaluation samples that a rank takes at once."""
-        return EVALUATION_BATCH
+        return min(EVALUATION_BATCH, self.micro_batch_size)
 
     def check_sparse_gradients(self) -> None:
         """Raise RunFault where the ranks' common gradient of tables cannot be summed."""

@@ -39,6 +39,7 @@ class DlrmV4(Config):
     """One training on a stream of plays. A sample is a play with its history."""
 
     name: ClassVar[str] = "dlrm_v4_hstu"
+    sends_activations: ClassVar[bool] = False
     unit: ClassVar[Unit] = Unit.SAMPLES
     metric: ClassVar[str] = "area under the ROC curve"
 
@@ -144,11 +145,11 @@ def smoke() -> DlrmV4:
         global_batch_size=batch,
         train_samples=samples,
         eval_samples=PLAYS,
-        target=0.75,
+        target=0.8,
         last_step=samples // batch,
         opt_base_learning_rate=4e-3,
         opt_learning_rate_warmup_steps=32,
-        eval_every_data_pct=1 / DAYS,
+        eval_every_data_pct=1 / (2 * DAYS),
         skips_evaluations=False,
     )
 
@@ -184,7 +185,7 @@ def reference() -> DlrmV4:
         gradient_accumulation_steps=point["gradient_accumulation_steps"],
         train_samples=samples,
         eval_samples=2_058_204,
-        target=0.75,
+        target=0.8,
         last_step=samples // batch,
         opt_base_learning_rate=point["opt_base_learning_rate"],
         opt_learning_rate_warmup_steps=point["opt_learning_rate_warmup_steps"],

@@ -146,11 +146,6 @@ class PlayPrediction(Ranking[DlrmV4]):
         """Keep how far the stream was trained on."""
         self.trained = step
 
-    @property
-    def evaluation_batch_size(self) -> int:
-        """As many as are trained on at once: sequences are long."""
-        return self.micro_batch_size
-
     def evaluate(self, model: nn.Module) -> float:
         """The area under the ROC curve of a day that was not trained on yet."""
         if self.config.evaluates_next_day:

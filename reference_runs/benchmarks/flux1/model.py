@@ -95,8 +95,8 @@ class Heads(nn.Module):
     def __init__(self, config: Flux) -> None:
         super().__init__()
         self.count, size = config.heads, config.width // config.heads
-        self.query = nn.RMSNorm(size, eps=EPSILON)
-        self.key = nn.RMSNorm(size, eps=EPSILON)
+        # As the reference: with the epsilon of the type
+        self.query, self.key = nn.RMSNorm(size), nn.RMSNorm(size)
 
     def forward(self, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(B, L, 3·D) to three of (B, H, L, E)."""

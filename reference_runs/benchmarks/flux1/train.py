@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-EVALUATION_BATCH = 32
-
 
 class Flow(Task[Flux]):
     """Rectified flow from text; the quality is the loss averaged over eight times."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = (TRAINING, EVALUATION, *EMPTY)
     fp8_parts: ClassVar[tuple[str, ...]] = ("double_blocks.", "single_blocks.")
     training: Pairs
@@ -123,8 +122,8 @@ class Flow(Task[Flux]):
         """The loss averaged over the samples of each time, and then over the times."""
         sums = torch.zeros(2, TIMES, dtype=torch.float64, device=self.device)
         count = len(self.evaluation)
-        portions = self.ranks.portions(range(count), EVALUATION_BATCH)
-        idle = [[0]] * self.ranks.idle_portions(count, EVALUATION_BATCH)
+        portions = self.evaluation_parts(count)
+        idle = [[0]] * self.idle_parts(count)
         for number, batch in enumerate(self.loaded(self._measured, [*portions, *idle])):
             errors = self._errors(model, batch).double()
             if number >= len(portions):

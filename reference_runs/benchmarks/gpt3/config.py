@@ -25,6 +25,10 @@ class Gpt3(Pretrained):
     """
 
     name: ClassVar[str] = "gpt3"
+    reference_note: ClassVar[str] = (
+        "Adam's moments start at 0; the reference loads those of its checkpoint, so that"
+        " convergence does not compare with reference convergence points"
+    )
     unit: ClassVar[Unit] = Unit.SAMPLES_AS_EPOCHS
 
     initial_deviation: float

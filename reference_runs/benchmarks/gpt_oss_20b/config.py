@@ -91,7 +91,7 @@ def reference() -> GptOss:
         initial_deviation=0.008,
         end_of_document=END_OF_TEXT,
         recompute=True,
-        train_samples=1_574_207_408,
+        train_samples=12_288,
         eval_samples=1024,
         evaluation_interval=12_288,
         target=3.34,

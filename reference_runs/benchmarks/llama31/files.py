@@ -83,9 +83,10 @@ class Stream(torch.utils.data.Dataset[Batch]):
     Where the row ends with a sequence, that one's last position has no target, and is not scored.
     """
 
-    def __init__(self, file: TokenFile, length: int, most: int) -> None:
+    def __init__(self, file: TokenFile, length: int, most: int | None = None) -> None:
         self._file, self._length = file, length
-        self._count = min(len(file) // length, most)
+        count = len(file) // length
+        self._count = count if most is None else min(count, most)
 
     def __len__(self) -> int:
         return self._count
@@ -108,15 +109,14 @@ class Stream(torch.utils.data.Dataset[Batch]):
 def from_files(folder: Path, config: Decoder, wanted: DatasetSize) -> tuple[Stream, Stream]:
     """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
-    Of a longer row the first sequences are taken. Raises DataMissing where a file is absent or too
-    short, or holds what is no token.
+    All training sequences are used, and the first evaluation sequences. Raises DataMissing where a
+    file is absent or too short, or holds a number that is not a token.
     """
     length = config.max_sequence_length
     files = [TokenFile(folder / f"{part}.bin", config.vocabulary) for part in PARTS]
-    training, evaluation = (
-        Stream(file, length, most)
-        for file, most in zip(files, (wanted.training, wanted.evaluation), strict=True)
-    )
+    most = None if wanted.more_training else wanted.training
+    training = Stream(files[0], length, most)
+    evaluation = Stream(files[1], length, wanted.evaluation)
     what = f"sequences of {length} tokens"
     wanted.check_training(files[0].path, len(training), what)
     wanted.check_evaluation(files[1].path, len(evaluation), what)

@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 SHARDS = 1024
-TRAINING_SHARDS = range(768, SHARDS)
-"""The benchmarks train on the last quarter of C4/en 3.0.1, but for those in FEWER."""
-FEWER = {"deepseekv3_671b": range(768, 896)}
+TRAINING_SHARDS = {
+    "llama31_405b": range(768, SHARDS),
+    "llama31_8b": range(768, 896),
+    "gpt_oss_20b": range(768, 896),
+    "deepseekv3_671b": range(768, 896),
+}
+"""The shards of C4/en 3.0.1 that the references train on.
+
+The references join the last quarter in two files, and all but one read the first file alone.
+"""
 VALIDATION_SHARDS = 8
 VALIDATION_DOCUMENTS = 91_205
 """The first documents of C4's validation part, which evaluation sequences are cut from."""
@@ -63,7 +70,7 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
         for shard, wanted in (
             (shard, Tokenised(part, shard, vocabulary, ENDS[name], most))
             for part, numbers, count, most in (
-                ("train", FEWER.get(name, TRAINING_SHARDS), SHARDS, None),
+                ("train", TRAINING_SHARDS[name], SHARDS, None),
                 ("validation", range(VALIDATION_SHARDS), VALIDATION_SHARDS, VALIDATION_DOCUMENTS),
             )
             for shard in _shards(source, part, numbers, count, subset=subset)

@@ -29,6 +29,7 @@ from podium.reference_runs.benchmarks.llama31.data import (
 )
 from podium.reference_runs.benchmarks.llama31.files import from_files
 from podium.reference_runs.benchmarks.llama31.model import Llama
+from podium.reference_runs.engine.machine.precision import TYPES
 from podium.reference_runs.engine.order import Permutation
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
@@ -64,6 +65,7 @@ class LanguageModel(Task[D]):
 
     files: ClassVar[tuple[str, ...]] = ("train.bin", "validation.bin")
     fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
+    evaluates_as_trains: ClassVar[bool] = True
     layout: ClassVar[Layout] = LLAMA
     """How the published model names its tensors."""
 
@@ -86,6 +88,11 @@ class LanguageModel(Task[D]):
         if self.setting.scale == "smoke" or not self.starts_trained:
             return None
         return start_place(self.data_folder)
+
+    @property
+    def reads_weights(self) -> bool:
+        """Where there are published weights to start from."""
+        return self.start_weights() is not None
 
     def check_files(self) -> None:
         """The tokens' files and the weights to start from."""
@@ -152,8 +159,9 @@ class LanguageModel(Task[D]):
         """The decoder in stages."""
         from podium.reference_runs.parallel.pipeline import Pipeline
 
-        config = self.config
-        return Pipeline(model, mesh, config.gradient_accumulation_steps, config.global_batch_size)
+        config, stream = self.config, TYPES.get(self.setting.precision)
+        micro, batch = config.gradient_accumulation_steps, config.global_batch_size
+        return Pipeline(model, mesh, micro, batch, stream)
 
     def training_data(self) -> Tokens:
         """The sequences that `batches` shares out."""
@@ -179,10 +187,10 @@ class LanguageModel(Task[D]):
 
     def _evaluation_batches(self) -> Iterator[Batch]:
         """The share of this rank; on a mesh as many batches on each, for all work on each."""
-        count, ranks = len(self.evaluation), self.ranks
-        for indices in ranks.portions(range(count), EVALUATION_BATCH):
+        count = len(self.evaluation)
+        for indices in self.evaluation_parts(count):
             yield self.evaluation.__getitems__(indices)
-        for _ in range(ranks.idle_portions(count, EVALUATION_BATCH)):
+        for _ in range(self.idle_parts(count)):
             tokens, targets = self.evaluation.__getitems__([0])
             yield Batch(tokens, torch.full_like(targets, UNSCORED))
 
@@ -245,8 +253,6 @@ class Pretraining(LanguageModel[Pretrained]):
             end=config.opt_end_learning_rate,
         )
 
-
-EVALUATION_BATCH = 32
 
 CHANGED_SHARE, CHANGED_SEED = 0.5, 405
 

@@ -29,6 +29,7 @@ EVALUATION_BATCH = 16
 class Catalysis(StagedTask[Oc20]):
     """Tell the forces on the atoms of a structure; the quality is their mean absolute error."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = PARTS
 
     training: Structures
@@ -93,7 +94,7 @@ class Catalysis(StagedTask[Oc20]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean absolute error of the forces on free atoms, in eV/Å, over all structures."""
         total = torch.zeros(2, dtype=torch.float64, device=self.device)
-        portions = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
+        portions = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
         for batch in self.loaded(self.evaluation, portions):
             apart = self._errors(model, batch)
             total += torch.stack([apart.sum().double(), total.new_tensor(apart.numel())])

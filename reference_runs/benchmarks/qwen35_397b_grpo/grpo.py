@@ -48,7 +48,11 @@ def advantages(reward_NG: Tensor) -> Tensor:
 
 
 def batch_of(rollouts: Sequence[Rollout], advantage_N: Tensor, fill: int) -> Batch:
-    """Rollouts side by side, filled up to the length of the longest; `trained` is yet to come."""
+    """Rollouts side by side, filled up to the length of the longest; `trained` is yet to come.
+
+    `fill` is the token that ends an answer. One that was cut off before counts in its group's
+    rewards, and its tokens are left out of the loss.
+    """
     longest = max(len(each.prompt) + len(each.answer) for each in rollouts)
     tokens = torch.full((len(rollouts), longest), fill)
     scored = torch.zeros(len(rollouts), longest)
@@ -56,7 +60,7 @@ def batch_of(rollouts: Sequence[Rollout], advantage_N: Tensor, fill: int) -> Bat
     for row, each in enumerate(rollouts):
         begin, end = len(each.prompt), len(each.prompt) + len(each.answer)
         tokens[row, :end] = torch.tensor([*each.prompt, *each.answer])
-        scored[row, begin:end] = 1
+        scored[row, begin:end] = each.answer[-1] == fill
         generated[row, begin:end] = torch.tensor(each.log_probabilities)
     scored, generated = scored[:, 1:], generated[:, 1:]
     trained = torch.zeros_like(generated)

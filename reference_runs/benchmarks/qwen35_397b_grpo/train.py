@@ -18,9 +18,10 @@ from podium.reference_runs.benchmarks.qwen35_397b_grpo.grpo import (
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.model import Decoder
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import Sampling, roll_out
 from podium.reference_runs.benchmarks.qwen35_397b_grpo.tasks import END, PROMPT, Tasks, synthetic
-from podium.reference_runs.engine.stepper import autocast
+from podium.reference_runs.engine.machine.precision import autocast
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import DataMissing, RunFault
+from podium.reference_runs.modeling.experts import Mixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,11 +98,13 @@ class PolicyOptimization(Task[Qwen35]):
         # A model on the meta device has shapes only, which nothing can fill
         if self.setting.scale == "smoke" and not self.model.embedding.weight.is_meta:
             self.model.load_state_dict(base_weights(self.config, self.setting))
+        for mixture in (each for each in self.model.modules() if isinstance(each, Mixture)):
+            mixture.router.requires_grad_(requires_grad=False)
         return self.model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """AdamW on everything."""
-        return [self.adamw(list(model.parameters()))]
+        """AdamW on everything but the routers, which the reference freezes."""
+        return [self.adamw([each for each in model.parameters() if each.requires_grad])]
 
     def learning_rate(self, step: int) -> float:
         """The same at every step."""

@@ -35,6 +35,7 @@ EVALUATION_BATCH = 125  # Divides the evaluation sets of both scales
 class Classification(Task[ResNet]):
     """Image classification; the quality is the share of evaluation images classified rightly."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "val")
 
     training: Crops
@@ -127,7 +128,7 @@ class Classification(Task[ResNet]):
     def evaluate(self, model: nn.Module) -> float:
         """Top-1 accuracy."""
         counts = torch.zeros(2, dtype=torch.float64, device=self.device)
-        parts = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
+        parts = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
         for batch in self.loaded(self.evaluation, parts):
             images, labels = (each.to(self.device) for each in batch)
             right = (model(normalise(images)).argmax(-1) == labels).sum()

@@ -44,6 +44,7 @@ EVALUATION_BATCH, MEASURED = 16, 64
 class Detection(Task[RetinaNet]):
     """Object detection; the quality is the mean average precision of boxes."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = (
         "train/labels/openimages-mlperf.json",
         "validation/labels/openimages-mlperf.json",
@@ -131,7 +132,7 @@ class Detection(Task[RetinaNet]):
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
         found: list[NDArray[np.float64]] = []
-        parts = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
+        parts = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
         for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
             output = model(normalise(batch.images.to(self.device)))
             scores, offsets = (self.share.whole(each) for each in output)

@@ -29,6 +29,7 @@ class Classification(Task[Rgat]):
 
     unused_parameters: ClassVar[bool] = True  # the last layer computes papers only
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train_idx.pt", "val_idx.pt")
 
     training: Seeds
@@ -89,7 +90,7 @@ class Classification(Task[Rgat]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of evaluation papers whose class has the highest score."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             batch = batch.to(self.device)
             right += (model(batch).argmax(-1) == batch.labels).sum()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Classification(Task[Sentiment]):
     """Is a review favourable? The quality is the share of right answers."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "test")
 
     training: Reviews
@@ -74,7 +75,7 @@ class Classification(Task[Sentiment]):
     def evaluate(self, model: nn.Module) -> float:
         """The share of texts whose label scores highest."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             words_BL, labels_B = (part.to(self.device) for part in batch)
             right += (model(words_BL).argmax(-1) == labels_B).sum()

@@ -49,6 +49,8 @@ class StableDiffusion(Config):
     """Levels with attention, counted from the first."""
     head_width: int
     norm_groups: int
+    attention_groups: int
+    """Of the norms before attention, of which the reference has others."""
     context_length: int
     empty_caption: tuple[int, ...] = ()
     """Tokens of the caption that says nothing; zeros follow."""
@@ -94,6 +96,25 @@ class StableDiffusion(Config):
         clip = quality.clip if isinstance(quality, Scores) else math.nan
         return super().reached(quality) and clip >= self.clip_target
 
+    @property
+    def target_text(self) -> str:
+        """Both targets."""
+        return f"{super().target_text}, CLIP score {self.clip_target:g}"
+
+    def figures(self, quality: float) -> str:
+        """Both scores."""
+        clip = f", CLIP score {quality.clip:.4f}" if isinstance(quality, Scores) else ""
+        return f"{self.metric} {quality:.4f}{clip}"
+
+    def missed(self, quality: float) -> str:
+        """The targets of the scores that missed theirs."""
+        clip = quality.clip if isinstance(quality, Scores) else math.nan
+        near, alike = super().reached(quality), clip >= self.clip_target
+        goals = [super().missed(quality), f"CLIP score >= {self.clip_target:g}"]
+        if near == alike:
+            return " and ".join(goals)
+        return goals[1] if near else goals[0]
+
     def quality_records(
         self,
         quality: float,
@@ -114,6 +135,7 @@ def smoke() -> StableDiffusion:
         attention_levels=1,
         head_width=24,
         norm_groups=8,
+        attention_groups=8,
         context_length=8,
         context_width=32,
         latent_size=8,
@@ -146,6 +168,7 @@ def reference() -> StableDiffusion:
         head_width=64,
         # 32 in the released model
         norm_groups=16,
+        attention_groups=32,
         context_length=77,
         # Of CLIP's tokenizer, where a text starts and ends
         empty_caption=(49_406, 49_407),

@@ -71,7 +71,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: StableDiffusion, width: int) -> None:
         super().__init__()
-        self.norm = nn.GroupNorm(config.norm_groups, width, eps=ATTENTION_EPSILON)
+        self.norm = nn.GroupNorm(config.attention_groups, width, eps=ATTENTION_EPSILON)
         self.inward, self.outward = nn.Linear(width, width), nn.Linear(width, width)
         self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(width) for _ in range(3))
         self.image = Attention(config, width, width)

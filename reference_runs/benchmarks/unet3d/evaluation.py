@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.benchmarks.unet3d.config import UNet3D
 
-EVALUATION_BATCH = 64
 WIDTH = 0.125
 """Deviation of the windows' Gaussian weights, as a share of their sides."""
 
@@ -41,8 +40,13 @@ def window_weights(sizes: Sequence[int]) -> Tensor:
     return weights.clamp(min=1e-3)
 
 
-def segment(model: Callable[[Tensor], Tensor], image: Tensor, config: UNet3D) -> Tensor:
-    """Scores of each class, (classes, D, H, W), of a volume (D, H, W) no smaller than a window."""
+def segment(
+    model: Callable[[Tensor], Tensor], image: Tensor, config: UNet3D, at_once: int
+) -> Tensor:
+    """Scores of each class, (classes, D, H, W), of a volume (D, H, W) no smaller than a window.
+
+    The model is called with `at_once` windows at most.
+    """
     sizes = config.validation_input_shape
     weights = window_weights(sizes).to(image.device)
     total = torch.zeros((config.classes, *image.shape), device=image.device)
@@ -51,8 +55,8 @@ def segment(model: Callable[[Tensor], Tensor], image: Tensor, config: UNet3D) ->
         tuple(slice(at, at + size) for at, size in zip(corner, sizes, strict=True))
         for corner in corners(image.shape, config)
     ]
-    for begin in range(0, len(places), EVALUATION_BATCH):
-        some = places[begin : begin + EVALUATION_BATCH]
+    for begin in range(0, len(places), at_once):
+        some = places[begin : begin + at_once]
         scores = model(torch.stack([image[place] for place in some])[:, None]).float()
         for place, score in zip(some, scores.softmax(1), strict=True):
             total[:, *place] += score * weights

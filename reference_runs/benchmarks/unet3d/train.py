@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 class Segmentation(Task[UNet3D]):
     """Segmentation of volumes; the quality is the mean Dice score of kidney and tumour."""
 
+    evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("evaluation_cases.txt",)
     keeps_whole: ClassVar[bool] = True
 
@@ -107,7 +108,7 @@ class Segmentation(Task[UNet3D]):
             case = padded(self.evaluation.case(index), self.config.validation_input_shape)
             image = torch.from_numpy(case.image).to(self.device)
             label = torch.from_numpy(case.label.astype(np.int64)).to(self.device)
-            score = dice(segment(model, image, self.config), label).mean()
+            score = dice(segment(model, image, self.config, self.micro_batch_size), label).mean()
             sums += torch.stack([score, torch.ones_like(score)])
         total, count = self.ranks.sum(sums).tolist()
         return float(total / count)

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torchao")
 
 from podium.reference_runs.catalogue import task_of  # noqa: E402
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything  # noqa: E402
 from podium.reference_runs.engine.launch import run_request  # noqa: E402
-from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402

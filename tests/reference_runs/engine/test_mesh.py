@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,8 @@ from podium.compliance.cli.entry import run as command  # noqa: E402
 from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.benchmarks.retinanet import train as detection  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
-from podium.reference_runs.engine.checkpoint import load, save  # noqa: E402
-from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
+from podium.reference_runs.engine.checkpoints.checkpoint import load, save  # noqa: E402
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
@@ -93,6 +95,7 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
     if leg.parts:
         base = folder / "base.pt"
         task.start_weights = lambda: base if base.exists() else None
+        count_reads(task, folder / f"reads-{leg.name}-{leg.mesh}-{ranks.number}")
     seed_everything(1)
     task.prepare()
     log = Logger(io.StringIO(), rank=ranks.number)
@@ -102,6 +105,23 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
         # Reference scale builds so, with data that generated sentences here stand for
         task.setting = replace(setting, scale="reference")
     return Stepper(task), log
+
+
+def count_reads(task: Any, path: Path) -> None:
+    """Leave in a file how many tensors of its first weights this rank has asked for."""
+    initial = task.initial_weights
+
+    def initial_weights(model: Any) -> Any:
+        first, names = initial(model), []
+
+        def counted(name: str, shape: Any) -> Any:
+            names.append(name)
+            path.write_text(str(len(names)))
+            return first(name, shape)
+
+        return counted
+
+    task.initial_weights = initial_weights
 
 
 def double_numbers(task: Any) -> None:
@@ -132,7 +152,7 @@ def travelled(leg: Leg, ranks: Ranks, folder: Path) -> list[float]:
     """The loss of each step and the quality at the end."""
     stepper, _ = stepper_of(leg, ranks, folder)
     if leg.begin:
-        assert load(stepper, folder / "checkpoint") == leg.begin
+        assert load(stepper, folder / "checkpoint").step == leg.begin
     found = [float(loss) for loss in stepper.steps(1, leg.begin, leg.end - leg.begin)]
     if leg.end < STEPS:
         save(stepper, folder / "checkpoint", leg.end)
@@ -247,17 +267,22 @@ def test_a_run_goes_on_on_another_mesh_and_in_one_process(
     [("llama31_405b", ("fsdp=2,tp=2", "fsdp=4", "pp=2,cp=2")), ("gpt3", ("fsdp=4",))],
 )
 def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(
-    name: str, meshes: tuple[str, ...], tmp_path: Path
+    name: str, meshes: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(3)
     task: Any = task_of(name)(find(name).smoke(), Setting(), Ranks(torch.device("cpu")))
     state = task.decoder().state_dict()
     torch.save({key: value.double() for key, value in state.items()}, tmp_path / "base.pt")
     more = (("gradient_accumulation_steps", 2),)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     legs = (Leg(name, mesh, parts=True, more=more) for mesh in ("", *meshes))
     alone, *divided = results(4, tmp_path, *legs)
-    for found in divided:
+    for mesh, found in zip(meshes, divided, strict=True):
         assert_close(found, alone)
+        # One rank of a node reads for the others; stages have other tensors
+        reads = {path.name for path in tmp_path.glob(f"reads-{name}-{mesh}-*")}
+        readers = (0, 2) if "pp=2" in mesh else (0,)
+        assert reads == {f"reads-{name}-{mesh}-{rank}" for rank in readers}
 
 
 @pytest.mark.long
@@ -307,7 +332,7 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("podium.reference_runs.engine.processes.start", None)
+    monkeypatch.setattr("podium.reference_runs.engine.machine.processes.start", None)
     assert command(["run", name, "--mesh", mesh, "--output", str(tmp_path)]) == 2
     told = capsys.readouterr().err
     assert said in told
@@ -320,6 +345,7 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
         (("--processes", "3"), "fsdp=2 is 2 ranks; there are 3"),
         (("--shard",), "--mesh does not go with --shard"),
         (("--precision", "fp16"), "--mesh does not go with --precision fp16"),
+        (("--compile",), "--compile: what gathers and sends within the model is not compiled"),
         (("--set", "gradient_accumulation_steps=16"), "try --set gradient_accumulation_steps=8"),
         (
             ("--mesh", "tp=2", "--set", "max_sequence_length=63"),
@@ -333,3 +359,28 @@ def test_what_does_not_go_with_a_mesh_is_told(
     options = ["--mesh", "fsdp=2", "--output", str(tmp_path), *more]
     assert command(["run", "llama31_8b", *options]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_a_run_on_a_mesh_is_traced_and_profiled(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "podium"]
+    few = ["--set", "train_samples=256", "--set", "evaluation_interval=192"]
+    trace, options = tmp_path / "trace.json", ["--mesh", "fsdp=2", *few]
+    run = ["run", "llama31_8b", "--set", "last_step=12", "-q", "--output", str(tmp_path / "logs")]
+    done = subprocess.run(
+        [*words, *run, *options, "--trace", str(trace)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr  # so few steps reach no target
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert any("FSDP::" in each.get("name", "") for each in events)
+    profile = ["profile", "trainer", "llama31_8b", "--turns", "1", "--steps", "3"]
+    done = subprocess.run([*words, *profile, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "communication, exposed" in done.stdout
+    assert "aten::mm blocks.0.ffn.gate" in done.stdout
+
+
+def test_a_study_takes_no_mesh(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["profile", "trainer", "llama31_8b", "--study", "scaling", "--mesh", "fsdp=2"]
+    assert command(words) == 2
+    assert "--mesh does not go with --study" in capsys.readouterr().err

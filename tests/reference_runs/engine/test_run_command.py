@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 from podium.compliance.cli.entry import run as command
+from podium.logging_spec import Logger
 from podium.reference_runs.catalogue import names
 from podium.reference_runs.engine.launch import run, run_request
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.errors import RunAborted
+from podium.reference_runs.parallel.mesh import Mesh
 from tests.locations import ROOT
 
 torch = pytest.importorskip("torch")
@@ -271,7 +273,79 @@ def test_too_little_memory_names_the_options_that_help(
     done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "gradient_accumulation_steps" in done.stderr
+    assert "--mesh fsdp=N" in done.stderr
+    assert "--plan" in done.stderr
+    assert "--shard" not in done.stderr
     assert lines(tmp_path / "result_0.txt")[-1]["metadata"]["status"] == "aborted"
+
+
+@pytest.mark.parametrize(
+    ("setting", "axes", "advice"),
+    [
+        (Setting(), ("dp", "fsdp"), ["--precision bf16", "--mesh fsdp=N"]),
+        (Setting(precision="bf16", mesh=Mesh(fsdp=2)), ("dp", "fsdp"), ["further with --mesh"]),
+        (Setting(precision="bf16"), (), ["--shard"]),
+    ],
+)
+def test_advice_on_memory_is_what_the_run_can_take(
+    setting: Setting, axes: tuple[str, ...], advice: list[str]
+) -> None:
+    from podium.reference_runs.engine.machine.plain_errors import less_memory
+
+    said = less_memory(setting, axes)
+    options = ("--precision bf16", "--mesh fsdp=N", "further with --mesh", "--shard")
+    assert [each for each in options if each in said] == advice
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError("[Rank 0] Watchdog caught collective operation timeout"), "another rank"),
+        (RuntimeError("Timed out waiting 600000ms for recv operation"), "another rank has ended"),
+        (torch.distributed.DistBackendError("NCCL error: unhandled"), "cannot communicate"),
+    ],
+)
+def test_a_failure_between_ranks_is_one_line(
+    error: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("podium.reference_runs.benchmarks.llama31.train.LanguageModel.loss", fail)
+    done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert said in done.stderr
+
+
+def test_ranks_of_a_node_do_not_share_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    done = podium("llama31_8b", "--device", "cuda:1", "--output", tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "--device is cuda:1; 2 ranks share it: use --device cuda" in done.stderr
+
+
+@pytest.mark.long
+def test_a_run_on_a_mesh_is_quiet(tmp_path: Path) -> None:
+    done = elsewhere("llama31_8b", *SHORT, "--output", tmp_path, "-q", "--mesh", "tp=2")
+    assert done.stderr == ""
+
+
+def test_one_rank_of_a_node_drops_cached_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podium.reference_runs.log.declare import clear_caches
+
+    (tmp_path / "train.bin").write_bytes(b"1")
+    opened = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda *words: opened.append(words))
+    for local, count in (("1", 0), ("0", 1)):
+        monkeypatch.setenv("LOCAL_RANK", local)
+        with Logger(io.StringIO(), rank=int(local)) as log:
+            clear_caches(log, Setting(data=tmp_path))
+        assert len(opened) == count
 
 
 def test_missing_data_files_leave_no_log(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._pytree import tree_leaves
 
 from podium.reference_runs.catalogue import task_of
-from podium.reference_runs.engine.loop import seed_everything
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything
 from podium.reference_runs.engine.stepper import Stepper
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ STEPS = range(2, 22)
 """Many, for on busy processors threads that send let go later: the least of their peaks counts."""
 
 
-def peak(request: RunRequest, ranks: Ranks) -> int:
-    """Bytes at the peak of a step after the first, weights, state and batch included."""
+def peak(request: RunRequest, ranks: Ranks, *, evaluates: bool = False) -> int:
+    """Bytes at the peak of a step after the first, weights, state and batch included.
+
+    With `evaluates` those at the peak of an evaluation.
+    """
     seed_everything(request.setting.seed)
     config = request.config()
     task: Any = task_of(request.benchmark.name)(config, request.setting, ranks)
@@ -42,7 +45,10 @@ def peak(request: RunRequest, ranks: Ranks) -> int:
         stepper.step(1, micro)
         for step in STEPS:
             with record_function(MARK):
-                stepper.step(step, micro)
+                if evaluates:
+                    stepper.evaluate()
+                else:
+                    stepper.step(step, micro)
     events = recorded.profiler.kineto_results.events()  # type: ignore[union-attr]
     begins = sorted(e.start_ns() for e in events if e.name() == MARK)
     changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")

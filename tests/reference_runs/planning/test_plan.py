@@ -19,10 +19,11 @@ from podium.reference_runs.engine.launch import run_request  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.parallel.mesh import parse  # noqa: E402
-from podium.reference_runs.planning.memory import memory  # noqa: E402
+from podium.reference_runs.planning.memory import by_phase, memory  # noqa: E402
 from podium.reference_runs.planning.propose import plan  # noqa: E402
 from tests.compliance.command_line import podium  # noqa: E402
 from tests.reference_runs.planning.measured import peak  # noqa: E402
+from tests.reference_runs.planning.printed import Printed, printed  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +69,25 @@ def test_a_step_needs_what_was_planned(name: str) -> None:
     planned = memory(request(name), 1)
     measured = peak(request(name), Ranks(torch.device("cpu")))
     assert abs(planned.peak - measured) <= NEAR * measured
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["llama31_8b", "llama2_70b_lora", pytest.param("gpt_oss_20b", marks=pytest.mark.long)],
+)
+def test_an_evaluation_needs_what_was_planned(name: str) -> None:
+    few = {"eval_samples": 16}
+    planned = by_phase(request(name, **few), 1)
+    measured = peak(request(name, **few), Ranks(torch.device("cpu")), evaluates=True)
+    assert abs(planned["evaluation"].peak - measured) <= NEAR * measured
+    assert memory(request(name, **few), 1) == max(planned.values(), key=lambda each: each.peak)
+
+
+@pytest.mark.parametrize("name", ["llama31_8b", "llama2_70b_lora", "gpt3", "flux1", "sentiment"])
+def test_an_evaluation_takes_no_more_than_a_step(name: str) -> None:
+    """A rank holds as many samples as in training, without what the backward pass needs."""
+    needs = by_phase(request(name), 1)
+    assert needs["evaluation"].peak <= needs["step"].peak
 
 
 def free_port() -> int:
@@ -242,6 +262,7 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
     result = podium("run", "sentiment", "--plan", "--memory", "1GiB")
     assert result.exit_code == 0, result.stderr
     assert "podium run sentiment --scale smoke" in result.stdout
+    assert "at the peak of a step or an evaluation, of 1.00 GiB" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     result = podium("run", "sentiment", "--plan", "--memory", "1MiB")
     assert result.exit_code == 1
@@ -263,3 +284,47 @@ def test_what_cannot_be_planned_is_one_line(words: tuple[str, ...], said: str) -
     assert result.exit_code == 2
     assert said in result.stderr
     assert len(result.stderr.splitlines()) <= 2  # what is being worked out, and the fault
+
+
+# --- printed commands ---
+
+WHOLE = (
+    *(
+        "cosmoflow",
+        "deepcam",
+        "ncf",
+        "oc20",
+        "resnet",
+        "rnnt",
+        "sentiment",
+        "transformer",
+        "unet3d",
+    ),
+    *("retinanet", "stable_diffusion", "minigo"),
+)
+"""Small models: a plan draws a whole batch of their data, or none of their steps can be planned."""
+SLOW = ("deepseekv3_671b", "gpt3", "flux1", "gpt_oss_20b", "llama2_70b_lora", "dlrm_v4_hstu")
+LARGEST = {"--trace": 131}
+"""The GiB of an H200, which the run with this option is from; of others 80."""
+
+COMMANDS = [each for each in printed() if each.name not in WHOLE]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda each: " ".join(each.words)[:60])
+def test_a_printed_command_fits(command: Printed) -> None:
+    asked = command.request()
+    limit = next((size for option, size in LARGEST.items() if option in command.words), 80)
+    (found,) = plan(asked, command.ranks, limit << 30, str) if asked.setting.mesh else (None,)
+    need = found.need if found else memory(asked, command.ranks)
+    assert need.peak <= limit << 30, command.place
+
+
+def test_models_that_fit_no_accelerator_are_printed_with_a_mesh() -> None:
+    """Weights, gradients and state alone, which takes no plan: 16 bytes for a trained number."""
+    divided = {each.name: each for each in COMMANDS if each.mesh}
+    assert {*divided} >= {*SLOW, "llama31_8b", "dlrm_dcnv2"}
+    for command in COMMANDS:
+        assert command.mesh or command.name in ("bert", "rgat") or "--trace" in command.words
+        if command.mesh:
+            assert parse(command.mesh).world == command.ranks

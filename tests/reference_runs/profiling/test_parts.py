@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from torch import nn
 
 from podium.reference_runs.profiling.chrome import shortened
 from podium.reference_runs.profiling.counts import Counter, OperatorCall
-from podium.reference_runs.profiling.joined import timeline_of
+from podium.reference_runs.profiling.joined import operators_of, timeline_of
 from podium.reference_runs.profiling.kernels import (
     STEPS,
     WARM_UP,
@@ -53,6 +54,24 @@ def test_products_have_the_flop_of_their_sides() -> None:
     # The first takes data, whose gradient nobody wants: one product; the second has both
     assert flop(counter, "inner.first", "backward") == 2 * 32 * 8 * 16
     assert flop(counter, "inner.second", "backward") == 2 * (2 * 32 * 16 * 4)
+
+
+@pytest.mark.parametrize(("query_heads", "heads"), [(4, 4), (4, 2)])
+def test_attention_has_the_flop_of_its_products(query_heads: int, heads: int) -> None:
+    """By hand: two products forward; backward the scores again, and four gradients."""
+    queries = torch.randn(2, query_heads, 32, 8, requires_grad=True)
+    keys, values = (torch.randn(2, heads, 32, 8, requires_grad=True) for _ in range(2))
+    counter = Counter()
+    with counter.counting(nn.Identity()):
+        attended = nn.functional.scaled_dot_product_attention(
+            queries, keys, values, is_causal=True, enable_gqa=True
+        )
+        attended.sum().backward()
+    product = 2 * 2 * query_heads * 32 * 32 * 8
+    found: dict[str, float] = defaultdict(float)
+    for place, count in counter.found.items():
+        found[place.phase] += count.flop
+    assert found == {"other": 2 * product, "backward": 5 * product}
 
 
 def test_views_move_nothing_and_sums_in_place_take_no_memory() -> None:
@@ -161,6 +180,22 @@ def test_what_a_counted_operator_calls_is_part_of_it() -> None:
     assert "aten::_convolution" in found[OperatorCall("", "forward", "aten::convolution")]
     assert heavy <= set(found)
     assert "aten::_convolution" not in {place.operator for place in found}
+
+
+def test_calls_are_those_of_the_operator_itself() -> None:
+    """Not of what it calls: a product had three, attention 22."""
+    model, counter = nn.Linear(8, 4, bias=False), Counter()
+    x = torch.randn(16, 8, requires_grad=True)
+    with counter.counting(model):
+        model(x).sum().backward()
+    counted = frozenset(place.operator for place in counter.found)
+    with recorded(None, CPU, model, counted=counted) as recording:
+        for _ in range(WARM_UP + STEPS):
+            model(x).sum().backward()
+            recording.profiler.step()
+    operators = operators_of(recording.found, counter.found, None)
+    calls = {(each.phase, each.name): each.calls for each in operators if each.flop}
+    assert calls == {("forward", "aten::mm"): 1, ("backward", "aten::mm"): 2}
 
 
 def event(name: str, begin: float, end: float, **more: object) -> SimpleNamespace:

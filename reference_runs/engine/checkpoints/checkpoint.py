@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from pickle import UnpicklingError  # nosec B403
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from podium.reference_runs.engine.checkpoints.identity import Restored, described, restored
 from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
@@ -29,16 +31,14 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
     for optimizer in stepper.optimizers:
         if hasattr(optimizer, "consolidate_state_dict"):
             optimizer.consolidate_state_dict()  # every rank sends its share to the first
+    place = described(stepper, step)
     if not stepper.task.ranks.first:
         return
     state = {
-        "benchmark": stepper.task.config.name,
-        "step": step,
+        **place,
         "model": stepper.model.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in stepper.optimizers],
         "scaler": stepper.scaler.state_dict(),
-        "random": torch.get_rng_state(),
-        "device_random": _device_random(stepper.task.device),
     }
     # Renamed into place: a run that is killed while it saves keeps its last checkpoint
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -46,10 +46,10 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
     draft.replace(path)
 
 
-def load(stepper: Stepper, path: Path | None) -> int:
-    """Restore what `save` wrote; returns the steps done.
+def load(stepper: Stepper, path: Path | None) -> Restored:
+    """Restore what `save` wrote.
 
-    Raises RunFault where there is no such file or it is another benchmark's.
+    Raises RunFault where there is no such file or it belongs to another run.
     """
     if path is not None and path.is_dir():
         from podium.reference_runs.parallel.checkpoint import load_parts
@@ -59,19 +59,14 @@ def load(stepper: Stepper, path: Path | None) -> int:
         raise RunFault(f"--resume: there is no checkpoint at {path}")
     # To the processor: what belongs on the device is copied there, and Adam's step count does not.
     # weights_only, since unpickling anything else may run code
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    if state.get("benchmark") != stepper.task.config.name:
-        raise RunFault(f"--resume: {path} is a checkpoint of {state.get('benchmark')}")
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, RuntimeError, UnpicklingError) as error:
+        reason = str(error).partition("\n")[0]
+        raise RunFault(f"--resume: {path} cannot be read: {reason}") from None
+    found = restored(path, state, stepper)
     stepper.model.load_state_dict(state["model"])
     for optimizer, saved in zip(stepper.optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
     stepper.scaler.load_state_dict(state["scaler"])
-    torch.set_rng_state(state["random"])
-    if state["device_random"] is not None:
-        torch.cuda.set_rng_state(state["device_random"], stepper.task.device)
-    return int(state["step"])
-
-
-def _device_random(device: torch.device) -> torch.Tensor | None:
-    """State of the generator that dropout on a GPU draws from."""
-    return torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+    return found

@@ -1,4 +1,4 @@
-"""A plan without torch's own warnings, which concern a run and not what it is told."""
+"""Plans and runs on a mesh without warnings of torch that their users cannot act on."""
 
 from __future__ import annotations
 

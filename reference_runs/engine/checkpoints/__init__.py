@@ -1,0 +1,1 @@
+"""What continues a run that was interrupted: checkpoints, generators, the open log."""

@@ -1,0 +1,111 @@
+"""The run that a checkpoint belongs to, so that no other run continues from it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from podium.reference_runs.engine.checkpoints.randomness import restore, seed_rank, states
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.log.device_name import device_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from podium.reference_runs.engine.stepper import Stepper
+    from podium.reference_runs.engine.task import Task
+
+FREE = ("workers",)
+"""Fields of a config that change neither the training nor the log."""
+SHOWN = 3
+"""Differences that a message names."""
+MESH, WORLD = "mesh", "processes"
+
+
+def identity(task: Task[Any]) -> dict[str, str]:
+    """What the log declares of a run and what decides its training, as text by name."""
+    config, setting = task.declared, task.setting
+    found = {each.name: repr(getattr(config, each.name)) for each in fields(config)}
+    for name in FREE:
+        found.pop(name)
+    options = ("round", "division", "usage", "scale", "seed", "precision", "allow_subset", "org")
+    # A field of a config may have the name of an option
+    found |= {f"--{name.replace('_', '-')}": str(getattr(setting, name)) for name in options}
+    found["--weights"] = "given" if setting.weights else "not given"
+    found["device"] = device_name(task.device)
+    found[MESH] = str(setting.mesh or "none")
+    found[WORLD] = str(task.ranks.processes)
+    return found
+
+
+def checked(path: Path, state: Mapping[str, Any], task: Task[Any]) -> str:
+    """What is different in how the model is divided, which is allowed; "" for nothing.
+
+    Raises RunFault where the checkpoint belongs to another run.
+    """
+    name = task.config.name
+    if state.get("benchmark") != name:
+        raise RunFault(f"--resume: {path} is a checkpoint of {state.get('benchmark')}")
+    saved: Mapping[str, str] | None = state.get("run")
+    if saved is None:
+        raise RunFault(f"--resume: {path} does not describe its run: an older podium wrote it")
+    now = identity(task)
+    divided = MESH in saved and {saved[MESH], now[MESH]} != {"none"}
+    different = [
+        key
+        for key in (*now, *(key for key in saved if key not in now))
+        if key != MESH and not (divided and key == WORLD) and saved.get(key) != now.get(key)
+    ]
+    if different:
+        raise RunFault(f"--resume: {path} is of another run: {_named(different, saved, now)}")
+    if all(saved[key] == now[key] for key in (MESH, WORLD)):
+        return ""
+    return (
+        f"continued with --mesh {now[MESH]} on {now[WORLD]} ranks;"
+        f" the run began with --mesh {saved[MESH]} on {saved[WORLD]} ranks"
+    )
+
+
+def _named(different: list[str], saved: Mapping[str, str], now: Mapping[str, str]) -> str:
+    def each() -> Iterator[str]:
+        for key in different[:SHOWN]:
+            yield f"{key} is {saved.get(key, 'absent')} there, {now.get(key, 'absent')} here"
+        if len(different) > SHOWN:
+            yield f"and {len(different) - SHOWN} more"
+
+    return "; ".join(each())
+
+
+class Restored(NamedTuple):
+    """What a checkpoint has brought back."""
+
+    step: int
+    samples: tuple[int, int]
+    """How many samples the training and the evaluation data held."""
+    division: str
+    """A remark where the model is divided among the ranks in another way; "" for none."""
+
+
+def described(stepper: Stepper, step: int) -> dict[str, Any]:
+    """The part of a checkpoint that tells its run and its place in it; all ranks call this."""
+    task = stepper.task
+    return {
+        "benchmark": task.config.name,
+        "run": identity(task),
+        "samples": task.samples(),
+        "step": step,
+        "random": states(task.ranks),
+    }
+
+
+def restored(path: Path, state: dict[str, Any], stepper: Stepper) -> Restored:
+    """What `described` wrote; raises RunFault where that is another run."""
+    division = checked(path, state, stepper.task)
+    task, (training, evaluation) = stepper.task, state["samples"]
+    if division:
+        # Ranks of another mesh have other parts of the model, or there are more or fewer of them
+        seed_rank(task.setting.seed, task.ranks, int(state["step"]))
+    else:
+        restore(state["random"], task.ranks)
+    return Restored(int(state["step"]), (training, evaluation), division)

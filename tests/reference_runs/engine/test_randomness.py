@@ -1,0 +1,59 @@
+"""Each rank draws its own dropout, and a resumed run goes on drawing where it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.distributed as dist  # noqa: E402
+import torch.multiprocessing as mp  # noqa: E402
+
+from podium.logging_spec import Logger  # noqa: E402
+from podium.reference_runs.catalogue import find, task_of  # noqa: E402
+from podium.reference_runs.engine.checkpoints.checkpoint import save  # noqa: E402
+from podium.reference_runs.engine.loop import start  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+
+
+def as_rank(rank: int, folder: Path) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", f"file://{folder}/meeting", rank=rank, world_size=2)
+    state = folder / "state.pt"
+    found = [drawn(rank, folder, Setting(device="cpu", checkpoint=state))]
+    setting = Setting(device="cpu", checkpoint=state, resume=True)
+    found.append(drawn(rank, folder, setting))
+    (folder / f"{rank}.json").write_text(json.dumps(found))
+    dist.destroy_process_group()
+
+
+def drawn(rank: int, folder: Path, setting: Setting) -> Any:
+    """Random numbers at the beginning and behind a checkpoint, and the first weights."""
+    config = find("llama31_8b").smoke().with_settings({"train_samples": "256"})
+    ranks = Ranks(torch.device("cpu"), rank, 2)
+    task = task_of("llama31_8b")(config, setting, ranks)
+    with Logger(str(folder / f"log-{setting.resume}.txt"), rank=rank) as log:
+        stepper, _ = start(task, log)
+    if setting.resume:
+        return torch.rand(4).tolist()
+    first = torch.rand(4).tolist()
+    weights = float(next(stepper.model.parameters()).double().sum())
+    save(stepper, setting.checkpoint, 1)  # type: ignore[arg-type]
+    return first, torch.rand(4).tolist(), weights
+
+
+def test_each_rank_draws_its_own_numbers_from_the_same_model(tmp_path: Path) -> None:
+    mp.spawn(as_rank, (tmp_path,), nprocs=2)
+    (one, resumed_one), (two, resumed_two) = (
+        json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)
+    )
+    assert one[0] != two[0]
+    assert one[2] == two[2]
+    # Behind the checkpoint each goes on with its own
+    assert (resumed_one, resumed_two) == (one[1], two[1])
+    assert resumed_one != resumed_two

@@ -1,0 +1,208 @@
+"""A run that was interrupted continues from its checkpoint, and no other run does."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from podium.compliance import check  # noqa: E402
+from podium.compliance.cli.entry import run as command  # noqa: E402
+from podium.reference_runs.engine import loop  # noqa: E402
+from podium.reference_runs.errors import Interrupted  # noqa: E402
+from tests.reference_runs.datasets import LITTLE, settings  # noqa: E402
+
+SHORT = ("--set", "train_samples=256", "--set", "evaluation_interval=48", "--set", "last_step=12")
+
+
+def podium(*words: object) -> tuple[int, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = command([str(word) for word in words])
+    return status, err.getvalue()
+
+
+def smoke(folder: Path, *more: object) -> tuple[int, str]:
+    state = ("--checkpoint", folder / "state.pt", "--output", folder / "logs")
+    return podium("run", "llama31_8b", "-q", "--device", "cpu", *SHORT, *state, *more)
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    text = (folder / "logs" / "result_0.txt").read_text()
+    return [json.loads(line.partition(" ")[2]) for line in text.splitlines()]
+
+
+def keys(folder: Path) -> list[str]:
+    return [each["key"] for each in records(folder)]
+
+
+def notes(folder: Path) -> list[str]:
+    return [each["value"] for each in records(folder) if each["key"] == "podium_note"]
+
+
+@contextlib.contextmanager
+def cut_short(error: BaseException | int, step: int = 4) -> Any:
+    """Have a run end before its second evaluation: by an exception or a signal."""
+    plain = loop.train_block
+
+    def block(stepper: Any, log: Any, bounds: Any, watch: Any) -> float:
+        if bounds[0] >= step - 1:
+            if isinstance(error, BaseException):
+                raise error
+            os.kill(os.getpid(), error)
+            time.sleep(0.01)
+        return plain(stepper, log, bounds, watch)
+
+    with mock.patch.object(loop, "train_block", block):
+        yield
+
+
+def interrupted(folder: Path, *more: object) -> None:
+    with cut_short(Interrupted("the node went away")):
+        assert smoke(folder, *more)[0] == 1
+    assert "run_stop" not in keys(folder)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
+def test_a_preempted_run_is_resumed(number: int, status: int, tmp_path: Path) -> None:
+    with cut_short(number):
+        found, said = smoke(tmp_path)
+    assert found == status
+    assert len(said.splitlines()) == 1
+    assert "run_stop" not in keys(tmp_path)
+    assert "interrupted; the run can be resumed after step 3 (--resume)" in notes(tmp_path)
+    if number == signal.SIGTERM:
+        assert "stopped by SIGTERM" in said
+        assert "the run can be resumed after step 3 (--resume)" in said
+    found, said = smoke(tmp_path, "--resume")
+    assert (found, said) == (1, "")  # so few steps reach no target
+    assert (keys(tmp_path).count("run_start"), keys(tmp_path).count("run_stop")) == (1, 1)
+    steps = [
+        each["metadata"]["step"] for each in records(tmp_path) if each["key"] == "tracked_stats"
+    ]
+    assert steps == [3, 6, 9, 12]
+
+
+def test_without_a_checkpoint_a_stopped_run_is_aborted(tmp_path: Path) -> None:
+    with cut_short(signal.SIGTERM, step=0):
+        assert smoke(tmp_path)[0] == 1
+    assert records(tmp_path)[-1]["metadata"]["status"] == "aborted"
+    status, said = smoke(tmp_path, "--resume")
+    assert status == 2
+    assert "has ended" in said
+
+
+def test_a_fault_of_the_run_ends_it_whatever_checkpoint_is_there(tmp_path: Path) -> None:
+    with cut_short(torch.OutOfMemoryError("CUDA out of memory")):
+        assert smoke(tmp_path)[0] == 1
+    assert records(tmp_path)[-1]["metadata"]["status"] == "aborted"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            ("--set", "opt_base_learning_rate=0.0"),
+            "opt_base_learning_rate is 0.004 there, 0.0 here",
+        ),
+        (("--set", "global_batch_size=8"), "global_batch_size is 16 there, 8 here"),
+        (("--set", "target=0.9"), "target is 0.68 there, 0.9 here"),
+        (("--seed", "77"), "--seed is 1 there, 77 here"),
+        (("--round", "6.0"), "--round is 6.1 there, 6.0 here"),
+        (("--division", "closed"), "--division is open there, closed here"),
+        (("--precision", "bf16"), "--precision is fp32 there, bf16 here"),
+        (("--org", "Acme"), "--org is podium reference trainers there, Acme here"),
+    ],
+)
+def test_another_run_is_not_resumed(more: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    before = (tmp_path / "logs" / "result_0.txt").read_bytes()
+    status, told = smoke(tmp_path, *more, "--resume")
+    assert status == 2
+    assert told.count("\n") == 1
+    assert f"is of another run: {said}" in told
+    # The run can still be resumed as it is
+    assert (tmp_path / "logs" / "result_0.txt").read_bytes() == before
+    assert smoke(tmp_path, "--resume")[0] == 1
+
+
+def test_many_differences_are_one_line(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    more = [f"{name}=0.5" for name in ("target", "opt_base_learning_rate", "opt_adamw_beta_1")]
+    words = [word for each in (*more, "opt_adamw_beta_2=0.5") for word in ("--set", each)]
+    status, told = smoke(tmp_path, *words, "--seed", 9, "--resume")
+    assert (status, told.count("\n")) == (2, 1)
+    assert told.endswith("; and 2 more\n")
+
+
+def test_loading_processes_and_threads_may_differ(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    assert smoke(tmp_path, "--set", "workers=1", "--threads", 1, "--resume") == (1, "")
+
+
+def test_a_checkpoint_without_its_run_is_refused(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    del state["run"]
+    torch.save(state, tmp_path / "state.pt")
+    status, told = smoke(tmp_path, "--resume")
+    assert (status, told.count("\n")) == (2, 1)
+    assert "does not describe its run" in told
+    (tmp_path / "state.pt").write_bytes(b"damaged")
+    status, told = smoke(tmp_path, "--resume")
+    assert (status, told.count("\n")) == (2, 1)
+    assert "cannot be read" in told
+
+
+# --- real data ---
+
+
+def real(folder: Path, *more: object) -> tuple[int, str]:
+    words = ["run", "llama31_8b", "-q", "--device", "cpu", "--scale", "reference"]
+    words += ["--data", str(folder / "data"), *settings("llama31_8b")]
+    state = ("--checkpoint", folder / "state.pt", "--output", folder / "logs")
+    return podium(*words, *state, *more)
+
+
+@pytest.mark.parametrize("change", ["absent", "longer"])
+def test_a_run_whose_data_are_gone_keeps_its_log(change: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    LITTLE["llama31_8b"].write(tmp_path / "data")
+    with cut_short(Interrupted("the node went away"), step=2):
+        assert real(tmp_path)[0] == 1
+    log, tokens = tmp_path / "logs" / "result_0.txt", tmp_path / "data" / "train.bin"
+    before, content = keys(tmp_path), tokens.read_bytes()
+    if change == "absent":
+        tokens.unlink()
+    else:
+        tokens.write_bytes(content * 2)
+    status, told = real(tmp_path, "--resume")
+    assert (status, told.count("\n")) == (2, 1)
+    assert log.exists()
+    assert "run_stop" not in keys(tmp_path)
+    assert keys(tmp_path)[: len(before)] == before
+    tokens.write_bytes(content)
+    assert real(tmp_path, "--resume")[0] in (0, 1)
+    assert keys(tmp_path).count("run_stop") == 1
+
+
+def test_a_resumed_log_passes(tmp_path: Path) -> None:
+    long = ("--set", "train_samples=65536", "--set", "evaluation_interval=768")
+    state = ("--checkpoint", tmp_path / "state.pt", "--output", tmp_path / "logs")
+    words = ("run", "llama31_8b", "-q", "--device", "cpu", *long, *state)
+    with cut_short(signal.SIGTERM, step=49):
+        assert podium(*words)[0] == 1
+    assert podium(*words, "--resume")[0] == 0
+    log = str(tmp_path / "logs" / "result_0.txt")
+    report = check(log, round="6.1", usage="training", profile="policy")
+    assert [each for each in report.findings if each.severity == "error"] == []
