@@ -85,10 +85,10 @@ def test_names_take_memory_by_their_number_and_not_by_their_depth() -> None:
     """As many as are allowed, each as deep and long as is allowed."""
     code = (
         "from pathlib import Path\n"
-        "from podium.compliance.tools.bundling.format.paths import Kind, TakenPaths\n"
+        "from podium.compliance.tools.bundling.format.paths import MemberKind, TakenPaths\n"
         "taken, part = TakenPaths(), 'd' * 30\n"
         "for number in range(1600):\n"
-        f"    taken.take((str(number), *[part] * {DEEPEST_NAME - 2}, 'f'), Kind.FILE)\n"
+        f"    taken.take((str(number), *[part] * {DEEPEST_NAME - 2}, 'f'), MemberKind.FILE)\n"
         # Not getrusage, which begins with what the process had that started this one
         "peak = Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]\n"
         "print(len(taken), peak)\n"

@@ -74,7 +74,8 @@ def test_no_passphrase_is_told_written_or_given_to_a_program(
             assert PHRASE not in done.output
     finally:
         os.chdir(here)
-    assert starts == []
+    # Unpacking starts one program, which removes its files if it is killed
+    assert not [each for each in starts if PHRASE in each]
     written = [path for path in place.rglob("*") if path.is_file() and path.name not in KNOWN]
     assert archive in written
     assert not [path for path in written if PHRASE.encode() in path.read_bytes()]
@@ -101,7 +102,7 @@ def test_no_recipient_and_no_identity_is_told_written_or_given_to_a_program(
         done = podium(*words)
         assert done.exit_code == status, done.output
         assert not [key for key in (secret, public, other) if key[:30] in done.output]
-    assert starts == []
+    assert not [each for each in starts for key in (secret, public, other) if key in each]
     side_files = [path for path in place.iterdir() if path.suffix in (".sha256", ".sha1")]
     assert len(side_files) == 2
     assert not [path for path in side_files if public in path.read_text()]

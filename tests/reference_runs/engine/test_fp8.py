@@ -93,7 +93,10 @@ def test_the_log_says_so(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("resnet",), "--precision fp8: resnet has no layers for it; try bf16"),
-        (("llama31_8b", "--mesh", "tp=2"), "--mesh does not go with --precision fp8 along tp"),
+        (
+            ("llama31_8b", "--mesh", "tp=2"),
+            "--mesh does not go with --precision fp8 along tp: layers of 8 bits are not divided",
+        ),
     ],
 )
 def test_where_it_cannot_be_had_one_line_says_so(
