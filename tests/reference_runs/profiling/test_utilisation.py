@@ -303,6 +303,4 @@ def test_a_gpu_is_sampled_and_let_go(nvml: FakeNvml) -> None:
 def test_without_psutil_a_profile_goes_on_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psutil", None)
     watched = watched_block(Wanted())
-    assert watched.notes == (
-        "the machine's utilisation needs psutil: pip install 'podium[profile]'",
-    )
+    assert watched.notes == ("the machine's utilisation needs psutil: pip install psutil",)
