@@ -31,7 +31,7 @@ def read_surroundings(variables: Mapping[str, str]) -> tuple[Found, dict[str, st
             value = variables.get(name, "").strip()
             if not value:
                 continue
-            if value.upper().startswith("UNKNOWN_") or is_placeholder(field, value):
+            if is_placeholder(field, value):
                 found.notes.append(f"{name} still holds a placeholder")
                 continue
             found.set(field, value)

@@ -95,7 +95,7 @@ def _take(found: Found, data: dict[str, Any]) -> None:
 
 def _no_answer(field: str, text: str) -> bool:
     """Whether a text only says that there is none; of a topology `N/A` is a true answer."""
-    if is_placeholder(field, text) or text.upper().startswith("UNKNOWN_"):
+    if is_placeholder(field, text):
         return True
     return bool(_NO_ANSWER.fullmatch(text.strip())) and not field.endswith("topology")
 
