@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from podium.compliance.judging.logs.advice import advised, mark_misspelt
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.consequences import mark_consequences
 from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
@@ -110,11 +111,11 @@ class _Judgement:
         verdict = LogVerdict()
         theirs = broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*PolicyReading(self.verifier).review(theirs)]
+            broken = [*advised(PolicyReading(self.verifier).review(theirs), self.run)]
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
         found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
-        found = in_hindsight(found, self.rules, self.profile)
+        found = mark_misspelt(in_hindsight(found, self.rules, self.profile))
         repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
         verdict.findings = mark_consequences(found, repeated)
         verdict.official = self._official(lines, theirs)

@@ -1,0 +1,57 @@
+"""Better advice for broken rules, from what else the log holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.logs.broken_rule import RuleViolation
+from podium.logging_spec.keys.near_misses import near_misses
+from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.run import Run
+from podium.rules.table import Violation
+
+MISSPELT = "log.misspelt-key"
+
+
+def advised(broken: Iterable[RuleViolation], run: Run) -> Iterator[RuleViolation]:
+    """The broken rules; the advice on some says what in the log was probably meant."""
+    broken = [*broken]
+    absent = [each.key for each in broken if each.key and _is_absent(each)]
+    meant = near_misses([*run.where], absent) if absent else {}
+    written = {key: name for name, key in meant.items()}
+    for rule in broken:
+        if rule.key in written and _is_absent(rule):
+            line = run.line(run.where[written[rule.key]][0])
+            hint = f"line {line} logs {written[rule.key]}: log it as {rule.key}"
+            rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
+        elif rule.stated_by is StatedBy.VERIFIER and rule.severity is Severity.WARNING:
+            rule = replace(rule, violations=[*map(_about_rounding, rule.violations)])
+        yield rule
+
+
+def mark_misspelt(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings; a misspelt key follows from the finding that the key it means is missing."""
+    missing = {each.key: each.id for each in findings if each.severity is Severity.ERROR}
+    return [
+        replace(each, caused_by=missing.get(each.expected, ""))
+        if each.id == MISSPELT and not each.caused_by
+        else each
+        for each in findings
+    ]
+
+
+def _is_absent(rule: RuleViolation) -> bool:
+    return rule.row is not None and all(each.position is None for each in rule.violations)
+
+
+def _about_rounding(violation: Violation) -> Violation:
+    """The same violation; of a float that the policy accepts it says why the verifier does not.
+
+    The help of the row leads nowhere: the value that it asks for looks like the logged one.
+    """
+    if not isinstance(violation.actual, float) or " (= " not in violation.expected:
+        return violation
+    hint = "log the product as computed, with all of its digits: the official verifier compares "
+    return replace(violation, hint=f"{hint}floats without tolerance")
