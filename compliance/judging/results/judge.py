@@ -29,7 +29,7 @@ from podium.compliance.judging.results.rules.run_rules import (
     TOO_MANY_RUNS,
     UNSUPPORTED_SCALING,
 )
-from podium.compliance.text.words import join_limited, plural
+from podium.compliance.text.words import distinct, join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
 
 _MOST = 20
@@ -224,7 +224,7 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
             file=SCALING_FILE,
             problem=factor.note,
             given=factor.committee,
-            implied=" or ".join(f"{one:.6g}" for one in factor.supported),
+            implied=factor.compared[1],
         )
 
 
@@ -257,9 +257,15 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         severity=Severity.WARNING if decided else None,
         remark=decided,
         reason="; ".join(judged.messages) or "the result fails the test of convergence",
-        lowest="" if judged.minimum is None else f"at least {judged.minimum:g}",
+        lowest=_at_least(judged.minimum, judged.submission),
         submission=judged.submission,
     )
+
+
+def _at_least(lowest: float | None, submission: float | None) -> str:
+    if lowest is None:
+        return ""
+    return f"at least {distinct(lowest, lowest if submission is None else submission)[0]}"
 
 
 def _crashes_verifier(result: Result) -> bool:
