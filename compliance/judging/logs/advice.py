@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from podium.compliance.judging.logs.broken_rule import RuleViolation
+from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.keys.near_misses import near_misses
+from podium.rules.benchmark_names import advice_on
+from podium.rules.constraints.formula import show_logged
 from podium.rules.finding import Finding, Severity, StatedBy
-from podium.rules.run import Run
 from podium.rules.table import Violation
 
+BENCHMARK = "submission_benchmark"
 MISSPELT = "log.misspelt-key"
 
 
-def advised(broken: Iterable[RuleViolation], run: Run) -> Iterator[RuleViolation]:
+def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Iterator[RuleViolation]:
     """The broken rules; the advice on some says what in the log was probably meant."""
-    broken = [*broken]
+    broken, run = [*broken], verifier.run
     absent = [each.key for each in broken if each.key and _is_absent(each)]
     meant = near_misses([*run.where], absent) if absent else {}
     written = {key: name for name, key in meant.items()}
@@ -26,6 +30,9 @@ def advised(broken: Iterable[RuleViolation], run: Run) -> Iterator[RuleViolation
             line = run.line(run.where[written[rule.key]][0])
             hint = f"line {line} logs {written[rule.key]}: log it as {rule.key}"
             rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
+        elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
+            advise = partial(_about_name, verifier=verifier)
+            rule = replace(rule, violations=[*map(advise, rule.violations)])
         elif rule.stated_by is StatedBy.VERIFIER and rule.severity is Severity.WARNING:
             rule = replace(rule, violations=[*map(_about_rounding, rule.violations)])
         yield rule
@@ -40,6 +47,20 @@ def mark_misspelt(findings: Sequence[Finding]) -> list[Finding]:
         else each
         for each in findings
     ]
+
+
+def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:
+    """The same violation; of a name that the round does not have it says which is meant."""
+    name, rules = violation.actual, verifier.rules
+    if not isinstance(name, str) or name in rules.allowed:
+        return violation
+    says, meant = f"{BENCHMARK} is {show_logged(name)}", verifier.known_as
+    if meant:
+        advice = f"set {BENCHMARK} to {meant}; the log is judged as one of {meant}"
+        return replace(violation, message=f"{says}; logs name this benchmark {meant}", hint=advice)
+    elsewhere, advice = advice_on(name, rules)
+    says += f", not a benchmark of {rules.title}{elsewhere}"
+    return replace(violation, message=says, hint=advice)
 
 
 def _is_absent(rule: RuleViolation) -> bool:

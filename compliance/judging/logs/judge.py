@@ -111,7 +111,7 @@ class _Judgement:
         verdict = LogVerdict()
         theirs = broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*advised(PolicyReading(self.verifier).review(theirs), self.run)]
+            broken = [*advised(PolicyReading(self.verifier).review(theirs), self.verifier)]
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
         found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
@@ -120,10 +120,15 @@ class _Judgement:
         verdict.findings = mark_consequences(found, repeated)
         verdict.official = self._official(lines, theirs)
         verdict.division = text_of(self.run.value("submission_division")) or None
-        verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
+        verdict.benchmark = self._benchmark()
         verdict.minutes = self.run.minutes()
         verdict.converged = self._converged(broken)
         return verdict
+
+    def _benchmark(self) -> str | None:
+        """The benchmark that the log is judged as."""
+        meant = self.profile is Profile.POLICY and self.verifier.misnamed and self.verifier.known_as
+        return meant or text_of(self.rules.named_by(self.run)) or None
 
     def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
         """What checks that the round does not have find; by the policy's reading of the run."""
@@ -171,8 +176,8 @@ class _Judgement:
             return
         # That the verifier has no rules for an older name, or for a benchmark that its own round
         # has, is no fault of the log
-        excused = self.verifier.known_as or self.verifier.lacks_rules
-        excused = excused and profile is Profile.POLICY
+        accepted = bool(self.verifier.known_as) and not self.verifier.misnamed
+        excused = (accepted or self.verifier.lacks_rules) and profile is Profile.POLICY
         yield VERIFIER_CRASH.found(
             profile,
             self.path,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early, near_names
+from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
 from podium.compliance.judging.results.official import JudgingContext
@@ -25,6 +25,7 @@ from podium.compliance.judging.submission.code_rules import (
     THIN_README,
 )
 from podium.compliance.text.words import join_limited
+from podium.rules.benchmark_names import near_names
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.benchmark import Benchmark
 

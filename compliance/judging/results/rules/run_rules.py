@@ -182,6 +182,7 @@ RCP_MISSING = both(
     varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
+    follows=(Follows("result.other-benchmark", Reach.RESULT),),
 )
 
 RULES = (
