@@ -15,6 +15,7 @@ import msgspec
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.inputs.listing import Disk, holds
 from podium.compliance.judging.inputs.listing import Kind as OnDisk
+from podium.compliance.judging.inputs.log_names import no_logs
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.standard_input import GIVEN, spool
 from podium.compliance.reporting.data import STDIN
@@ -291,7 +292,7 @@ def targets(
             found.setdefault(target.path, target)
     if not found and not empty:
         names = ", ".join(str(path) for path in contents)
-        raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
+        raise NothingToJudge(f"nothing to judge in {names}: {no_logs(contents)}")
     return list(found.values())
 
 

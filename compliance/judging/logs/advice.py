@@ -8,6 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from podium.compliance.judging.logs.broken_rule import RuleViolation
+from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.keys.near_misses import near_misses
 from podium.rules.benchmark_names import advice_on
@@ -38,15 +39,28 @@ def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Itera
         yield rule
 
 
-def mark_misspelt(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings; a misspelt key follows from the finding that the key it means is missing."""
-    missing = {each.key: each.id for each in findings if each.severity is Severity.ERROR}
+def mark_named(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, those marked that follow from a name that is wrong.
+
+    A misspelt key follows from the finding that the key it means is missing, a crash for want of
+    rules from the finding about the benchmark's name.
+    """
+    errors = {each.key: each.id for each in findings if each.severity is Severity.ERROR}
+    causes = {id(each): errors.get(_key_at_fault(each), "") for each in findings}
     return [
-        replace(each, caused_by=missing.get(each.expected, ""))
-        if each.id == MISSPELT and not each.caused_by
+        replace(each, caused_by=causes[id(each)])
+        if causes[id(each)] and not each.caused_by
         else each
         for each in findings
     ]
+
+
+def _key_at_fault(finding: Finding) -> str:
+    """The key whose finding another finding follows from; empty where it follows from none."""
+    if finding.id == MISSPELT:
+        return finding.expected
+    crashed = finding.id == VERIFIER_CRASH.id and "no rules for the benchmark" in finding.message
+    return BENCHMARK if crashed else ""
 
 
 def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:

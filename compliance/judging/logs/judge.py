@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from podium.compliance.judging.logs.advice import advised, mark_misspelt
+from podium.compliance.judging.logs.advice import advised, mark_named
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.consequences import mark_consequences
 from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
@@ -115,7 +115,7 @@ class _Judgement:
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
         found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
-        found = mark_misspelt(in_hindsight(found, self.rules, self.profile))
+        found = mark_named(in_hindsight(found, self.rules, self.profile))
         repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
         verdict.findings = mark_consequences(found, repeated)
         verdict.official = self._official(lines, theirs)

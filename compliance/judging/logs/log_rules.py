@@ -6,7 +6,7 @@ from podium.logging_spec.limits import DEEPEST
 from podium.logging_spec.reader.read import Fault
 from podium.rules.citations import LIBRARY, LOGGING, OWN
 from podium.rules.consequences import OF_ANOTHER_ROUND, OF_THE_SAME_LINE, Follows
-from podium.rules.finding import Finding, Severity
+from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, append, write
 from podium.rules.fixed.fixed_rule import FixedRule, both, own, verifier
 
@@ -15,17 +15,6 @@ _FIELDS = '"namespace": "", "event_type": "POINT_IN_TIME"'
 _TIME = '"time_ms": 1735689600000'
 _RECORD = f'{{{_FIELDS}, {_TIME}, "key": "seed", "value": 42, "metadata": {{}}}}'
 _LINE = f":::MLLOG {_RECORD}"
-
-
-def _for_want_of_rules(_: Finding, finding: Finding) -> bool:
-    return "no rules for the benchmark" in finding.message
-
-
-OF_THE_NAME = tuple(
-    Follows(f"{scope}.submission_benchmark", when=_for_want_of_rules)
-    for scope in ("closed", "open", "common")
-)
-"""What a crash of the official verifier follows from that has no rules for the name logged."""
 
 NOT_JSON = both(
     "log.not-json",
@@ -199,7 +188,7 @@ VERIFIER_CRASH = verifier(
     "the official verifier has no rule file for a benchmark of the round",
     bad=(append(_LOG, ":::MLLOG [42]"),),
     good=(append(_LOG, _LINE),),
-    follows=(*OF_THE_SAME_LINE, *OF_THE_NAME),
+    follows=OF_THE_SAME_LINE,
 )
 
 CRASHED = own(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.benchmark_names import is_early
 from podium.compliance.judging.inputs.layout import Tree
-from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
+from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, MISNAMED_LOG, STRUCTURE
 from podium.compliance.judging.results.official import JudgingContext
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
@@ -106,6 +106,13 @@ def linked_folder(link: str) -> Finding:
     return LINKED_FOLDER.found(
         Profile.POLICY, link, stated_by=StatedBy.POLICY, name=name, problem=problem
     )
+
+
+def misnamed_log(path: str) -> Finding:
+    """A log next to loose logs that is not judged for its name."""
+    name = path.rpartition("/")[2]
+    how = "rename it to result_<i>.txt with a number that is free, or name it as a PATH of its own"
+    return MISNAMED_LOG.found(Profile.POLICY, path, name=name, more="", how=how)
 
 
 def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:

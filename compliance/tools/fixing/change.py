@@ -11,6 +11,7 @@ import msgspec
 class Action(StrEnum):
     """What is done to a path."""
 
+    DECOMPRESS = "decompress"
     EDIT = "edit"
     MODE = "mode"
     REMOVE = "remove"

@@ -149,7 +149,7 @@ def test_the_names_of_results_are_those_the_incumbent_looks_for(which: tuple[str
 )
 def test_a_wrong_name_gets_the_one_that_was_meant(name: str, round_: str, hint: str) -> None:
     why, given = about_name(name, find_round("training", round_))
-    assert why.startswith(f"{name} is no benchmark of training {round_}")
+    assert why.startswith(f"{name} is not a benchmark of training {round_}")
     assert given.startswith(hint)
 
 
