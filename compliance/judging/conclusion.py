@@ -57,9 +57,9 @@ def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
 
     package = one.group.package
     files = list(one.group.files.values())
-    rules = RoundRequest(options.usage, options.round).choose(files[0].path).rules
+    choice = RoundRequest(options.usage, options.round).choose(files[0].path)
     place = "." if package is None else package.display_path or "."
-    return mark_consequences(one.findings, files, rules, place)
+    return mark_consequences(one.findings, files, choice, place)
 
 
 def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Finding]:
