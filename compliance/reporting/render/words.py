@@ -26,6 +26,7 @@ Groups = dict[str, list["Finding"]]
 _CHOSEN_BY = {
     "option": "from the options",
     "config": "from podium.toml",
+    "pack": "from podium pack",
     "folder": "from the folder name",
     "default": "by default",
 }
