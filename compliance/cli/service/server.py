@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
@@ -151,8 +152,24 @@ class Tools:
 
 def make_server(caller: Caller) -> MCPServer[Any]:
     """The server, whose tools ask the caller."""
-    server = MCPServer[Any]("podium", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
     tools = Tools(caller)
-    for tool in (tools.check, tools.score, tools.explain, tools.rules, tools.hparams):
-        server.tool(annotations=READS)(tool)
-    return server
+    functions = (tools.check, tools.score, tools.explain, tools.rules, tools.hparams)
+    return MCPServer[Any](
+        "podium",
+        instructions=INSTRUCTIONS,
+        version=VERSION,
+        tools=[_strict(Tool.from_function(each, annotations=READS)) for each in functions],
+        log_level="ERROR",
+    )
+
+
+def _strict(tool: Tool) -> Tool:
+    """The same tool, which refuses arguments that it does not have.
+
+    The library passes over them: a misspelt option would be answered as if it were not given.
+    """
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters["additionalProperties"] = False
+    return tool

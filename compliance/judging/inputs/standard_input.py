@@ -33,15 +33,30 @@ def spool() -> Spool:
     # Only a call with `-` needs these
     import atexit
     import shutil
+    import signal
     import tempfile
     from contextlib import suppress
 
-    def remove() -> None:
-        with suppress(OSError):
-            os.unlink(path)
+    made: list[str] = []
 
+    def remove() -> None:
+        for path in made:
+            with suppress(OSError):
+                os.unlink(path)
+
+    def end(number: int, _: object) -> None:
+        remove()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    # A time limit or a cancelled job ends the process by a signal, without its last steps
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            with suppress(ValueError):  # in another thread than the main one
+                signal.signal(number, end)
     try:
         handle, path = tempfile.mkstemp(prefix="podium.", suffix=".stdin")
+        made.append(path)
         atexit.register(remove)
         with os.fdopen(handle, "w+b") as stream:
             shutil.copyfileobj(sys.stdin.buffer, stream)

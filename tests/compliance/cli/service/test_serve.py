@@ -169,3 +169,30 @@ def test_a_folder_is_demanded(tmp_path: Path) -> None:
     done = podium("serve", tmp_path / "none")
     assert done.exit_code == 2
     assert done.stderr == f"podium: {tmp_path / 'none'} is no folder\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("hparams", {"benchmark": "llama31_8b", "gbs": 16}),
+        ("check", {"path": ".", "rounds": "5.1"}),
+        ("rules", {"devision": "closed"}),
+    ],
+)
+def test_an_argument_that_a_tool_does_not_have_is_refused(
+    tool: str, arguments: dict[str, Any], tree: Path
+) -> None:
+    failed, answer = asked(here(tree.parent), tool, **arguments)
+    assert failed
+    assert any(name in answer for name in arguments)
+    assert "extra" in answer.lower()
+
+
+def test_the_schema_of_each_tool_says_so(tree: Path) -> None:
+    async def listed() -> list[dict[str, Any]]:
+        async with Client(here(tree.parent)) as client:
+            return [tool.input_schema for tool in (await client.list_tools()).tools]
+
+    schemas = anyio.run(listed)
+    assert schemas
+    assert all(schema["additionalProperties"] is False for schema in schemas)
