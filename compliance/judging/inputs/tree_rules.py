@@ -57,12 +57,13 @@ UNKNOWN_FILE = policy(
 )
 MISNAMED_LOG = policy(
     "tree.misnamed-log",
+    Severity.ERROR,
     says="a file that holds the records of a run is named result_<i>.txt",
     why="a log under another name is not counted: the result lacks that run",
     message="{name} holds the records of a run, but is not named result_<i>.txt{more}",
     help="{how}",
     cites=STRUCTURE,
-    varies="an error where the result has fewer runs than it needs",
+    varies="a warning where no run is missing: of a result that has its runs, and of loose logs",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/results_2.txt"),),
     follows=(Follows("repo.leading-dot"),),
     reads_content=False,

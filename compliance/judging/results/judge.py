@@ -209,7 +209,7 @@ def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iter
         yield MISNAMED_LOG.found(
             context.profile,
             tree.place(path),
-            severity=Severity.ERROR if len(names) < needed else None,
+            severity=None if len(names) < needed else Severity.WARNING,
             name=name,
             more=_more(folder.misnamed, name),
             how=f"{verb} it to {to} (podium fix does it)" if to else placing.left[name],

@@ -112,7 +112,9 @@ def misnamed_log(path: str) -> Finding:
     """A log next to loose logs that is not judged for its name."""
     name = path.rpartition("/")[2]
     how = "rename it to result_<i>.txt with a number that is free, or name it as a PATH of its own"
-    return MISNAMED_LOG.found(Profile.POLICY, path, name=name, more="", how=how)
+    return MISNAMED_LOG.found(
+        Profile.POLICY, path, severity=Severity.WARNING, name=name, more="", how=how
+    )
 
 
 def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
