@@ -20,7 +20,12 @@ def show(value: Any) -> str:
 
 def show_logged(value: Any) -> str:
     """A logged value as a finding shows it: as `show`, but 7.0 is told from 7."""
-    return _shown(value, repr)
+    return _shown(value, _logged_number)
+
+
+def _logged_number(value: float) -> str:
+    # The reader keeps times as floats: those in milliseconds are not told from integers
+    return number_shown(value) if abs(value) >= 1e9 else repr(value)
 
 
 def number_shown(value: float) -> str:

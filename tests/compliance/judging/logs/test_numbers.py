@@ -51,6 +51,8 @@ def test_a_logged_float_keeps_its_point(tmp_path: Path) -> None:
         ([0.9, 1.0], "[0.9, 1.0]", "[0.9, 1]"),
         ({"a": 2.0}, "{a: 2.0}", "{a: 2}"),
         (1e300, "1e+300", "1e+300"),
+        (1745912296.0, "1745912296", "1745912296"),  # a time
+        (float("inf"), "inf", "inf"),
     ],
 )
 def test_whole_floats(value: Any, logged: str, computed: str) -> None:
