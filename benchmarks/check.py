@@ -29,7 +29,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from podium.compliance.judging.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
+from podium.compliance.judging.inputs.discover import PathKind, kind_of, kinds_of, targets  # noqa: E402
 from podium.compliance.judging.inputs.round_selection import RoundRequest  # noqa: E402
 from podium.compliance.judging.options import Options  # noqa: E402
 from podium.compliance.judging.pipeline import check_paths  # noqa: E402
@@ -144,7 +144,7 @@ def command_ratio(folder: Path, profile: Profile) -> float:
 def rounds_in(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
     """The rounds in a folder, each with its logs."""
     for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and kind_of(entry) is Kind.ROUND:
+        if entry.is_dir() and kind_of(entry) is PathKind.ROUND:
             yield entry, [Path(target.path) for target in targets(kinds_of([entry]))]
 
 

@@ -33,7 +33,7 @@ from podium.compliance.judging.workers.cluster import batches as batching  # noq
 from podium.compliance.judging.workers.cluster.batch import Answer, packed  # noqa: E402
 from podium.compliance.judging.workers.cluster.connecting import engine_of  # noqa: E402
 from podium.compliance.judging.workers.engine import Engine, Processes  # noqa: E402
-from podium.compliance.judging.workers.processes import Care  # noqa: E402
+from podium.compliance.judging.workers.processes import TaskPolicy  # noqa: E402
 
 MODELLED = (8, 64, 256, 1000, 4000)
 ROUND_BYTES, ROUND_FILES = 5_450_000_000, 24_955
@@ -76,7 +76,7 @@ def empty_batches(engine: Engine, count: int) -> Spent:
     """What so many batches take that have one task each, and nothing to do."""
     # Of Python itself, as what is defined in a program can be imported by no other process; a task
     # is the number of seconds that it may take
-    care = Care[int, int](float, max)
+    care = TaskPolicy[int, int](float, max)
     most, batching.BATCH_BYTES = batching.BATCH_BYTES, 0
     try:
         return spent(lambda: [*engine.spread(list, [60] * count, care)])

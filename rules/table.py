@@ -266,7 +266,7 @@ def _all_same(records: list[Record]) -> bool:
     return all(record.value is first or record.value == first for record in records)
 
 
-class End(msgspec.Struct, frozen=True):
+class WholeLogRule(msgspec.Struct, frozen=True):
     """A rule about a whole log: violations found once all is read."""
 
     id: str
@@ -279,13 +279,13 @@ class End(msgspec.Struct, frozen=True):
 
     def __eq__(self, other: object) -> bool:
         # Functions cannot be compared; rounds are, to refuse a change that changes nothing
-        return isinstance(other, End) and (self.id, self.text) == (other.id, other.text)
+        return isinstance(other, WholeLogRule) and (self.id, self.text) == (other.id, other.text)
 
     def __hash__(self) -> int:
         return hash((self.id, self.text))
 
 
-Line = Row | End
+Line = Row | WholeLogRule
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -295,7 +295,7 @@ class Target(msgspec.Struct, frozen=True):
     policy: tuple[Constraint, ...]
 
 
-class Said(TypedDict):
+class RowTexts(TypedDict):
     """What a row says beside its constraints: see the fields of `Row`."""
 
     why: NotRequired[str]
@@ -304,7 +304,7 @@ class Said(TypedDict):
     policy_severity: NotRequired[Severity]
 
 
-class SaidOfBoth(Said):
+class SharedRowTexts(RowTexts):
     """What a row of both texts says beside its constraints."""
 
     policy_exempt_reason: NotRequired[str]
@@ -316,7 +316,7 @@ def row(
     times: Times = ONCE,
     some: tuple[Constraint, ...] | Target = (),
     policy: Constraint | tuple[Constraint, ...] | None = None,
-    **said: Unpack[SaidOfBoth],
+    **said: Unpack[SharedRowTexts],
 ) -> Row:
     """A row of a table: the key, and what each of its records must be, or the first one alone."""
     if isinstance(policy, Constraint):
@@ -335,6 +335,8 @@ def row(
     )
 
 
-def policy_row(key: Key, *each: Constraint, times: Times = OPTIONAL, **said: Unpack[Said]) -> Row:
+def policy_row(
+    key: Key, *each: Constraint, times: Times = OPTIONAL, **said: Unpack[RowTexts]
+) -> Row:
     """A row that only the written policy has: the official verifier does not look at the key."""
     return Row(key, each=each, times=times, stated_by=StatedBy.POLICY, **said)

@@ -10,8 +10,8 @@ import msgspec
 from podium.compliance.judging.files import FileVerdict, Task, task_for
 from podium.compliance.judging.inputs.changes import Changes
 from podium.compliance.judging.inputs.discover import (
-    Kind,
     Package,
+    PathKind,
     Target,
     kinds_of,
     linked_folders,
@@ -110,7 +110,7 @@ def discover(
         # Not strict: the choices of the packages follow
         for target, choice in zip(files, choices, strict=False)
     ]
-    folders = any(what.kind in (Kind.LOOSE, Kind.ROUND) for what in contents.values())
+    folders = any(what.kind in (PathKind.LOOSE, PathKind.ROUND) for what in contents.values())
     loose = [each for each in files if not (each.submission or each.from_stdin)] if folders else []
     return Inputs(
         targets=files,

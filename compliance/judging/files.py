@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from podium.compliance.errors import interrupted
-from podium.compliance.judging.inputs.discover import Kind, Target
+from podium.compliance.judging.inputs.discover import PathKind, Target
 from podium.compliance.judging.inputs.round_selection import Choice, configured_rules
 from podium.compliance.judging.logs.judge import LogVerdict, judge_log, load_facts
 from podium.compliance.judging.logs.log_rules import CRASHED, PROCESS_LOST
@@ -78,7 +78,7 @@ Take = Callable[[Task, Log], Any]
 a module, which another process can import. What it returns must be small enough to travel."""
 
 
-class Taking(NamedTuple):
+class LogCollector(NamedTuple):
     """What a caller wants of each log in addition to its verdict.
 
     `take` is called where the log is read; `receive` in this process, in order of the tasks, with
@@ -100,7 +100,7 @@ def task_for(
         rules.usage,
         rules.name,
         profile,
-        "system" if target.kind is Kind.SYSTEM else "log",
+        "system" if target.kind is PathKind.SYSTEM else "log",
         with_facts or bool(target.submission),
         target.submission,
         target.leads_out,
@@ -118,9 +118,9 @@ def judge_files(
     Without an engine this process judges them, one after the other.
     """
     if engine is not None and tasks:
-        from podium.compliance.judging.workers.processes import Care
+        from podium.compliance.judging.workers.processes import TaskPolicy
 
-        care = Care(_time_limit, _lost, _path, _prepare)
+        care = TaskPolicy(_time_limit, _lost, _path, _prepare)
         yield from engine.spread(partial(_judge_some, take), list(tasks), care)
         return
     for task in tasks:

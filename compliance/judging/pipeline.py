@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.conclusion import conclude
 from podium.compliance.judging.discovery import Inputs, JudgedFiles, discover
-from podium.compliance.judging.files import FileVerdict, Taking, engine_for, judge_files
+from podium.compliance.judging.files import FileVerdict, LogCollector, engine_for, judge_files
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.round_selection import several
@@ -51,7 +51,7 @@ def check_inputs(
     progress: Progress | None = None,
     *,
     known: Mapping[str, FileVerdict] | None = None,
-    taking: Taking | None = None,
+    taking: LogCollector | None = None,
     comparators: Sequence[Comparator] = (),
     memory: Recall | None = None,
 ) -> Checked:
@@ -98,7 +98,7 @@ def judge_logs(
     progress: Progress | None = None,
     *,
     known: Mapping[str, FileVerdict] = {},
-    taking: Taking | None = None,
+    taking: LogCollector | None = None,
 ) -> Iterator[FileGroup]:
     """Judge each file by itself; yields the files of each package, in order, once all are judged.
 

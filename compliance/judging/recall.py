@@ -30,7 +30,7 @@ from podium.compliance.judging.cache.kept import (
 )
 from podium.compliance.judging.cache.shelf import Damaged, Refused, Shelf
 from podium.compliance.judging.cache.tool import Named, RoundDigests, tool_digest, value_digest
-from podium.compliance.judging.files import FileVerdict, Taking, Task, as_judged
+from podium.compliance.judging.files import FileVerdict, LogCollector, Task, as_judged
 from podium.compliance.judging.inputs.house_rules import HouseRule
 from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.options import Options
@@ -85,7 +85,7 @@ class Recall:
 
     def __init__(self, shelf: Shelf, name: str, tell: Tell, *, partial: bool = False) -> None:
         self.shelf, self.name, self.tell, self.partial = shelf, name, tell, partial
-        self.taking = Taking(seen, self._receive)
+        self.taking = LogCollector(seen, self._receive)
         self.before, self.usable, self.changed = Kept(), True, False
         self._read()
         self.now = Kept(tool_digest())

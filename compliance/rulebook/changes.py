@@ -13,7 +13,7 @@ from podium.compliance.rulebook.tables.rule import cell, times_text
 from podium.compliance.rulebook.tables.tables import Table, tables
 from podium.rules.model.benchmark import line_name
 from podium.rules.model.round import Round
-from podium.rules.table import End, Line, Row
+from podium.rules.table import Line, Row, WholeLogRule
 
 LIMITS = {
     "init_closed": "initialisation, closed (minutes)",
@@ -176,7 +176,7 @@ def _what_changed(was: Line, line: Line, stated: bool) -> tuple[str, str]:
 
 
 def _parts(line: Line) -> dict[str, str]:
-    if isinstance(line, End):
+    if isinstance(line, WholeLogRule):
         return {"text": line.text, "by": f"by {line.stated_by}"}
     policy = line.as_policy()
     parts = {"each": cell(line), "times": times_text(line.times), "by": _by(line)}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.judging.inputs.discover import Kind, kind_of
+from podium.compliance.judging.inputs.discover import PathKind, kind_of
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.text.terminal import clean, wrap
 from podium.rules.fixed.former_ids import matches
@@ -104,7 +104,7 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
         raise NothingToJudge(f"{path} {what}; must be a submission's folder")
     absent = [name for name in FOLDERS if not (path / name).is_dir()]
     if absent:
-        if kind_of(path) is Kind.ROUND:
+        if kind_of(path) is PathKind.ROUND:
             raise NothingToJudge(f"{path} holds several submissions; name one of them")
         return _unbegun(path, absent, width), False
     report = check_paths([path], options)

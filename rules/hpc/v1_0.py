@@ -12,7 +12,7 @@ from podium.rules.hpc import schedules
 from podium.rules.hpc.benchmarks.deepcam import DEEPCAM
 from podium.rules.hpc.benchmarks.oc20 import OC20
 from podium.rules.hpc.v0_7 import V0_7
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.model.reasons import PRESENCE, SAMPLES
 from podium.rules.table import OPTIONAL, policy_row, row
 
@@ -33,10 +33,10 @@ V1_0 = V0_7.next(
     retires=("deepcam",),
     # DeepCAM has other hyperparameters than in 0.7: its table is replaced whole
     introduces=(DEEPCAM, OC20),
-    common=Change(
+    common=TableChange(
         change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30)),)
     ),
-    closed=Change(
+    closed=TableChange(
         add=(
             row(k.GRADIENT_ACCUMULATION_STEPS, above(0), times=OPTIONAL),
             row(k.GRADIENT_ACCUMULATION_FREQUENCY, above(0), times=OPTIONAL),
@@ -46,7 +46,7 @@ V1_0 = V0_7.next(
     ),
     amends={
         "cosmoflow": Amend(
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS,

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from podium.logging_spec import keys as k
 from podium.rules.constraints.order import after, before, init_within
 from podium.rules.hpc.v1_0 import V1_0
-from podium.rules.model.benchmark import Change
+from podium.rules.model.benchmark import TableChange
 from podium.rules.table import row
 
 V2_0 = V1_0.next(
@@ -21,7 +21,7 @@ V2_0 = V1_0.next(
         submission_rules="2.1",
     ),
     limits=replace(V1_0.limits, init_open=240),
-    common=Change(
+    common=TableChange(
         change=(
             row(
                 k.INIT_STOP,

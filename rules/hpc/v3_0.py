@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from podium.logging_spec import keys as k
 from podium.rules.hpc.benchmarks.openfold import OPENFOLD
 from podium.rules.hpc.v2_0 import V2_0
-from podium.rules.model.benchmark import Change
+from podium.rules.model.benchmark import TableChange
 from podium.rules.table import OPTIONAL, row
 
 V3_0 = V2_0.next(
@@ -14,5 +14,5 @@ V3_0 = V2_0.next(
     limits=replace(V2_0.limits, staging_timed=False),
     introduces=(OPENFOLD,),
     # Anywhere in the log: staging may come before the clock starts
-    common=Change(change=(row(k.STAGING_START, times=OPTIONAL),)),
+    common=TableChange(change=(row(k.STAGING_START, times=OPTIONAL),)),
 )

@@ -29,7 +29,7 @@ def line_name(line: Line) -> str:
     return line.key.name if isinstance(line, Row) else line.id
 
 
-class Change(msgspec.Struct, frozen=True):
+class TableChange(msgspec.Struct, frozen=True):
     """How a table differs from the round before: rows changed, added and dropped."""
 
     change: tuple[Line, ...] = ()
@@ -175,9 +175,9 @@ _STATED = ("gathers", "target", "init_minutes", "convergence", "comparable")
 class Amend(msgspec.Struct, frozen=True):
     """How one benchmark differs from the round before."""
 
-    closed: Change | None = None
-    open: Change | None = None
-    variants: Mapping[str, Change] = msgspec.field(default_factory=dict)
+    closed: TableChange | None = None
+    open: TableChange | None = None
+    variants: Mapping[str, TableChange] = msgspec.field(default_factory=dict)
     rename: str | None = None
     gathers: str | None = None
     target: str | None = None
@@ -214,7 +214,7 @@ class Amend(msgspec.Struct, frozen=True):
 
 
 def _vary(
-    variants: tuple[Variant, ...], name: str, change: Change, where: str
+    variants: tuple[Variant, ...], name: str, change: TableChange, where: str
 ) -> tuple[Variant, ...]:
     return tuple(
         replace(variant, rows=change.apply(variant.rows, where))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from podium.rules.model.benchmark import Amend, Benchmark, Change, RoundError, by_name
+from podium.rules.model.benchmark import Amend, Benchmark, RoundError, TableChange, by_name
 
 if TYPE_CHECKING:
     from podium.rules.checks import Check
@@ -27,9 +27,9 @@ class Delta(TypedDict, total=False):
     leaves: tuple[str, ...]
     introduces: tuple[Benchmark, ...]
     amends: Mapping[str, Amend]
-    common: Change
-    closed: Change
-    open: Change
+    common: TableChange
+    closed: TableChange
+    open: TableChange
     limits: Limits
     package: PackageRules
     checks: tuple[Check, ...]

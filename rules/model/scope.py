@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.finding import StatedBy
 from podium.rules.model.benchmark import Variant
-from podium.rules.table import End, Line, Row
+from podium.rules.table import Line, Row, WholeLogRule
 
 
 class Scope(msgspec.Struct, frozen=True, dict=True):
@@ -19,7 +19,7 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
 
     name: str
     rows: tuple[Row, ...]
-    ends: tuple[End, ...] = ()
+    ends: tuple[WholeLogRule, ...] = ()
     variants: tuple[Variant, ...] = ()
     benchmark: bool = False
 
@@ -93,7 +93,7 @@ def scope_of(
     return Scope(
         name,
         tuple(line for line in lines if isinstance(line, Row)),
-        tuple(line for line in lines if isinstance(line, End)),
+        tuple(line for line in lines if isinstance(line, WholeLogRule)),
         variants,
         benchmark,
     )

@@ -16,7 +16,7 @@ from podium.rules.model.limits import Limits
 from podium.rules.model.package_rules import PackageRules
 from podium.rules.model.round import Round
 from podium.rules.run import Run
-from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
+from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, Violation, WholeLogRule, row
 from podium.rules.training.shared import schedules
 from podium.rules.training.shared.replay import in_sequence
 
@@ -165,7 +165,7 @@ RESNET = Benchmark(
         row(k.LARS_OPT_WEIGHT_DECAY, _positive, times=OPTIONAL),
         row(k.LARS_EPSILON, at_least(0), times=OPTIONAL),
         row(k.MODEL_BN_SPAN, _positive),
-        End(
+        WholeLogRule(
             "opt_name.keys",
             "the keys of the optimizer that opt_name gives, and of no other",
             _optimizer_keys,

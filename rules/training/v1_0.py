@@ -6,7 +6,7 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, at_least, below
 from podium.rules.constraints.members import has, part, value_has
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.model.limits import Limits
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.rnnt import RNNT
@@ -30,15 +30,15 @@ V1_0 = V0_7.next(
     names_in=("division",),
     retires=("gnmt", "transformer"),
     introduces=(RNNT, UNET3D),
-    common=Change(
+    common=TableChange(
         change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30)),)
     ),
-    closed=Change(add=(row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),)),
+    closed=TableChange(add=(row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),)),
     amends={
         "bert": Amend(
             target="masked-token accuracy of 0.720",
             comparable=("1.0", "5.0"),
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.EVAL_ACCURACY,
@@ -49,21 +49,21 @@ V1_0 = V0_7.next(
                 )
             ),
             # From here on most open logs need no quality, only a value that can be one
-            open=Change(
+            open=TableChange(
                 change=(
                     row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
                 )
             ),
         ),
         "dlrm": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
                 )
             )
         ),
         "maskrcnn": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(
                         k.EVAL_ACCURACY,
@@ -77,21 +77,21 @@ V1_0 = V0_7.next(
             )
         ),
         "minigo": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
                 )
             )
         ),
         "resnet": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
                 )
             )
         ),
         "ssd": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
                 )

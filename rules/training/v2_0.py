@@ -7,7 +7,7 @@ from podium.rules.constraints.benchmark_constraints import small_batch_multiple
 from podium.rules.constraints.bounds import above
 from podium.rules.constraints.order import after, before, init_within
 from podium.rules.finding import Severity
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.model.limits import Limits
 from podium.rules.table import row
 from podium.rules.training.benchmarks.retinanet import RETINANET
@@ -22,12 +22,12 @@ V2_0 = V1_1.next(
     retires=("ssd",),
     # Another model under the old name, which logs keep up to 4.1: nothing of SSD's table stays
     introduces=(replace(RETINANET, name="ssd"),),
-    common=Change(
+    common=TableChange(
         change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30, 240)),)
     ),
     amends={
         "maskrcnn": Amend(
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.OPT_BASE_LEARNING_RATE,
@@ -40,7 +40,7 @@ V2_0 = V1_1.next(
             )
         ),
         "minigo": Amend(
-            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
+            closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
     },
 )

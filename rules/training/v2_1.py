@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.table import row
 from podium.rules.training.v2_0 import V2_0
 
@@ -12,7 +12,7 @@ V2_1 = V2_0.next(
     package=replace(V2_0.package, normalised=True),
     amends={
         "bert": Amend(
-            closed=Change(
+            closed=TableChange(
                 add=(
                     # The policy goes on calling it opt_epsilon, as do logs of this round
                     row(k.OPT_LAMB_EPSILON),

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import init_longer_for
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.table import row
 from podium.rules.training.benchmarks.dlrm_dcnv2 import DLRM_DCNV2
 from podium.rules.training.benchmarks.gpt3 import GPT3
@@ -17,7 +17,7 @@ V3_0 = V2_1.next(
     introduces=(DLRM_DCNV2, replace(GPT3, init_minutes=60)),
     # Their rule files are shipped with 3.0 and 3.1 still, though no list of names has them
     leaves=("dlrm", "minigo"),
-    common=Change(
+    common=TableChange(
         change=(
             row(
                 k.INIT_STOP,
@@ -37,19 +37,19 @@ V3_0 = V2_1.next(
     amends={
         # Lists of initialised tensors are asked for until 2.1 only
         "bert": Amend(
-            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
+            closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
         "dlrm": Amend(
-            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
+            closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
         "maskrcnn": Amend(
-            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
+            closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
         "resnet": Amend(
-            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
+            closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
         "rnnt": Amend(
-            closed=Change(
+            closed=TableChange(
                 drop=(
                     k.WEIGHTS_INITIALIZATION,
                     k.MODEL_WEIGHTS_INITIALIZATION_SCALE,
@@ -58,10 +58,10 @@ V3_0 = V2_1.next(
             )
         ),
         "ssd": Amend(
-            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
+            closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
         "unet3d": Amend(
-            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
+            closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
     },
 )

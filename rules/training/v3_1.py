@@ -6,7 +6,7 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, at_least
 from podium.rules.constraints.members import has, if_given, part
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.model.benchmark import Amend, Change, ConvergenceRules
+from podium.rules.model.benchmark import Amend, ConvergenceRules, TableChange
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.stable_diffusion import STABLE_DIFFUSION
 from podium.rules.training.v3_0 import V3_0
@@ -15,7 +15,7 @@ V3_1 = V3_0.next(
     "3.1",
     package=replace(V3_0.package, power=True),
     introduces=(STABLE_DIFFUSION,),
-    common=Change(
+    common=TableChange(
         change=(
             row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30, 240)),
             row(

@@ -6,7 +6,7 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.members import has, if_given, part, value_has
 from podium.rules.constraints.order import after
-from podium.rules.model.benchmark import Amend, Change, ConvergenceRules
+from podium.rules.model.benchmark import Amend, ConvergenceRules, TableChange
 from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.table import AT_LEAST_ONCE, Target, at_least_times, row
 from podium.rules.training.benchmarks.gnn import GNN
@@ -22,7 +22,7 @@ V4_0 = V3_1.next(
     # lacks a benchmark that has an open rule file: those logs always fail.
     listed_without_rules=("maskrcnn", "rnnt"),
     omitted_from_open_list=("llama2_70b_lora",),
-    common=Change(
+    common=TableChange(
         change=(
             row(
                 k.BLOCK_START,
@@ -54,7 +54,7 @@ V4_0 = V3_1.next(
     amends={
         # The first rule file for open gpt3: it repeats the closed one's values
         "gpt3": Amend(
-            open=Change(
+            open=TableChange(
                 add=(
                     row(k.GLOBAL_BATCH_SIZE),
                     row(k.MAX_SEQUENCE_LENGTH, equals(2048), policy_exempt_reason=OPEN_FREE),
@@ -92,7 +92,7 @@ V4_0 = V3_1.next(
         "stable_diffusion": Amend(
             gathers="samples_count",
             convergence=ConvergenceRules(unit="samples"),
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.AGGREGATED_EVAL_ACCURACY,
@@ -109,7 +109,7 @@ V4_0 = V3_1.next(
                     ),
                 )
             ),
-            open=Change(
+            open=TableChange(
                 change=(
                     row(
                         k.AGGREGATED_EVAL_ACCURACY,

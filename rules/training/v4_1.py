@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.model.benchmark import Change
+from podium.rules.model.benchmark import TableChange
 from podium.rules.training.v4_0 import V4_0
 
 V4_1 = V4_0.next(
@@ -16,5 +16,5 @@ V4_1 = V4_0.next(
     # The verifier's list is that of 4.0: four of its benchmarks have no rule file any more
     listed_without_rules=("resnet", "maskrcnn", "rnnt", "unet3d"),
     omitted_from_open_list=("llama2_70b_lora",),
-    common=Change(drop=(k.SUBMISSION_STATUS,)),
+    common=TableChange(drop=(k.SUBMISSION_STATUS,)),
 )

@@ -2,7 +2,7 @@
 
 from podium.logging_spec import keys as k
 from podium.rules.constraints.members import has
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.llama31_405b import LLAMA31_405B
 from podium.rules.training.v4_1 import V4_1
@@ -11,7 +11,7 @@ V5_0 = V4_1.next(
     "5.0",
     retires=("gpt3",),
     introduces=(LLAMA31_405B,),
-    common=Change(
+    common=TableChange(
         change=(
             row(
                 k.EPOCH_START,

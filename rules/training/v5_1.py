@@ -6,7 +6,7 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import computes, equals, not_empty
 from podium.rules.constraints.formula import as_of, ceil, constant
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import row
 from podium.rules.training.benchmarks.flux1 import FLUX1
@@ -28,7 +28,7 @@ V5_1 = V5_0.next(
     retires=("stable_diffusion",),
     introduces=(FLUX1, LLAMA31_8B),
     leaves=("bert",),
-    common=Change(
+    common=TableChange(
         add=(row(k.SUBMISSION_ORG, not_empty()), row(k.SUBMISSION_PLATFORM, not_empty()))
     ),
     amends={
@@ -36,7 +36,7 @@ V5_1 = V5_0.next(
             # To converge one evaluation early is v5.0's exception; the verifier grants it in later
             # rounds as well, so its own allowance stays
             convergence=replace(LLAMA31_405B.convergence, allowance=0),
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.OPT_LEARNING_RATE_WARMUP_STEPS,

@@ -3,7 +3,7 @@
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, at_most, below, one_of, whole
 from podium.rules.constraints.members import has
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.model.reasons import OPEN_LOSS, OPEN_TARGET
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Target, row
 from podium.rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
@@ -15,7 +15,7 @@ V6_0 = V5_1.next(
     "6.0",
     retires=("bert", "retinanet", "rgat"),
     introduces=(DEEPSEEKV3_671B, GPT_OSS_20B),
-    common=Change(
+    common=TableChange(
         add=(
             # Disclosure is optional in this round and required in 6.1
             row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS), times=OPTIONAL),
@@ -31,7 +31,7 @@ V6_0 = V5_1.next(
     ),
     amends={
         "llama2_70b_lora": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(
                         k.EVAL_ACCURACY,
@@ -44,7 +44,7 @@ V6_0 = V5_1.next(
             )
         ),
         "llama31_405b": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(
                         k.EVAL_ACCURACY,
@@ -57,7 +57,7 @@ V6_0 = V5_1.next(
             )
         ),
         "llama31_8b": Amend(
-            open=Change(
+            open=TableChange(
                 change=(
                     row(
                         k.EVAL_ACCURACY,

@@ -18,7 +18,7 @@ from podium.rules.constraints.evaluation_points import first_evaluation
 from podium.rules.constraints.formula import as_of, ceil, floor, logged
 from podium.rules.constraints.members import has
 from podium.rules.finding import Severity
-from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.dlrmv4 import DLRMV4
@@ -35,7 +35,7 @@ V6_1 = V6_0.next(
     package=replace(V6_0.package, points_due_days=7),
     retires=("dlrm_dcnv2", "llama31_405b"),
     introduces=(DLRMV4, QWEN35_397B_GRPO),
-    common=Change(
+    common=TableChange(
         change=(
             row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS, MXFP6)),
             row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS, MXFP6)),
@@ -50,7 +50,7 @@ V6_1 = V6_0.next(
     ),
     amends={
         "deepseekv3_671b": Amend(
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.EVAL_ACCURACY,
@@ -64,7 +64,7 @@ V6_1 = V6_0.next(
         ),
         # 4e-5 was allowed in 6.0 only (training rules, v6.0 Specific Rules)
         "gpt_oss_20b": Amend(
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.OPT_END_LEARNING_RATE,
@@ -77,7 +77,7 @@ V6_1 = V6_0.next(
         ),
         # In this round the verifier, like the policy, rounds the interval up to whole batches
         "flux1": Amend(
-            closed=Change(
+            closed=TableChange(
                 change=(
                     row(
                         k.GLOBAL_BATCH_SIZE,

@@ -15,7 +15,7 @@ from podium.rules.catalogue import find_round
 from podium.rules.constraints.bounds import computes
 from podium.rules.constraints.evaluation_points import FIRST, INTERVAL
 from podium.rules.run import Run
-from podium.rules.table import End, Row, Times
+from podium.rules.table import Row, Times, WholeLogRule
 from podium.rules.training.benchmarks.qwen35_397b_grpo import START
 from podium.rules.training.shared.tensors import tensor_names
 from tests.locations import FACTS
@@ -247,7 +247,7 @@ def cases() -> Iterator[Case]:
                     yield Case(usage, name, scope)
 
 
-def lines_of(rules: Round, scope: str) -> list[Row | End]:
+def lines_of(rules: Round, scope: str) -> list[Row | WholeLogRule]:
     """The lines of a scope that the verifier judges."""
     if scope == "common":
         found = rules.scopes("", "")[0]
@@ -264,7 +264,7 @@ def lines_of(rules: Round, scope: str) -> list[Row | End]:
     return [*(row for _, row in found.verified), *found.ends]
 
 
-def variant_lines(rules: Round, name: str) -> Iterable[Row | End]:
+def variant_lines(rules: Round, name: str) -> Iterable[Row | WholeLogRule]:
     for benchmark in rules.benchmarks.values():
         for variant in benchmark.variants:
             if name == f"{benchmark.name}_{variant.name}":
@@ -458,7 +458,7 @@ def test_the_same_tensors_are_asked_for(case: Case) -> None:
     ends = [
         line
         for line in lines_of(find_round(case.usage, case.round), case.scope)
-        if isinstance(line, End) and line.id != "global_batch_size.sign"
+        if isinstance(line, WholeLogRule) and line.id != "global_batch_size.sign"
     ]
     assert len(ends) == len(wanted)
     for end, spec in zip(ends, wanted, strict=True):

@@ -14,12 +14,21 @@ from podium.rules import catalogue
 from podium.rules.catalogue import USAGES, newest, rounds_of
 from podium.rules.constraints.bounds import above, equals, not_empty
 from podium.rules.finding import StatedBy
-from podium.rules.model.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
+from podium.rules.model.benchmark import Amend, Benchmark, RoundError, TableChange, Variant, by_name
 from podium.rules.model.limits import Limits
 from podium.rules.model.package_rules import PackageRules
 from podium.rules.model.round import DIVISIONS, Round
 from podium.rules.run import Run
-from podium.rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, Violation, policy_row, row
+from podium.rules.table import (
+    AT_LEAST_ONCE,
+    ONCE,
+    OPTIONAL,
+    Row,
+    Violation,
+    WholeLogRule,
+    policy_row,
+    row,
+)
 from tests.rounds import HPC, TRAINING
 
 if TYPE_CHECKING:
@@ -36,8 +45,8 @@ def scopes_of(rules: Round) -> Iterator[tuple[str, str, tuple[Scope, ...]]]:
             yield division, benchmark, rules.scopes(division, benchmark)
 
 
-def lines_of(scope: Scope) -> Iterator[tuple[str, Row | End]]:
-    lines: tuple[Row | End, ...] = (*scope.rows, *scope.ends)
+def lines_of(scope: Scope) -> Iterator[tuple[str, Row | WholeLogRule]]:
+    lines: tuple[Row | WholeLogRule, ...] = (*scope.rows, *scope.ends)
     for line in lines:
         yield f"{scope.name}.{line.key.name if isinstance(line, Row) else line.id}", line
     for variant in scope.variants:
@@ -85,7 +94,7 @@ def test_every_row_explains_itself(rules: Round) -> None:
         for scope in scopes:
             for rule, line in lines_of(scope):
                 assert line.cites, rule
-                if isinstance(line, End):
+                if isinstance(line, WholeLogRule):
                     assert line.text, rule
                     continue
                 assert line.key.meaning, rule
@@ -161,7 +170,7 @@ def nothing_found(run: Run) -> Iterator[Violation]:
     yield from ()
 
 
-ENDING = End("end.rule", "a rule", nothing_found)
+ENDING = WholeLogRule("end.rule", "a rule", nothing_found)
 
 
 def benchmark(name: str = "lm") -> Benchmark:
@@ -191,25 +200,29 @@ BAD: dict[str, Callable[[Round], Round]] = {
     "retires nothing, which is not there": lambda r: r.next("2", retires=("nothing",)),
     "introduces lm, which is there": lambda r: r.next("2", introduces=(benchmark(),)),
     "amends nothing, which is not there": lambda r: r.next("2", amends={"nothing": Amend()}),
-    "changes seed, which is not there": lambda r: r.next("2", common=Change(change=(row(k.SEED),))),
-    "adds seed, which is there": lambda r: r.next("2", closed=Change(add=(row(k.SEED),))),
-    "drops opt_name, which is not there": lambda r: r.next("2", open=Change(drop=(k.OPT_NAME,))),
-    "drops other.rule, which is not there": lambda r: r.next(
-        "2", common=Change(drop=("other.rule",))
+    "changes seed, which is not there": lambda r: r.next(
+        "2", common=TableChange(change=(row(k.SEED),))
     ),
-    "restates seed": lambda r: r.next("2", closed=Change(change=(row(k.SEED),))),
-    "restates end.rule": lambda r: r.next("2", common=Change(change=(ENDING,))),
+    "adds seed, which is there": lambda r: r.next("2", closed=TableChange(add=(row(k.SEED),))),
+    "drops opt_name, which is not there": lambda r: r.next(
+        "2", open=TableChange(drop=(k.OPT_NAME,))
+    ),
+    "drops other.rule, which is not there": lambda r: r.next(
+        "2", common=TableChange(drop=("other.rule",))
+    ),
+    "restates seed": lambda r: r.next("2", closed=TableChange(change=(row(k.SEED),))),
+    "restates end.rule": lambda r: r.next("2", common=TableChange(change=(ENDING,))),
     "restates its package": lambda r: r.next("2", package=PackageRules()),
     "restates target of lm": lambda r: r.next("2", amends={"lm": Amend(target="a loss")}),
     "restates its limits": lambda r: r.next("2", limits=Limits()),
     "closed lm restates global_batch_size": lambda r: r.next(
-        "2", amends={"lm": Amend(closed=Change(change=(PLAIN,)))}
+        "2", amends={"lm": Amend(closed=TableChange(change=(PLAIN,)))}
     ),
     "open lm adds eval_accuracy, which is there": lambda r: r.next(
-        "2", amends={"lm": Amend(open=Change(add=(METRIC,)))}
+        "2", amends={"lm": Amend(open=TableChange(add=(METRIC,)))}
     ),
     "lm sgd restates opt_momentum": lambda r: r.next(
-        "2", amends={"lm": Amend(variants={"sgd": Change(change=(row(k.OPT_MOMENTUM),))})}
+        "2", amends={"lm": Amend(variants={"sgd": TableChange(change=(row(k.OPT_MOMENTUM),))})}
     ),
 }
 
@@ -225,12 +238,12 @@ def test_a_delta_changes_what_it_says_and_nothing_else() -> None:
     after = before.next(
         "2",
         introduces=(benchmark("vision"),),
-        common=Change(drop=("end.rule",)),
+        common=TableChange(drop=("end.rule",)),
         amends={
             "lm": Amend(
                 rename="llm",
                 target="a target",
-                closed=Change(change=(row(k.GLOBAL_BATCH_SIZE),), add=(OTHER,)),
+                closed=TableChange(change=(row(k.GLOBAL_BATCH_SIZE),), add=(OTHER,)),
             )
         },
     )

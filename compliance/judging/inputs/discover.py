@@ -14,7 +14,7 @@ import msgspec
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.inputs.listing import Disk, holds
-from podium.compliance.judging.inputs.listing import Kind as OnDisk
+from podium.compliance.judging.inputs.listing import ItemKind as OnDisk
 from podium.compliance.judging.inputs.log_names import no_logs
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.standard_input import GIVEN, spool
@@ -35,7 +35,7 @@ SCALINGS = ("strong", "weak")
 _LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
 
 
-class Kind(StrEnum):
+class PathKind(StrEnum):
     """What a PATH is, by the contract's table."""
 
     LOG = "log"
@@ -56,7 +56,7 @@ class Target(msgspec.Struct, frozen=True):
 
     path: str
     display_path: str
-    kind: Kind
+    kind: PathKind
     submission: str = ""
     leads_out: bool = False
     from_stdin: bool = False
@@ -75,7 +75,7 @@ class PathContents(msgspec.Struct, frozen=True):
     input. `scope` is the folder of results that PATH names, below the submission that it lies in.
     """
 
-    kind: Kind
+    kind: PathKind
     submissions: tuple[Path, ...] = ()
     nearly: tuple[Path, ...] = ()
     linked: tuple[Path, ...] = ()
@@ -104,7 +104,7 @@ class Package(msgspec.Struct, frozen=True):
         return self.root == other.root and holds(self.scope or other.scope, other.scope)
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> PathKind:
     """What PATH is; raises NothingToJudge where there is no such path."""
     return _contents(path, None).kind
 
@@ -112,7 +112,9 @@ def kind_of(path: Path) -> Kind:
 def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     if path == GIVEN:
         came = spool()
-        return PathContents(Kind.SYSTEM if came.description else Kind.LOG, spooled=came.path)
+        return PathContents(
+            PathKind.SYSTEM if came.description else PathKind.LOG, spooled=came.path
+        )
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
@@ -126,9 +128,9 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
         raise NothingToJudge(f"no such file or folder: {path}") from None
     if not folder:
         # A log that is named itself may have any name; only names found in folders are matched
-        return PathContents(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
+        return PathContents(PathKind.SYSTEM if path.suffix == ".json" else PathKind.LOG)
     if is_submission(path, request):
-        return PathContents(Kind.SUBMISSION, (path,))
+        return PathContents(PathKind.SUBMISSION, (path,))
     scope = _results_scope(path, request)
     if scope is not None:
         return scope
@@ -136,7 +138,7 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     found = tuple(_below(path, folders, request))
     nearly = [path, *(sub for sub in folders if sub not in found)] if request else []
     return PathContents(
-        Kind.ROUND if found else Kind.LOOSE,
+        PathKind.ROUND if found else PathKind.LOOSE,
         found,
         tuple(each for each in nearly if _begun(each)),
         tuple(links) if found else (),
@@ -163,7 +165,7 @@ def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | N
             given = len(scope.parts) < len(path.parts) and ".." not in path.parts
             # As it would be given itself, so that both are seen to be the same
             root = path.parents[len(scope.parts) - 1] if given else root
-            return PathContents(Kind.RESULTS, (root,), scope=scope.as_posix())
+            return PathContents(PathKind.RESULTS, (root,), scope=scope.as_posix())
     return None
 
 
@@ -303,16 +305,16 @@ def _targets(
     if contents.spooled:
         yield Target(contents.spooled, STDIN, kind, from_stdin=True)
         return
-    if kind in (Kind.LOG, Kind.SYSTEM):
+    if kind in (PathKind.LOG, PathKind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
         return
     for top in tops:
         # The submission's own checks list the same folders: none is read twice
         disk = disks.get(top) or Disk(top)
         yield from _results(disk, _package(top, path, contents, alone=alone))
-    if kind is Kind.LOOSE:
+    if kind is PathKind.LOOSE:
         yield from _loose(path, path, alone=alone)
-    elif kind is Kind.ROUND:
+    elif kind is PathKind.ROUND:
         # Logs beside the submissions would be skipped silently, were they not judged as loose.
         for sub in _folders(path)[0]:
             if sub not in tops:
@@ -327,7 +329,7 @@ def _results(disk: Disk, package: Package) -> Iterator[Target]:
             if _LOG_NAME.match(item.name):
                 out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
                 shown = package.place(item.path)
-                yield Target(item.full, shown, Kind.LOG, submission, out)
+                yield Target(item.full, shown, PathKind.LOG, submission, out)
 
 
 def _loose(
@@ -343,4 +345,4 @@ def _loose(
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
             inside = name if display_path == "." else f"{display_path}/{name}"
-            yield Target(f"{folder}/{name}", inside, Kind.LOG)
+            yield Target(f"{folder}/{name}", inside, PathKind.LOG)

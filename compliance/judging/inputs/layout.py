@@ -18,7 +18,7 @@ import msgspec
 
 from podium.compliance.judging.inputs.benchmark_names import advice_on, benchmark_called, is_early
 from podium.compliance.judging.inputs.discover import Package
-from podium.compliance.judging.inputs.listing import Disk, Item, Kind, holds
+from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind, holds
 from podium.compliance.judging.inputs.log_names import holds_records
 from podium.compliance.judging.inputs.tree_rules import (
     LINKED_FOLDER,
@@ -314,9 +314,11 @@ class _Scan:
 
 
 def _sort_into(listing: Listing, item: Item) -> list[str]:
-    if item.kind is Kind.FOLDER:
+    if item.kind is ItemKind.FOLDER:
         return listing.folders
-    return listing.links if item.kind is Kind.LINK and os.path.isdir(item.full) else listing.files
+    return (
+        listing.links if item.kind is ItemKind.LINK and os.path.isdir(item.full) else listing.files
+    )
 
 
 def is_log(name: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 
-class Kind(StrEnum):
+class ItemKind(StrEnum):
     """What a name in a folder is."""
 
     FILE = "file"
@@ -24,7 +24,7 @@ class Kind(StrEnum):
     UNREADABLE = "unreadable"
 
 
-_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
+_KINDS = {stat.S_IFREG: ItemKind.FILE, stat.S_IFDIR: ItemKind.FOLDER, stat.S_IFLNK: ItemKind.LINK}
 
 
 # gc=False: texts and numbers form no cycles, and a tree has an item for every file
@@ -34,7 +34,7 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     path: str
     full: str
     name: str
-    kind: Kind
+    kind: ItemKind
     size: int = 0
 
 
@@ -76,7 +76,7 @@ class Disk:
 
         It must not lead to a folder that it lies in.
         """
-        if item.kind is not Kind.LINK or not os.path.isdir(item.full):
+        if item.kind is not ItemKind.LINK or not os.path.isdir(item.full):
             return False
         parent, root = os.path.dirname(item.path), os.path.realpath(self.root)
         here, target = map(os.path.realpath, (os.path.dirname(item.full), item.full))
@@ -116,7 +116,7 @@ class Disk:
             paths += [
                 item.path
                 for item in reversed(folder.items)
-                if (item.kind is Kind.FOLDER and item.name != ".git")
+                if (item.kind is ItemKind.FOLDER and item.name != ".git")
                 or (links and self.follows(item))
             ]
 
@@ -151,6 +151,6 @@ def _item(entry: os.DirEntry[str], below: str) -> Item:
         status = entry.stat(follow_symlinks=False)
     # Removed since the folder was listed, or in a folder that may be listed but not entered
     except OSError:
-        return Item(path, entry.path, entry.name, Kind.UNREADABLE)
-    kind = _KINDS.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)
+        return Item(path, entry.path, entry.name, ItemKind.UNREADABLE)
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode), ItemKind.SPECIAL)
     return Item(path, entry.path, entry.name, kind, status.st_size)

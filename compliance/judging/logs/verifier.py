@@ -13,7 +13,7 @@ from podium.rules.finding import Severity
 from podium.rules.model.round import DIVISIONS, Round
 from podium.rules.model.scope import Scope
 from podium.rules.run import Run
-from podium.rules.table import CannotJudge, End, Row, Violation
+from podium.rules.table import CannotJudge, Row, Violation, WholeLogRule
 
 
 class VerifierReading:
@@ -92,7 +92,7 @@ class VerifierReading:
         error = Severity.ERROR
         return RuleViolation(rule, None, missed, error, row.stated_by, self.run, row, row.cites)
 
-    def _ended(self, scope: Scope, end: End) -> Iterator[RuleViolation]:
+    def _ended(self, scope: Scope, end: WholeLogRule) -> Iterator[RuleViolation]:
         try:
             found = list(end.find(self.run))
         except CannotJudge as problem:

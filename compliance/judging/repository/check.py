@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.inputs.listing import Disk, Item, Kind, holds
+from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind, holds
 from podium.compliance.judging.repository.file_names import (
     collisions,
     name_finding,
@@ -68,7 +68,7 @@ LONGEST_SHOWN = 120
 ALWAYS_VALID = frozenset({"Private Key", "Basic Auth Credentials"})
 """Kinds of secrets that nobody's service lets expire."""
 
-_USUAL = (Kind.FILE, Kind.FOLDER)
+_USUAL = (ItemKind.FILE, ItemKind.FOLDER)
 
 
 def check_repository(
@@ -97,7 +97,7 @@ def _folders(disk: Disk) -> Iterator[list[Item]]:
     for path, folder in disk.walk(keep=False):
         if folder.problem:
             full = os.path.join(disk.root, path)
-            yield [Item(path or ".", full, os.path.basename(full), Kind.UNREADABLE)]
+            yield [Item(path or ".", full, os.path.basename(full), ItemKind.UNREADABLE)]
         else:
             yield folder.items
 
@@ -125,7 +125,7 @@ def _too_large(item: Item, profile: Profile) -> Finding:
 
 def _links_to_folder(item: Item) -> bool:
     """Whether a link leads to a folder: the official checker, which walks folders, skips them."""
-    return item.kind is Kind.LINK and os.path.isdir(item.full)
+    return item.kind is ItemKind.LINK and os.path.isdir(item.full)
 
 
 class _Verifier:
@@ -141,16 +141,16 @@ class _Verifier:
             yield name_finding(rule, self.profile, name, ".")
         for items in _folders(disk):
             for item in items:
-                if item.kind is not Kind.UNREADABLE and not _links_to_folder(item):
+                if item.kind is not ItemKind.UNREADABLE and not _links_to_folder(item):
                     yield from self.item(item)
 
     def item(self, item: Item) -> Iterator[Finding]:
         rule = official_rule(item.name)
         if rule is not None:
             yield name_finding(rule, self.profile, item.name, item.path)
-        if item.size > LARGE and item.kind is Kind.FILE:
+        if item.size > LARGE and item.kind is ItemKind.FILE:
             yield _too_large(item, self.profile)
-        if item.kind is Kind.LINK and not _found_from_here(item):
+        if item.kind is ItemKind.LINK and not _found_from_here(item):
             yield BROKEN_LINK.found(
                 self.profile,
                 plain(item.path),
@@ -196,7 +196,7 @@ class _Policy:
                 rules = violated_rules(item.name, item.path)
                 if rules or item.kind not in _USUAL or item.size > LARGE:
                     yield from self.item(item, rules)
-                if item.kind is Kind.FILE:
+                if item.kind is ItemKind.FILE:
                     yield from self.content(item)
             for path, other in collisions([(item.path, item.name) for item in items]):
                 yield CASE_COLLISION.found(self.profile, plain(path), other=other)
@@ -206,16 +206,16 @@ class _Policy:
     def item(self, item: Item, rules: Sequence[FixedRule]) -> Iterator[Finding]:
         """What is wrong with anything but a file's content; `rules` are those its name violates."""
         path = plain(item.path)
-        if item.kind is Kind.UNREADABLE:
+        if item.kind is ItemKind.UNREADABLE:
             yield UNREADABLE.found(self.profile, path)
             return
         for rule in rules:
             yield name_finding(rule, self.profile, item.name, item.path)
-        if item.size > LARGE and item.kind is Kind.FILE:
+        if item.size > LARGE and item.kind is ItemKind.FILE:
             yield _too_large(item, self.profile)
-        if item.kind is Kind.LINK:
+        if item.kind is ItemKind.LINK:
             yield from self.link(item)
-        elif item.kind is Kind.SPECIAL:
+        elif item.kind is ItemKind.SPECIAL:
             yield SPECIAL_FILE.found(self.profile, path)
 
     def link(self, item: Item) -> Iterator[Finding]:

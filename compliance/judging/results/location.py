@@ -19,7 +19,7 @@ from podium.compliance.judging.logs.facts import Facts
 from podium.rules.model.round import Round
 
 
-class Place(msgspec.Struct, frozen=True):
+class ResultLocation(msgspec.Struct, frozen=True):
     """A result's folder and what its path says; `description` is where its system's must lie."""
 
     folder: Path
@@ -41,18 +41,18 @@ def is_pruned(folder: str) -> bool:
     return PRUNED in Path(folder).parts
 
 
-def place_of(folder: Path, display_path: str) -> Place:
+def place_of(folder: Path, display_path: str) -> ResultLocation:
     """What the path of a result's folder says."""
     parts = folder.absolute().parts
     at = _results_at(parts)
     scaling: Scaling
     if at is None:
         scaling = "weak" if folder.absolute().parent.name == "weak" else "strong"
-        return Place(folder, display_path, benchmark=parts[-1], scaling=scaling)
+        return ResultLocation(folder, display_path, benchmark=parts[-1], scaling=scaling)
     system = parts[at + 1]
     scaling = "weak" if _depth(parts, at) == at + 4 and parts[at + 2] == "weak" else "strong"
     root = Path(*parts[:at])
-    return Place(
+    return ResultLocation(
         folder,
         display_path,
         submitter_of(root),
@@ -86,7 +86,7 @@ def _depth(parts: tuple[str, ...], at: int) -> int:
     return at + 4 if scaled else at + 3
 
 
-def filled(place: Place, facts: Iterable[Facts], rules: Round) -> Place:
+def filled(place: ResultLocation, facts: Iterable[Facts], rules: Round) -> ResultLocation:
     """The place with what only the logs say: of several values the most frequent."""
     known = list(facts)
     benchmark = place.benchmark

@@ -19,7 +19,7 @@ from podium.compliance.judging.inputs.source_files import small_json
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.results.convergence import judge_convergence
 from podium.compliance.judging.results.factor import Convention, choose_factor, read_scaling
-from podium.compliance.judging.results.location import Place
+from podium.compliance.judging.results.location import ResultLocation
 from podium.compliance.judging.results.score import (
     Score,
     Throughput,
@@ -67,7 +67,7 @@ class Result(msgspec.Struct, dict=True):
     convention of factors.
     """
 
-    place: Place
+    place: ResultLocation
     rules: Round
     profile: Profile
     runs: list[Run]

@@ -17,7 +17,7 @@ from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.repository.check import check_repository
 from podium.compliance.judging.results.judge import judge_reference_points, judge_result
-from podium.compliance.judging.results.location import Place
+from podium.compliance.judging.results.location import ResultLocation
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext, deciding, mark_official
 from podium.compliance.judging.results.result import Result, Run
@@ -269,7 +269,7 @@ class _ResultJudge:
     def _result(self, context: JudgingContext, folder: ResultFolder) -> Result:
         tree = self.tree
         runs = [run for path in folder.logs if (run := self._run(context, path)) is not None]
-        place = Place(
+        place = ResultLocation(
             tree.root / folder.path,
             tree.place(folder.path),
             tree.submitter,

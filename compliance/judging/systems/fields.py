@@ -21,7 +21,7 @@ TABLE_FROM: Period = (0, 7)
 """Before this the policy has no table of fields."""
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """What a field's value is."""
 
     TEXT = "text"
@@ -45,7 +45,7 @@ class Field(msgspec.Struct, frozen=True):
     name: str
     meaning: str
     since: Period | None = None
-    kind: Kind = Kind.TEXT
+    kind: FieldKind = FieldKind.TEXT
     example: str = ""
     official: bool = True
     crashes: bool = False
@@ -74,18 +74,18 @@ CORES, VCPUS = "host_processor_core_count", "host_processor_vcpu_count"
 EITHER = (CORES, VCPUS)
 """One of the two suffices by the policy; neither is needed for a Preview from 2.1 on."""
 
-_COUNT = Kind.COUNT
+_COUNT = FieldKind.COUNT
 
 # `official=False` marks keys that the verifier never asks for, though the policy may require them
 _TABLE = (
     Field("submitter", "organisation that submits", OLD, example="Example Labs", crashes=True),
-    Field("division", "closed or open", OLD, Kind.DIVISION, "closed"),
-    Field("status", "availability of the system", OLD, Kind.STATUS, "Available on-premise"),
+    Field("division", "closed or open", OLD, FieldKind.DIVISION, "closed"),
+    Field("status", "availability of the system", OLD, FieldKind.STATUS, "Available on-premise"),
     Field(
         "system_type",
         "datacenter or edge",
         V1,
-        Kind.SYSTEM_TYPE,
+        FieldKind.SYSTEM_TYPE,
         "datacenter",
         official=False,
         seldom=True,
@@ -128,7 +128,7 @@ _TABLE = (
     Field("hw_notes", "notes on the hardware"),
     Field("framework", "framework and its version", OLD, example="PyTorch 2.6", crashes=True),
     # Published descriptions have lists and objects here
-    Field("other_software_stack", "other software and versions", OLD, Kind.ANY, "CUDA 12.8"),
+    Field("other_software_stack", "other software and versions", OLD, FieldKind.ANY, "CUDA 12.8"),
     Field("operating_system", "operating system and version", OLD, example="Ubuntu 24.04"),
     Field("sw_notes", "notes on the software"),
 )

@@ -26,7 +26,7 @@ from podium.compliance.judging.systems.fields import (
     V21,
     Category,
     Field,
-    Kind,
+    FieldKind,
     category_of,
     may_be_empty,
     misspelt_fields,
@@ -112,7 +112,7 @@ class _Inspection:
                     continue
                 yield from self._crash(each)
                 # Of values the official verifier demands only those of the status.
-                if not self.quirks.ignores_policy or each.kind is Kind.STATUS:
+                if not self.quirks.ignores_policy or each.kind is FieldKind.STATUS:
                     yield from self._value(each)
             elif name not in named:
                 yield from self._missing(each, misspelt.get(name))
@@ -231,21 +231,21 @@ class _Inspection:
 
     def _value(self, each: Field) -> Iterator[Finding]:
         name, value = each.name, self.fields[each.name]
-        if each.kind is Kind.STATUS and (status_listed(self.rules) or not is_empty(value)):
+        if each.kind is FieldKind.STATUS and (status_listed(self.rules) or not is_empty(value)):
             yield from self._status(value)
         elif is_empty(value):
             yield from self._empty(each)
         elif kept := [*places_kept(each, self.fields)]:
             for place in kept:
                 yield from self._found(place.rule, name, **place.members(each))
-        elif each.kind is Kind.COUNT:
+        elif each.kind is FieldKind.COUNT:
             yield from self._count(each, value)
-        elif each.kind is Kind.DIVISION:
+        elif each.kind is FieldKind.DIVISION:
             yield from self._division(value)
-        elif each.kind is Kind.SYSTEM_TYPE and each.required(self.period):
+        elif each.kind is FieldKind.SYSTEM_TYPE and each.required(self.period):
             if not (isinstance(value, str) and value.strip().casefold() in SYSTEM_TYPES):
                 yield from self._found(BAD_SYSTEM_TYPE, name, value=short(value))
-        elif isinstance(value, bool if each.kind is Kind.ANY else bool | list | dict):
+        elif isinstance(value, bool if each.kind is FieldKind.ANY else bool | list | dict):
             yield from self._found(BAD_TYPE, name, field=name, kind=kind_of(value))
 
     def _empty(self, each: Field) -> Iterator[Finding]:

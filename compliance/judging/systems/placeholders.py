@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.judging.systems.fields import Field, Kind
+from podium.compliance.judging.systems.fields import Field, FieldKind
 from podium.compliance.judging.systems.system_rules import NOT_A_NAME, PLACEHOLDER, UNFILLED
 from podium.compliance.judging.systems.values import (
     IDENTITY,
@@ -50,10 +50,10 @@ def places_kept(each: Field, fields: Mapping[str, Any]) -> Iterator[PlaceKept]:
     """The placeholders in the value of a field: itself, or what it holds as an object or a list."""
     value = fields[each.name]
     if isinstance(value, dict | list):
-        if each.kind is Kind.ANY:
+        if each.kind is FieldKind.ANY:
             yield from _inner(each.name, value)
         return
-    rule = _rule(each.name, value, named=each.kind in (Kind.TEXT, Kind.ANY))
+    rule = _rule(each.name, value, named=each.kind in (FieldKind.TEXT, FieldKind.ANY))
     # Without accelerators their model has no name
     if rule and not (rule is NOT_A_NAME and lacks_accelerator(each, fields)):
         yield PlaceKept(rule, each.name, value)

@@ -18,7 +18,7 @@ from podium.compliance.judging.systems.fields import (
     V21,
     Category,
     Field,
-    Kind,
+    FieldKind,
     period_of,
     status_listed,
 )
@@ -64,17 +64,17 @@ def _property(field: Field, rules: Round, required: bool) -> Schema:
     about: Schema = {"description": field.meaning}
     if field.example:
         about["examples"] = [field.example]
-    if field.kind is Kind.STATUS:
+    if field.kind is FieldKind.STATUS:
         return about | _status(rules, required)
-    if field.kind is Kind.DIVISION and required:
+    if field.kind is FieldKind.DIVISION and required:
         return about | {"enum": ["closed", "open"]}
-    if field.kind is Kind.SYSTEM_TYPE and required:
+    if field.kind is FieldKind.SYSTEM_TYPE and required:
         return about | {"enum": [*SYSTEM_TYPES]}
-    if field.kind is Kind.COUNT:
+    if field.kind is FieldKind.COUNT:
         return about | _count(field, rules)
     if field.crashes and rules.verified:
         about["type"] = "string"
-    elif field.kind is not Kind.ANY:
+    elif field.kind is not FieldKind.ANY:
         about["type"] = ["string", "number"]
         if not required:
             about |= {"type": ["string", "number", "null", "array", "object"]}

@@ -15,7 +15,7 @@ from podium.compliance.judging.systems.fields import (
     FIELDS,
     SYSTEM_TYPES,
     Category,
-    Kind,
+    FieldKind,
     category_of,
     letters,
 )
@@ -173,15 +173,15 @@ def is_good(name: str, text: str) -> bool:
         return False
     if is_bare_number(name, text):
         return False
-    if each.kind is Kind.COUNT:
+    if each.kind is FieldKind.COUNT:
         count = read_count(text)
         return count.value is not None and count.value >= each.least and not count.odd
-    if each.kind is Kind.STATUS:
+    if each.kind is FieldKind.STATUS:
         # Other spellings are good in some rounds only, and need the round's own rules
         return text in CANONICAL
-    if each.kind is Kind.DIVISION:
+    if each.kind is FieldKind.DIVISION:
         return text in DIVISIONS
-    if each.kind is Kind.SYSTEM_TYPE:
+    if each.kind is FieldKind.SYSTEM_TYPE:
         return text in SYSTEM_TYPES
     return not (name in IDENTITY and says_nothing(text))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
-from podium.compliance.judging.workers.processes import Care, spread
+from podium.compliance.judging.workers.processes import TaskPolicy, spread
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -19,7 +19,10 @@ class Engine(Protocol):
     """
 
     def spread(
-        self, work: Callable[[list[Task]], list[Done]], tasks: list[Task], care: Care[Task, Done]
+        self,
+        work: Callable[[list[Task]], list[Done]],
+        tasks: list[Task],
+        care: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
         """Batches of results; what becomes of a task that costs its worker is up to `care`."""
         ...
@@ -31,7 +34,10 @@ class Processes(NamedTuple):
     jobs: int
 
     def spread(
-        self, work: Callable[[list[Task]], list[Done]], tasks: list[Task], care: Care[Task, Done]
+        self,
+        work: Callable[[list[Task]], list[Done]],
+        tasks: list[Task],
+        care: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
         """Batches of results, made by processes that live as long as this call."""
         care.prepare(tasks)

@@ -33,7 +33,7 @@ def _as_it_is(tasks: list[Any]) -> None:
     """Nothing is loaded before processes are forked."""
 
 
-class Care(NamedTuple, Generic[Task, Done]):
+class TaskPolicy(NamedTuple, Generic[Task, Done]):
     """What becomes of a task that costs a process: how many seconds it may take, and its outcome.
 
     `lost` is given why there is no other, as the rest of a sentence about the process. `path` is
@@ -51,7 +51,7 @@ def spread(
     work: Callable[[list[Task]], list[Done]],
     tasks: list[Task],
     jobs: int,
-    care: Care[Task, Done],
+    care: TaskPolicy[Task, Done],
 ) -> Iterator[list[Done]]:
     """Batches of results in the order of the tasks, made by `jobs` processes."""
     size = max(1, -(-len(tasks) // (jobs * BATCHES_PER_JOB)))
@@ -193,7 +193,9 @@ def _do(
 # --- one process for one task ---
 
 
-def _alone(work: Callable[[list[Task]], list[Done]], task: Task, care: Care[Task, Done]) -> Done:
+def _alone(
+    work: Callable[[list[Task]], list[Done]], task: Task, care: TaskPolicy[Task, Done]
+) -> Done:
     """What a task gives in a process of its own, or its outcome where that is lost, too."""
     context: Any = process_context()
     receiver, sender = context.Pipe(duplex=False)

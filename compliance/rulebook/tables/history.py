@@ -8,7 +8,7 @@ from typing import Any
 from podium.compliance.rulebook.tables.tables import tables
 from podium.rules.model.benchmark import line_name
 from podium.rules.model.round import Round
-from podium.rules.table import End, Line
+from podium.rules.table import Line, WholeLogRule
 
 
 class Kind(StrEnum):
@@ -57,7 +57,7 @@ def since(rules: Round, table: str, line: Line, kind: Kind) -> str:
 def essence(line: Line, kind: Kind, stated: bool = True) -> tuple[Any, ...]:
     """What makes two lines the same rule: not their explanations and citations."""
     by = line.stated_by if stated else None
-    if isinstance(line, End):
+    if isinstance(line, WholeLogRule):
         return (line.id, line.text, by)
     if kind is Kind.TARGET:
         return (line.name, line.some, line.policy_some, by)

@@ -14,7 +14,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.hindsight import verifier_only
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
-from podium.rules.table import End, Line, Row, Times
+from podium.rules.table import Line, Row, Times, WholeLogRule
 
 UNCONSTRAINED = "unconstrained"
 
@@ -83,7 +83,7 @@ def rules_of(rules: Round, table: Table) -> list[Rule]:
 
 
 def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
-    if isinstance(line, End):
+    if isinstance(line, WholeLogRule):
         yield _end_rule(rules, table, line)
         return
     # Rounds without a public verifier (training 0.5, HPC 0.7) have the policy's bound only
@@ -144,7 +144,7 @@ def _target_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
     )
 
 
-def _end_rule(rules: Round, table: Table, end: End) -> Rule:
+def _end_rule(rules: Round, table: Table, end: WholeLogRule) -> Rule:
     return Rule(
         id=f"{table.name}.{end.id}",
         kind=Kind.END,

@@ -9,7 +9,7 @@ import msgspec
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.logs.judge import judge_log
-from podium.compliance.judging.workers.processes import Care, spread
+from podium.compliance.judging.workers.processes import TaskPolicy, spread
 from podium.compliance.rulebook.tables.log_kinds import Which, cases, effective
 from podium.compliance.tools.drift.batches import batches
 from podium.compliance.tools.drift.disagreement import (
@@ -84,7 +84,7 @@ def compare(wanted: Wanted, python: str | None, jobs: int) -> Comparison:
     if jobs == 1:
         batches: Iterator[list[Found]] = iter([_work(tasks)])
     else:
-        batches = spread(_work, tasks, jobs, Care(lambda _: LONGEST_S, _lost))
+        batches = spread(_work, tasks, jobs, TaskPolicy(lambda _: LONGEST_S, _lost))
     found = [one for batch in batches for one in batch]
     rows = merged([*_whole_rounds(wanted, about), *(row for one in found for row in one.rows)])
     return Comparison(

@@ -11,17 +11,17 @@ from pathlib import Path
 
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.source_files import open_plain
-from podium.compliance.tools.fixing.change import Action, Change, Left
+from podium.compliance.tools.fixing.change import Action, FileChange, ManualFix
 from podium.logging_spec.reader.inflate import ZSTD, BrokenCompressionError, inflate
 
 LARGEST_LOG = 16 << 30
 """Bytes of a log that is decompressed."""
 
 
-def apply(root: Path, changes: Sequence[Change]) -> tuple[list[Change], list[Left]]:
+def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], list[ManualFix]]:
     """Make changes in a tree; those made, and those that failed with the system's reason."""
-    done: list[Change] = []
-    failed: list[Left] = []
+    done: list[FileChange] = []
+    failed: list[ManualFix] = []
     # Names last: until then each path is that of the tree as it was read
     others = [each for each in changes if not each.to]
     renames = [each for each in changes if each.to]
@@ -29,13 +29,13 @@ def apply(root: Path, changes: Sequence[Change]) -> tuple[list[Change], list[Lef
         try:
             _make(root, change)
         except OSError as error:
-            failed.append(Left(change.path, (error.strerror or str(error)).lower()))
+            failed.append(ManualFix(change.path, (error.strerror or str(error)).lower()))
         else:
             done.append(change)
     return done, failed
 
 
-def _in_turn(root: Path, renames: list[Change]) -> Iterator[Change]:
+def _in_turn(root: Path, renames: list[FileChange]) -> Iterator[FileChange]:
     """Renames one by one, each where possible once its new name is free."""
     waiting = list(renames)
     while waiting:
@@ -51,7 +51,7 @@ def lies_in(root: Path, path: str) -> bool:
     return os.path.realpath(full) == full and holds(os.path.realpath(root), full)
 
 
-def _make(root: Path, change: Change) -> None:
+def _make(root: Path, change: FileChange) -> None:
     if not lies_in(root, change.path):
         raise OSError(0, "a link leads there")
     full = root / change.path
@@ -96,7 +96,7 @@ def _decompress(full: Path, to: Path) -> None:
     os.unlink(full)
 
 
-def _replace(full: Path, change: Change) -> None:
+def _replace(full: Path, change: FileChange) -> None:
     """Put new bytes in a file's place, with the permissions of the old."""
     with open_plain(full) as stream:
         if stream.read() != change.before:

@@ -18,7 +18,7 @@ class Action(StrEnum):
     RENAME = "rename"
 
 
-class Change(msgspec.Struct, frozen=True):
+class FileChange(msgspec.Struct, frozen=True):
     """One change; `path` and `to` are below the submission.
 
     An edit has the file's bytes `before` and `after`; a change of permissions has both as modes.
@@ -33,7 +33,7 @@ class Change(msgspec.Struct, frozen=True):
     modes: tuple[int, int] = (0, 0)
 
 
-class Left(msgspec.Struct, frozen=True):
+class ManualFix(msgspec.Struct, frozen=True):
     """What needs a person, and why: nothing is done to it."""
 
     path: str
@@ -49,9 +49,9 @@ class FixOutcome(msgspec.Struct):
     root: str
     name: str
     round: str
-    changes: Sequence[Change] = ()
-    left: Sequence[Left] = ()
+    changes: Sequence[FileChange] = ()
+    left: Sequence[ManualFix] = ()
     refused: str = ""
 
 
-Plan = Change | Left
+Plan = FileChange | ManualFix

@@ -16,7 +16,7 @@ from podium.compliance.judging.systems.fields import (
     DIVISIONS,
     FIELDS,
     Field,
-    Kind,
+    FieldKind,
     category_of,
     misspelt_fields,
     status_listed,
@@ -98,13 +98,13 @@ def _edits(text: str, fields: dict[str, Any], rules: Round) -> Iterator[Edit]:
 
 def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:
     """The one legal spelling of what a value says; None where it is legal, or says nothing sure."""
-    if field.kind is Kind.STATUS and status_listed(rules):
+    if field.kind is FieldKind.STATUS and status_listed(rules):
         category = category_of(value)
         return category.value if category in CANONICAL else None
-    if field.kind is Kind.DIVISION and value not in DIVISIONS:
+    if field.kind is FieldKind.DIVISION and value not in DIVISIONS:
         return read_division(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if field.kind is Kind.COUNT:
+    if field.kind is FieldKind.COUNT:
         count = read_count(value)
         if count.value is None or count.value < field.least:
             return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.text.terminal import clean, wrap
-from podium.compliance.tools.fixing.change import Action, Change, FixOutcome
+from podium.compliance.tools.fixing.change import Action, FileChange, FixOutcome
 from podium.compliance.version import VERSION
 
 SCHEMA = "podium.fix/1"
@@ -73,7 +73,7 @@ def _submission(one: FixOutcome, width: int) -> Iterator[str]:
     yield ""
 
 
-def _change(change: Change, width: int) -> Iterator[str]:
+def _change(change: FileChange, width: int) -> Iterator[str]:
     what = clean(change.path or ".")
     if change.to:
         what += f" to {clean(change.to.rpartition('/')[2])}"
@@ -86,7 +86,7 @@ def _change(change: Change, width: int) -> Iterator[str]:
     yield from (f"    {line}" for line in _difference(change))
 
 
-def _difference(change: Change) -> list[str]:
+def _difference(change: FileChange) -> list[str]:
     """A unified difference of an edit; empty where only the encoding changes."""
     if change.action is not Action.EDIT:
         return []
@@ -108,7 +108,7 @@ def _lines(data: bytes) -> list[str]:
     return [f"{part}\n" for part in parts[:-1]] + parts[-1:] * bool(parts[-1])
 
 
-def _counted(changes: Sequence[Change]) -> str:
+def _counted(changes: Sequence[FileChange]) -> str:
     counts = Counter(change.action for change in changes)
     found = ((counts[action], noun) for action, noun in _NOUNS.items())
     return ", ".join(_plural(number, noun) for number, noun in found if number)
@@ -119,7 +119,7 @@ def _plural(number: int, noun: str) -> str:
     return f"{number} {head}{'s' * (number != 1)}{of}{tail}"
 
 
-def _change_data(change: Change) -> dict[str, Any]:
+def _change_data(change: FileChange) -> dict[str, Any]:
     data: dict[str, Any] = {
         "action": change.action.value,
         "path": change.path or ".",

@@ -12,11 +12,11 @@ from podium.compliance.judging.inputs.layout import (
     Tree,
     natural,
 )
-from podium.compliance.judging.inputs.listing import Kind
+from podium.compliance.judging.inputs.listing import ItemKind
 from podium.compliance.judging.inputs.log_names import LOG_SUFFIX, is_compressed, placed
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.waivers.waivers import LARGEST_FILE, WAIVERS_FILE
-from podium.compliance.tools.fixing.change import Action, Change, Left, Plan
+from podium.compliance.tools.fixing.change import Action, FileChange, ManualFix, Plan
 from podium.rules.model.round import Round
 
 _OWN = "logs are called result_<i>.txt"
@@ -31,7 +31,7 @@ def renames(tree: Tree, rules: Round) -> Iterator[Plan]:
         named = next((one.path for one in planned if one.path in waivers), "")
         if named:
             reason = f"{WAIVERS_FILE} names it; number the logs by hand, and correct that file"
-            planned = [Left(named, reason)]
+            planned = [ManualFix(named, reason)]
         yield from planned
 
 
@@ -40,7 +40,7 @@ def _of_result(tree: Tree, folder: ResultFolder, rules: Round) -> Iterator[Plan]
     logs = [path.rpartition("/")[2] for path in folder.logs]
     needed = None if folder.scaling == "weak" else rules.benchmark(folder.benchmark).runs
     placing = placed(logs, folder.misnamed, needed)
-    yield from (Left(f"{folder.path}/{name}", why) for name, why in placing.left.items())
+    yield from (ManualFix(f"{folder.path}/{name}", why) for name, why in placing.left.items())
     sources = {name: name for name in logs} | {to: name for name, to in placing.names.items()}
     order = natural(sources)
     targets = [f"result_{number}.txt" for number in range(len(order))]
@@ -52,29 +52,29 @@ def _of_result(tree: Tree, folder: ResultFolder, rules: Round) -> Iterator[Plan]
         sources[name]: to for name, to in zip(order, targets, strict=True) if sources[name] != to
     }
     for name, to in moved.items():
-        if name in items and items[name].kind is Kind.FOLDER:
-            yield Left(items[name].path, "a folder is called like a log; move it away")
+        if name in items and items[name].kind is ItemKind.FOLDER:
+            yield ManualFix(items[name].path, "a folder is called like a log; move it away")
             return
         if to in items and to not in moved:
-            yield Left(items[name].path, f"{to} is in its way")
+            yield ManualFix(items[name].path, f"{to} is in its way")
             return
     yield from _changes(tree, folder, moved)
 
 
-def _changes(tree: Tree, folder: ResultFolder, moved: dict[str, str]) -> Iterator[Change]:
+def _changes(tree: Tree, folder: ResultFolder, moved: dict[str, str]) -> Iterator[FileChange]:
     powered = {item.name for item in tree.disk.folder(f"{folder.path}/{POWER}").items}
     for name, to in moved.items():
         why = (_COUNT if RESULT_NAME.fullmatch(name) else _OWN,)
         compressed = name in folder.misnamed and is_compressed(tree.root / folder.path / name)
         action = Action.DECOMPRESS if compressed else Action.RENAME
-        yield Change(action, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
+        yield FileChange(action, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
         stem = LOG_SUFFIX.sub("", name)
         # The measurements of a run lie in a folder of its name
         if folder.power and stem in powered:
             base = f"{folder.path}/{POWER}"
             why = (f"it holds the measurements of {name}",)
             target = f"{base}/{to.removesuffix('.txt')}"
-            yield Change(Action.RENAME, f"{base}/{stem}", why, target)
+            yield FileChange(Action.RENAME, f"{base}/{stem}", why, target)
 
 
 def _numbered(names: list[str]) -> bool:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.judging.inputs.discover import Kind, Package, kinds_of, submissions
+from podium.compliance.judging.inputs.discover import Package, PathKind, kinds_of, submissions
 from podium.compliance.judging.inputs.layout import POWER, Tree, scan
 from podium.compliance.judging.inputs.listing import Disk
-from podium.compliance.judging.inputs.listing import Kind as OnDisk
+from podium.compliance.judging.inputs.listing import ItemKind as OnDisk
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.systems.reader import LARGEST
 from podium.compliance.tools.fixing.apply import apply, lies_in
-from podium.compliance.tools.fixing.change import Action, Change, FixOutcome, Left, Plan
+from podium.compliance.tools.fixing.change import Action, FileChange, FixOutcome, ManualFix, Plan
 from podium.compliance.tools.fixing.descriptions import fixed_description, fixed_text
 from podium.compliance.tools.fixing.numbering import renames
 from podium.compliance.tools.fixing.temporary import temporary_files
@@ -34,7 +34,7 @@ def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutco
     forget()
     contents = kinds_of([path], request)
     kind = contents[path].kind
-    if kind is Kind.SYSTEM:
+    if kind is PathKind.SYSTEM:
         rules = request.choose(path.absolute().parent).rules
         return _unless_refused(path, [_fix(_Alone(path, rules), write=write)])
     packages = submissions(contents)
@@ -88,21 +88,21 @@ def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:
     """The plan for one submission, or what became of it."""
     fixed = FixOutcome(str(what.root), what.name, what.rules.title)
     plans = [*what.plans()]
-    fixed.left = [each for each in plans if isinstance(each, Left)]
-    fixed.changes = [each for each in plans if isinstance(each, Change)]
+    fixed.left = [each for each in plans if isinstance(each, ManualFix)]
+    fixed.changes = [each for each in plans if isinstance(each, FileChange)]
     if not write or not fixed.changes:
         return fixed
-    made: list[Change] = []
+    made: list[FileChange] = []
     for _ in range(MOST_PASSES):
-        changes = [each for each in plans if isinstance(each, Change)]
+        changes = [each for each in plans if isinstance(each, FileChange)]
         done, failed = apply(what.root, changes)
         made += done
         plans = [*what.plans()] if done else []
-        if not done or not any(isinstance(each, Change) for each in plans):
+        if not done or not any(isinstance(each, FileChange) for each in plans):
             break
     fixed.refused = failed[0].reason if failed and not made else ""
     fixed.changes = made
-    fixed.left = [*(each for each in plans if isinstance(each, Left)), *failed]
+    fixed.left = [*(each for each in plans if isinstance(each, ManualFix)), *failed]
     return fixed
 
 
@@ -124,10 +124,10 @@ def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[
         with open_plain(root / path) as stream:
             before = stream.read(LARGEST + 1)
     except OSError as error:
-        yield Left(path, f"it cannot be read: {error.strerror}")
+        yield ManualFix(path, f"it cannot be read: {error.strerror}")
         return
     if len(before) > LARGEST:
         return
     after, why = fixed_description(before, rules) if described else fixed_text(before)
     if after != before:
-        yield Change(Action.EDIT, path, tuple(why), before=before, after=after)
+        yield FileChange(Action.EDIT, path, tuple(why), before=before, after=after)

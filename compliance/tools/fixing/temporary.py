@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from podium.compliance.files.atomic import usual_mode
 from podium.compliance.judging.inputs.layout import is_log
-from podium.compliance.judging.inputs.listing import Disk, Item, Kind
+from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, open_plain
-from podium.compliance.tools.fixing.change import Action, Change, Left, Plan
+from podium.compliance.tools.fixing.change import Action, FileChange, ManualFix, Plan
 
 _OF_SYSTEMS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini", ".directory"})
 
@@ -33,25 +33,27 @@ def temporary_files(disk: Disk, scope: str) -> Iterator[Plan]:
         if folder.problem:
             if not folder.there:
                 continue
-            yield _opened(disk, path) or Left(path or ".", f"it cannot be read: {folder.problem}")
+            yield _opened(disk, path) or ManualFix(
+                path or ".", f"it cannot be read: {folder.problem}"
+            )
         names = {item.name for item in folder.items}
         for item in folder.items:
             yield from _item(item, names)
 
 
-def _item(item: Item, names: set[str]) -> Iterator[Change]:
+def _item(item: Item, names: set[str]) -> Iterator[FileChange]:
     junk = _junk(item, names)
     if junk:
-        yield Change(Action.REMOVE, item.path, (junk,))
-    elif item.kind is Kind.FILE:
+        yield FileChange(Action.REMOVE, item.path, (junk,))
+    elif item.kind is ItemKind.FILE:
         yield from _mode(item)
 
 
 def _junk(item: Item, names: set[str]) -> str:
     """Why a file is in nobody's interest; empty where it may be somebody's work."""
-    if item.kind not in (Kind.FILE, Kind.LINK) or is_log(item.name):
+    if item.kind not in (ItemKind.FILE, ItemKind.LINK) or is_log(item.name):
         return ""
-    if item.name in _OF_SYSTEMS and item.kind is Kind.FILE:
+    if item.name in _OF_SYSTEMS and item.kind is ItemKind.FILE:
         return "a file manager's own file"
     for pattern in _OF_EDITORS:
         match = pattern.fullmatch(item.name)
@@ -61,7 +63,7 @@ def _junk(item: Item, names: set[str]) -> str:
     return ""
 
 
-def _opened(disk: Disk, path: str) -> Change | None:
+def _opened(disk: Disk, path: str) -> FileChange | None:
     """A folder that may not be listed, made so that it may."""
     full = os.path.join(disk.root, path) if path else str(disk.root)
     try:
@@ -72,10 +74,10 @@ def _opened(disk: Disk, path: str) -> Change | None:
     wanted = mode | usual_mode(0o555)
     if not stat.S_ISDIR(status.st_mode) or mode == wanted:
         return None
-    return Change(Action.MODE, path, ("the folder may not be listed",), modes=(mode, wanted))
+    return FileChange(Action.MODE, path, ("the folder may not be listed",), modes=(mode, wanted))
 
 
-def _mode(item: Item) -> Iterator[Change]:
+def _mode(item: Item) -> Iterator[FileChange]:
     try:
         mode = stat.S_IMODE(os.lstat(item.full).st_mode)
     except OSError:
@@ -89,7 +91,7 @@ def _mode(item: Item) -> Iterator[Change]:
         wanted |= (wanted & 0o444) >> 2
         why.append("the script may not be run")
     if why:
-        yield Change(Action.MODE, item.path, tuple(why), modes=(mode, wanted))
+        yield FileChange(Action.MODE, item.path, tuple(why), modes=(mode, wanted))
 
 
 def _is_script(item: Item) -> bool:

@@ -27,7 +27,7 @@ from podium.rules.finding import StatedBy
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.run import Run
-from podium.rules.table import AT_LEAST_ONCE, CannotJudge, End, Target, Violation, row
+from podium.rules.table import AT_LEAST_ONCE, CannotJudge, Target, Violation, WholeLogRule, row
 
 START = BATCH * ceil(2.5 + 3840 / BATCH)
 """Samples before the first validation."""
@@ -42,7 +42,7 @@ def _negative_batch(run: Run) -> Iterator[Violation]:
     yield from ()
 
 
-BATCH_SIGN = End(
+BATCH_SIGN = WholeLogRule(
     "global_batch_size.sign",
     "global_batch_size above 0",
     _negative_batch,

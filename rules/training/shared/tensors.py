@@ -13,7 +13,7 @@ from podium.rules.constraints.members import has
 from podium.rules.finding import StatedBy
 from podium.rules.package_data import read_beside
 from podium.rules.run import Run
-from podium.rules.table import AT_LEAST_ONCE, End, Violation, row
+from podium.rules.table import AT_LEAST_ONCE, Violation, WholeLogRule, row
 
 WEIGHTS = "weights_initialization"
 
@@ -50,7 +50,7 @@ NAMED_TENSOR = row(
 """Each initialised tensor is named, by the rounds that compare the names."""
 
 
-def initialised(benchmark: str) -> End:
+def initialised(benchmark: str) -> WholeLogRule:
     """The tensors of all weights_initialization records are exactly the benchmark's list."""
 
     def find(run: Run) -> Iterator[Violation]:
@@ -79,7 +79,7 @@ def initialised(benchmark: str) -> End:
             f"log {WEIGHTS} once for each tensor of the reference, named in metadata.tensor",
         )
 
-    return End(
+    return WholeLogRule(
         "weights_initialization.tensors",
         f"one {WEIGHTS} record for each tensor of the reference implementation",
         find,

@@ -25,7 +25,7 @@ from podium.compliance.judging.workers.cluster import engine as dask_engine
 from podium.compliance.judging.workers.cluster.batches import BATCH_BYTES, FILE_BYTES, batches
 from podium.compliance.judging.workers.cluster.connecting import engine_of
 from podium.compliance.judging.workers.engine import Engine, Processes
-from podium.compliance.judging.workers.processes import Care
+from podium.compliance.judging.workers.processes import TaskPolicy
 from tests.builders import LogBuilder
 from tests.compliance.command_line import podium
 from tests.compliance.judging.test_workers import alive, until
@@ -69,7 +69,7 @@ def all_of(
     engine: Engine,
     work: Callable[[list[str]], list[str]],
     tasks: list[str],
-    care: Care[str, str],
+    care: TaskPolicy[str, str],
 ) -> list[str]:
     return [done for batch in engine.spread(work, tasks, care) for done in batch]
 
@@ -115,7 +115,7 @@ def itself(task: str) -> str:
     return task
 
 
-CARE = Care[str, str](limit, lost)
+CARE = TaskPolicy[str, str](limit, lost)
 
 
 # --- the same results ---
@@ -300,7 +300,7 @@ def test_another_podium_on_a_worker_is_refused(
 def test_a_file_that_only_this_process_sees_is_not_judged_elsewhere(
     workers: Engine, tmp_path: Path
 ) -> None:
-    care = Care[str, str](limit, lost, itself)
+    care = TaskPolicy[str, str](limit, lost, itself)
     (tmp_path / "a").touch()
     missing = str(tmp_path / "b")
     # What no process sees, whoever judges it tells

@@ -18,7 +18,7 @@ from podium.compliance.judging import files
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_paths
-from podium.compliance.judging.workers.processes import Care, spread
+from podium.compliance.judging.workers.processes import TaskPolicy, spread
 from podium.compliance.reporting.render import renderer
 from tests.builders import LogBuilder
 from tests.compliance.command_line import podium
@@ -51,7 +51,7 @@ def flat(
     work: Callable[[list[int]], list[int]], tasks: list[int], jobs: int, seconds: float = 900
 ) -> list[int]:
     """All results; a task that is lost gives its number below zero."""
-    care = Care[int, int](lambda _: seconds, lambda task, _: -task)
+    care = TaskPolicy[int, int](lambda _: seconds, lambda task, _: -task)
     return [done for batch in spread(work, tasks, jobs, care) for done in batch]
 
 
@@ -172,7 +172,7 @@ def test_a_process_that_hangs_is_ended() -> None:
 
 @linux
 def test_nobody_waits_for_a_process_that_hangs_once_the_rest_is_not_wanted() -> None:
-    care = Care[int, int](lambda _: 900, lambda task, _: -task)
+    care = TaskPolicy[int, int](lambda _: 900, lambda task, _: -task)
     batches = spread(hanging({30}), list(range(1, 40)), 2, care)
     next(batches)
     begun = time.monotonic()

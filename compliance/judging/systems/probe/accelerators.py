@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.judging.systems.probe.devices import accelerators_on_the_bus
-from podium.compliance.judging.systems.probe.finding import Found, binary_size
+from podium.compliance.judging.systems.probe.finding import ProbedFields, binary_size
 from podium.compliance.judging.systems.probe.programs import Answer, ask
 from podium.logging_spec.limits import read_json
 
@@ -33,11 +33,11 @@ class Accelerator:
     bus: str = ""
 
 
-def probe_accelerators(root: Path) -> Found:
+def probe_accelerators(root: Path) -> ProbedFields:
     """What accelerates this node; a node without any is reported only where the bus shows none."""
-    found = Found()
+    found = ProbedFields()
     # Vendors' programs first: they answer soon, where importing torch may take long
-    asked: tuple[Callable[[Found], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
+    asked: tuple[Callable[[ProbedFields], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
     for one in asked:
         devices = one(found)
         if devices:
@@ -53,7 +53,7 @@ def probe_accelerators(root: Path) -> Found:
     return found
 
 
-def _describe(found: Found, devices: list[Accelerator]) -> None:
+def _describe(found: ProbedFields, devices: list[Accelerator]) -> None:
     models = list(dict.fromkeys(device.model for device in devices))
     found.set("accelerators_per_node", len(devices))
     found.set("accelerator_model_name", " + ".join(models))
@@ -77,7 +77,7 @@ def memory_kind(model: str) -> str:
 _QUERY = "name,memory.total,clocks.max.sm,pcie.link.gen.max,pcie.link.width.max,driver_version"
 
 
-def _nvidia(found: Found) -> list[Accelerator]:
+def _nvidia(found: ProbedFields) -> list[Accelerator]:
     command = ("nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits")
     rows = _rows(ask(command), found)
     devices = [_nvidia_device(row) for row in rows]
@@ -88,7 +88,7 @@ def _nvidia(found: Found) -> list[Accelerator]:
     return devices
 
 
-def _rows(answer: Answer, found: Found) -> list[list[str]]:
+def _rows(answer: Answer, found: ProbedFields) -> list[list[str]]:
     """The lines of the answer, each with every column; a note where they are none."""
     if answer.text is None:
         found.notes += [answer.fault] if answer.fault else []
@@ -129,7 +129,7 @@ def _driver(version: str) -> str:
     return f"driver {version}" if version else ""
 
 
-def _nvlink(found: Found) -> None:
+def _nvlink(found: ProbedFields) -> None:
     """Links of the first accelerator to others, where there are any."""
     text = ask(("nvidia-smi", "nvlink", "--status", "-i", "0")).text or ""
     speeds = re.findall(r"Link \d+:\s*([\d.]+) GB/s", text)
@@ -140,7 +140,7 @@ def _nvlink(found: Found) -> None:
 # --- rocm-smi ---
 
 
-def _rocm(found: Found) -> list[Accelerator]:
+def _rocm(found: ProbedFields) -> list[Accelerator]:
     wanted = ("--showproductname", "--showmeminfo", "vram", "--showdriverversion", "--json")
     answer = ask(("rocm-smi", *wanted))
     if answer.text is None:
@@ -208,7 +208,7 @@ print(json.dumps([[each.name, each.total_memory] for each in found]))
 """
 
 
-def _torch(found: Found) -> list[Accelerator]:
+def _torch(found: ProbedFields) -> list[Accelerator]:
     """Asked in a process of its own: loading a framework may take long, or never end."""
     if find_spec("torch") is None:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from podium.compliance.judging.systems.probe.finding import Found, decimal_size, grouped
+from podium.compliance.judging.systems.probe.finding import ProbedFields, decimal_size, grouped
 from podium.compliance.judging.systems.probe.host import read_line
 
 SECTOR = 512
@@ -18,9 +18,9 @@ ACCELERATOR_CLASSES = ("0x0302", "0x1200")
 """PCI classes of 3D controllers and processing accelerators."""
 
 
-def probe_disks(root: Path) -> Found:
+def probe_disks(root: Path) -> ProbedFields:
     """The disks of the node itself; network storage is for a person to tell."""
-    found = Found()
+    found = ProbedFields()
     disks = [disk for folder in sorted(root.glob("sys/block/*")) if (disk := _disk(folder))]
     if not disks:
         found.notes.append("no disk of its own is visible here")
@@ -53,9 +53,9 @@ def _rank(kind: str) -> int:
     return ("NVMe SSD", "SSD", "HDD").index(kind)
 
 
-def probe_network(root: Path) -> Found:
+def probe_network(root: Path) -> ProbedFields:
     """The network cards of the node, InfiniBand first; how nodes are wired, no card can tell."""
-    found = Found()
+    found = ProbedFields()
     ports = _infiniband(root) + _ethernet(root)
     if not ports:
         found.notes.append("no network card of its own is visible here")

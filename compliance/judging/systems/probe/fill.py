@@ -15,12 +15,12 @@ from podium.compliance.judging.systems.fields import (
     V21,
     Category,
     Field,
-    Kind,
+    FieldKind,
     category_of,
     period_of,
     status_listed,
 )
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.probe.probe import Probe
 from podium.compliance.judging.systems.values import is_empty, read_count, read_division
 from podium.compliance.text.words import join_limited
@@ -62,7 +62,7 @@ class Draft:
             return
         first = self.values.setdefault(name, value)
         # number_of_nodes differs by design: a probe sees its own node, not how many there are
-        if first.text != value.text and FIELDS[name].kind is Kind.COUNT and name != NODES:
+        if first.text != value.text and FIELDS[name].kind is FieldKind.COUNT and name != NODES:
             ours = f"{name} is {first.text} by {first.source}"
             self.differences.append(f"{ours}, and {value.text} by {source}")
 
@@ -108,7 +108,7 @@ class Draft:
 
 def hint(each: Field, rules: Round) -> str:
     """What a field wants: its meaning, and an example or the values that it may have."""
-    if each.kind is Kind.STATUS and status_listed(rules):
+    if each.kind is FieldKind.STATUS and status_listed(rules):
         return " | ".join(CANONICAL)
     return f"{each.meaning}, such as {each.example}" if each.example else each.meaning
 
@@ -118,22 +118,22 @@ def spelt(each: Field, text: str, rules: Round) -> str:
     text = text.strip()
     if is_empty(text):
         raise ValueError(f"{each.name} is empty")
-    if each.kind is Kind.COUNT:
+    if each.kind is FieldKind.COUNT:
         count = read_count(text).value
         if count is None or count < each.least:
             wanted = f"a whole number of at least {each.least}"
             raise ValueError(f"{each.name} is {text!r}; must be {wanted}")
         return str(count)
-    if each.kind is Kind.DIVISION:
+    if each.kind is FieldKind.DIVISION:
         division = read_division(text)
         if division is None:
             raise ValueError(f"division is {text!r}; must be closed or open")
         return division
-    if each.kind is Kind.SYSTEM_TYPE:
+    if each.kind is FieldKind.SYSTEM_TYPE:
         if text.casefold() not in SYSTEM_TYPES:
             raise ValueError(f"{each.name} is {text!r}; must be {' or '.join(SYSTEM_TYPES)}")
         return text.casefold()
-    return _status(text, rules) if each.kind is Kind.STATUS else text
+    return _status(text, rules) if each.kind is FieldKind.STATUS else text
 
 
 def _status(text: str, rules: Round) -> str:
@@ -170,7 +170,7 @@ def offer_nodes(draft: Draft, probes: Sequence[Probe]) -> None:
     draft.offer_one(NODES, str(len(probes)), "probe" if len(probes) > 1 else "one node")
 
 
-def offer_found(draft: Draft, found: Found, sources: Mapping[str, str] | str) -> None:
+def offer_found(draft: Draft, found: ProbedFields, sources: Mapping[str, str] | str) -> None:
     """Fill from one source, or from one with a name for each field."""
     draft.notes += found.notes
     for name, text in found.fields.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Found:
+class ProbedFields:
     """Values by field of the system description, as text; `notes` are whole sentences."""
 
     fields: dict[str, str] = field(default_factory=dict)
@@ -18,7 +18,7 @@ class Found:
         if text:
             self.fields[name] = text
 
-    def add(self, other: Found) -> None:
+    def add(self, other: ProbedFields) -> None:
         """Take over what another part of the probe has found."""
         self.fields |= other.fields
         self.notes += other.notes

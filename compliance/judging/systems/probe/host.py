@@ -12,14 +12,14 @@ from typing import Any
 
 from podium.compliance.files.optional_imports import install_command
 from podium.compliance.judging.systems.fields import CORES, VCPUS
-from podium.compliance.judging.systems.probe.finding import Found, binary_size
+from podium.compliance.judging.systems.probe.finding import ProbedFields, binary_size
 
 EXTRA = "probe"
 
 
-def probe_host(root: Path) -> Found:
+def probe_host(root: Path) -> ProbedFields:
     """What the host is; `root` is where its `sys` lies."""
-    found = Found()
+    found = ProbedFields()
     psutil, cpuinfo = _library("psutil"), _library("cpuinfo")
     if psutil is None or cpuinfo is None:
         found.notes.append(_not_probed(psutil, cpuinfo))
@@ -52,7 +52,7 @@ def _not_probed(psutil: Any, cpuinfo: Any) -> str:
     )
 
 
-def _count_processors(found: Found, psutil: Any, root: Path) -> None:
+def _count_processors(found: ProbedFields, psutil: Any, root: Path) -> None:
     sockets = _sockets(root)
     threads: int | None = psutil.cpu_count() if psutil else None
     cores: int | None = psutil.cpu_count(logical=False) if psutil else None

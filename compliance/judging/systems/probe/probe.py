@@ -14,7 +14,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.judging.systems.fields import FIELDS
 from podium.compliance.judging.systems.probe.accelerators import probe_accelerators
 from podium.compliance.judging.systems.probe.devices import probe_disks, probe_network
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.probe.host import probe_host
 from podium.compliance.judging.systems.probe.software import probe_software
 
@@ -44,8 +44,8 @@ class Probe(BaseModel):
 
 def probe_node(root: Path = Path("/")) -> Probe:
     """Ask this machine everything; a part that fails becomes a note, and the rest goes on."""
-    found = Found()
-    parts: tuple[Callable[[Path], Found], ...] = (
+    found = ProbedFields()
+    parts: tuple[Callable[[Path], ProbedFields], ...] = (
         probe_host,
         probe_disks,
         probe_network,

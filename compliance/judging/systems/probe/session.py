@@ -17,7 +17,7 @@ from podium.compliance.judging.systems.probe.fill import (
     offer_nodes,
     spelt,
 )
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.probe.probe import Probe, probe_node, read_probe
 from podium.compliance.judging.systems.probe.surroundings import read_surroundings
 from podium.compliance.judging.systems.probe.sysinfo import read_sysinfo
@@ -64,10 +64,10 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
     return draft
 
 
-def _from_plugins() -> Iterator[tuple[str, Found]]:
+def _from_plugins() -> Iterator[tuple[str, ProbedFields]]:
     """What plug-ins know of this machine; one that fails or invents fields leaves notes."""
     for name, fields, why in probed():
-        found = Found()
+        found = ProbedFields()
         if why:
             found.notes.append(clean(f"plug-in {name} takes no part: {why}"))
         for field, text in fields.items():
@@ -96,9 +96,9 @@ def _given(texts: tuple[str, ...], rules: Round) -> list[tuple[str, str]]:
     return found
 
 
-def _configured(file: Path) -> Found:
+def _configured(file: Path) -> ProbedFields:
     """Submitter and division of the nearest podium.toml, from the file's folder upwards."""
-    found = Found()
+    found = ProbedFields()
     for folder in file.absolute().parents:
         path = folder / "podium.toml"
         if not path.is_file():

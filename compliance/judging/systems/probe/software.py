@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 
 _FRAMEWORKS = {
     "torch": "PyTorch",
@@ -19,9 +19,9 @@ _STACK = {"CUDNN_VERSION": "cuDNN", "NCCL_VERSION": "NCCL", "OPENMPI_VERSION": "
 """Variables that vendors' containers carry."""
 
 
-def probe_software(surroundings: Mapping[str, str]) -> Found:
+def probe_software(surroundings: Mapping[str, str]) -> ProbedFields:
     """The framework where exactly one is installed, and the versions that containers tell."""
-    found = Found()
+    found = ProbedFields()
     installed = [f"{title} {number}" for title, number in _installed()]
     # Of several only the submitter knows which one trained
     if len(installed) == 1:

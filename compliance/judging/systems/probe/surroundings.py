@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podium.compliance.judging.systems.fields import FIELDS
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.values import is_placeholder
 
 _OTHERS = {
@@ -23,9 +23,9 @@ def variables_of(field: str) -> tuple[str, ...]:
     return (own, *_OTHERS.get(field, ()))
 
 
-def read_surroundings(variables: Mapping[str, str]) -> tuple[Found, dict[str, str]]:
+def read_surroundings(variables: Mapping[str, str]) -> tuple[ProbedFields, dict[str, str]]:
     """Values by field, and the variable that each came from; placeholders count as nothing."""
-    found, sources = Found(), {}
+    found, sources = ProbedFields(), {}
     for field in FIELDS:
         for name in variables_of(field):
             value = variables.get(name, "").strip()

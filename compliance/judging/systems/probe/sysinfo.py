@@ -9,7 +9,7 @@ from typing import Any
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.systems.fields import FIELDS
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.values import is_empty, is_placeholder
 from podium.logging_spec.limits import BeyondLimitError, read_json
 
@@ -29,10 +29,10 @@ _NAMES = {
 _NO_ANSWER = re.compile(r"not detected\b.*|unknown\b.*|n/?a", re.IGNORECASE | re.DOTALL)
 
 
-def read_sysinfo(path: Path) -> Found:
+def read_sysinfo(path: Path) -> ProbedFields:
     """The fields in a file; raises UsageFault where it holds no description."""
     data = _object(path)
-    found = Found()
+    found = ProbedFields()
     about = data.get("mlperf_sysinfo")
     # Counts of a part would pass for those of the whole system
     if isinstance(about, dict) and about.get("complete") is False:
@@ -66,7 +66,7 @@ def _object(path: Path) -> dict[str, Any]:
     return data
 
 
-def _take_nodes(found: Found, nodes: list[Any], path: Path) -> None:
+def _take_nodes(found: ProbedFields, nodes: list[Any], path: Path) -> None:
     """The one kind of node and its one kind of accelerator; of several, a person must choose."""
     kinds = [node for node in nodes if isinstance(node, dict)]
     if len(kinds) != 1:
@@ -81,7 +81,7 @@ def _take_nodes(found: Found, nodes: list[Any], path: Path) -> None:
         found.notes.append(f"{path.name} names {len(cards)} kinds of accelerators")
 
 
-def _take(found: Found, data: dict[str, Any]) -> None:
+def _take(found: ProbedFields, data: dict[str, Any]) -> None:
     for key, value in data.items():
         field = _NAMES.get(key, key)
         if field not in FIELDS or field in found.fields or is_empty(value):

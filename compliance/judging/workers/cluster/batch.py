@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle  # nosec B403
 from typing import Any, NamedTuple
 
-from podium.compliance.judging.workers.processes import Care
+from podium.compliance.judging.workers.processes import TaskPolicy
 
 
 class Batch(NamedTuple):
@@ -20,7 +20,7 @@ class Batch(NamedTuple):
 
     work: Any
     tasks: list[Any]
-    care: Care[Any, Any]
+    care: TaskPolicy[Any, Any]
     folder: str
     seen: list[str]
 

@@ -22,7 +22,7 @@ from podium.compliance.judging.workers.cluster.batch import (
 )
 from podium.compliance.judging.workers.cluster.batches import batches, sizes_of
 from podium.compliance.judging.workers.cluster.work import do_batch
-from podium.compliance.judging.workers.processes import Care
+from podium.compliance.judging.workers.processes import TaskPolicy
 from podium.compliance.version import VERSION
 
 Task = TypeVar("Task")
@@ -58,7 +58,10 @@ class DaskEngine:
         self._there: tuple[Any, str] | None = None
 
     def spread(
-        self, work: Callable[[list[Task]], list[Done]], tasks: list[Task], care: Care[Task, Done]
+        self,
+        work: Callable[[list[Task]], list[Done]],
+        tasks: list[Task],
+        care: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
         """Batches of results; raises UsageFault where no worker can be asked, or is fit to."""
         if self._there is None:
@@ -81,7 +84,7 @@ class _Flow(Generic[Task, Done]):
         name: str,
         work: Callable[[list[Task]], list[Done]],
         tasks: Sequence[Task],
-        care: Care[Task, Done],
+        care: TaskPolicy[Task, Done],
     ) -> None:
         self.client, self.name = client, name
         self.work, self.tasks, self.care = work, tasks, care

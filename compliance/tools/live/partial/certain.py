@@ -16,7 +16,7 @@ from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
 from podium.rules.model.scope import Scope, scope_of
 from podium.rules.run import Run
-from podium.rules.table import End, Row
+from podium.rules.table import Row, WholeLogRule
 
 TARGET = ".target"
 """Ends the id of the rule that some evaluation reaches the target."""
@@ -98,7 +98,7 @@ def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Sc
     return found
 
 
-def _is_certain(end: End, names: Collection[str]) -> bool:
+def _is_certain(end: WholeLogRule, names: Collection[str]) -> bool:
     return end.id in _AT_ONCE and end.id.partition(".")[0] in names
 
 

@@ -16,7 +16,7 @@ from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import PREFIX, discard, leftovers
 from podium.compliance.files.states import State
 from podium.compliance.judging.discovery import discover
-from podium.compliance.judging.files import FileVerdict, Taking
+from podium.compliance.judging.files import FileVerdict, LogCollector
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.judging.pipeline import check_inputs
@@ -248,7 +248,7 @@ def _read(
                 logs[one.display_path] = TakenLog(find_round(*one.round.split()), count, kept)
 
         inputs = discover([root], options, with_facts=True)
-        taking = Taking(take, receive)
+        taking = LogCollector(take, receive)
         outcome, files = check_inputs(inputs, options, progress, taking=taking)
     results = [*results_of(files, options)]
     material = Material(root, name, outcome, results, logs, source.rules)

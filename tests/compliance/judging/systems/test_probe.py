@@ -16,7 +16,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.judging.systems.probe import accelerators, programs
 from podium.compliance.judging.systems.probe.accelerators import probe_accelerators
 from podium.compliance.judging.systems.probe.devices import probe_disks, probe_network
-from podium.compliance.judging.systems.probe.finding import Found
+from podium.compliance.judging.systems.probe.finding import ProbedFields
 from podium.compliance.judging.systems.probe.host import probe_host
 from podium.compliance.judging.systems.probe.probe import Probe, probe_node, read_probe
 from podium.compliance.judging.systems.probe.programs import ask
@@ -253,7 +253,7 @@ def test_torch_is_asked_in_a_process_of_its_own(
 
 @given(st.text(max_size=300))
 def test_no_answer_of_a_program_breaks_the_probe(text: str) -> None:
-    found = Found()
+    found = ProbedFields()
     accelerators._rows(programs.Answer(text), found)
     for told in accelerators._json_in(text).values():
         accelerators._is_card("card0", told)
