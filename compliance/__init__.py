@@ -6,8 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes time to load, and the handling of interrupts stands behind this
     from typing import Any
 
-    from podium.compliance.judging.pipeline import check as check
     from podium.compliance.judging.systems.model import read_system as read_system
+    from podium.compliance.tools.checking import check as check
     from podium.compliance.tools.scoring.session import score as score
 
 __all__ = ["check", "read_system", "score"]
@@ -16,7 +16,7 @@ __all__ = ["check", "read_system", "score"]
 def __getattr__(name: str) -> Any:
     # Loaded on first use, so that `import podium.compliance.cli.entry` stays quick.
     if name == "check":
-        from podium.compliance.judging.pipeline import check
+        from podium.compliance.tools.checking import check
 
         return check
     if name == "read_system":

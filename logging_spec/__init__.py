@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from podium.logging_spec import mllog
     from podium.logging_spec.emitter.emit import Logger
     from podium.logging_spec.mllog.mllog import MLLogger
-    from podium.logging_spec.reader.read import read_log
+    from podium.logging_spec.reader.existing import read_log
 
 __all__ = ["Logger", "MLLogger", "mllog", "read_log"]
 
 _HOMES = {
     "Logger": "podium.logging_spec.emitter.emit",
     "MLLogger": "podium.logging_spec.mllog.mllog",
-    "read_log": "podium.logging_spec.reader.read",
+    "read_log": "podium.logging_spec.reader.existing",
 }
 
 

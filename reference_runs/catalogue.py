@@ -129,5 +129,6 @@ def need_torch() -> None:
         import_module("torch")
     except ModuleNotFoundError:
         raise TorchMissing(
-            "torch is not installed; the trainers need the extra: pip install 'podium[reference]'"
+            "torch is not installed; the trainers need it: pip install torch"
+            " numpy pillow pycocotools safetensors sacrebleu torchmetrics"
         ) from None

@@ -55,14 +55,14 @@ def rounds_of(usage: str) -> Mapping[str, Round]:
     raise UnknownRound(f"no usage {usage!r}; must be {' or '.join(USAGES)}")
 
 
-def normal_name(name: str) -> str:
-    """`5.1` of `5.1`, `5.1.0`, `v5.1` or `V5.1.0`."""
-    text = name.strip().lower().removeprefix("v")
+def normal_name(name: str | float) -> str:
+    """`5.1` of `5.1`, `5.1.0`, `v5.1` or `V5.1.0`, and of the number 5.1."""
+    text = str(name).strip().lower().removeprefix("v")
     # The official tools name rulesets with three numbers: 5.1.0
     return text[:-2] if text.count(".") == 2 and text.endswith(".0") else text
 
 
-def find_round(usage: str, name: str) -> Round:
+def find_round(usage: str, name: str | float) -> Round:
     """The round of that name; raises UnknownRound."""
     rounds = rounds_of(usage)
     found = rounds.get(normal_name(name))
@@ -80,7 +80,11 @@ def newest(usage: str = "training") -> Round:
 class Rounds(Mapping[tuple[str, str], Round]):
     """Every round, resolved: `rounds["training", "5.1"]`."""
 
-    def __getitem__(self, key: tuple[str, str]) -> Round:
+    def __repr__(self) -> str:
+        by_usage = "; ".join(f"{usage} {', '.join(rounds_of(usage))}" for usage in USAGES)
+        return f"<Rounds: {by_usage}>"
+
+    def __getitem__(self, key: tuple[str, str | float]) -> Round:
         try:
             return find_round(*key)
         except UnknownRound as error:

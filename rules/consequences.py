@@ -50,11 +50,21 @@ OF_ANOTHER_ROUND = Follows("round.mismatch", Reach.MARKED)
 CONTENT = (Follows("log.unreadable-file"), Follows("log.no-records"), OF_ANOTHER_ROUND)
 """What all findings about the content of a log follow from: it has none, or another round's."""
 
+
+def _about_the_name(_: Finding, finding: Finding) -> bool:
+    return finding.key == "submission_benchmark"
+
+
+_OF_ANOTHER_BENCHMARK = Follows("result.other-benchmark", when=_about_the_name)
+
 ROWS: Mapping[str, tuple[Follows, ...]] = {
+    "common": (_OF_ANOTHER_BENCHMARK,),
+    "closed": (_OF_ANOTHER_BENCHMARK,),
     # Logs of the other division are judged by its rules, which need not be intended
     "open": (
         Follows("system.division-mismatch", Reach.SYSTEM),
         Follows("result.other-division"),
+        _OF_ANOTHER_BENCHMARK,
     ),
 }
 """What rows of tables follow from besides, by the first part of their ids."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from podium.logging_spec.keys import Key
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import Constraint
-from podium.rules.constraints.formula import show
+from podium.rules.constraints.formula import show_logged
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run
 
@@ -154,7 +154,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
                 else:
                     first = index if first is None else first
             except Exception as error:
-                raise CannotJudge(index, f"{self.name} is {show(record.value)}") from error
+                raise CannotJudge(index, f"{self.name} is {show_logged(record.value)}") from error
         # The policy's reading would find the same record: it need not look again
         if self._is_constant:
             run.memo[self.name, self.some] = first
@@ -183,7 +183,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         last = run.records[found[-1]]
         return Violation(
             found[-1],
-            f"no {self.name} is {wanted}; the last of {len(found)} is {show(last.value)}",
+            f"no {self.name} is {wanted}; the last of {len(found)} is {show_logged(last.value)}",
             wanted,
             last.value,
             "a run that ends before the target is reached does not count as converged",

@@ -1,17 +1,41 @@
-"""Libraries that only some commands need, and that come with an extra."""
+"""Libraries that only some commands need, and how to install them."""
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
 from podium.compliance.errors import UsageFault
 
 
-def needed(module: str, what: str, extra: str) -> Any:
-    """A module that an extra brings; raises UsageFault where it is not installed."""
+def needed(module: str, what: str, extra: str = "") -> Any:
+    """Import a module, which an extra may bring; raises UsageFault where it is not installed."""
     try:
         return import_module(module)
     except ImportError:
         library = module.partition(".")[0]
-        raise UsageFault(f"{what} needs {library}: pip install 'podium[{extra}]'") from None
+        command = install_command(extra) if extra else f"pip install {library}"
+        raise UsageFault(f"{what} needs {library}: {command}") from None
+
+
+def install_command(extra: str) -> str:
+    """The command that installs the libraries of an extra.
+
+    It names the libraries: the name podium on the public index is not this project.
+    """
+    names = _libraries(extra)
+    return f"pip install {' '.join(names)}" if names else f"pip install '.[{extra}]'"
+
+
+def _libraries(extra: str) -> list[str]:
+    """The libraries of an extra; empty where podium runs from a folder and is not installed."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("podium") or []
+    except PackageNotFoundError:
+        return []
+    condition = re.compile(rf"""extra\s*==\s*["']{re.escape(extra)}["']""")
+    found = (re.match(r"[\w.-]+", line) for line in lines if condition.search(line))
+    return [match[0] for match in found if match]

@@ -57,9 +57,9 @@ def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
 
     package = one.group.package
     files = list(one.group.files.values())
-    rules = RoundRequest(options.usage, options.round).choose(files[0].path).rules
+    choice = RoundRequest(options.usage, options.round).choose(files[0].path)
     place = "." if package is None else package.display_path or "."
-    return mark_consequences(one.findings, files, rules, place)
+    return mark_consequences(one.findings, files, choice, place)
 
 
 def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Finding]:
@@ -67,7 +67,7 @@ def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Find
 
     The official program is started for one submission, and looks at nothing else.
     """
-    if not (inputs.undescribed or inputs.resultless or inputs.linked):
+    if not (inputs.undescribed or inputs.resultless or inputs.linked or inputs.misnamed):
         return []
     from podium.compliance.judging.submission import layout_rules
 
@@ -76,4 +76,5 @@ def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Find
         *(layout_rules.no_systems(folder, logs) for folder in inputs.undescribed),
         *map(layout_rules.no_results, inputs.resultless),
         *map(layout_rules.linked_folder, inputs.linked),
+        *map(layout_rules.misnamed_log, inputs.misnamed),
     ]

@@ -11,6 +11,7 @@ from podium.compliance.judging.files import FileVerdict, Task, task_for
 from podium.compliance.judging.inputs.changes import Changes
 from podium.compliance.judging.inputs.discover import (
     Package,
+    PathKind,
     Target,
     kinds_of,
     linked_folders,
@@ -19,6 +20,7 @@ from podium.compliance.judging.inputs.discover import (
     targets,
 )
 from podium.compliance.judging.inputs.listing import Disk
+from podium.compliance.judging.inputs.log_names import misnamed_beside
 from podium.compliance.judging.inputs.round_selection import Choice, RoundRequest, forget
 from podium.compliance.judging.options import Options
 from podium.compliance.text.words import plural
@@ -30,7 +32,8 @@ class Inputs(msgspec.Struct, frozen=True):
     `tasks` are in the order of `targets`, `choices` first theirs and then those of `packages`.
     `packages` are the submissions, or the results of some. `undescribed` and `resultless` are
     folders that lack `systems` or `results` to be submissions; `linked` are links to folders next
-    to submissions. `unchanged` says what was left out because it has not changed.
+    to submissions, `misnamed` logs next to loose ones that are not judged. `unchanged` says what
+    was left out because it has not changed.
     """
 
     targets: Sequence[Target]
@@ -40,6 +43,7 @@ class Inputs(msgspec.Struct, frozen=True):
     undescribed: Sequence[str]
     resultless: Sequence[str]
     linked: Sequence[str]
+    misnamed: Sequence[str] = ()
     unchanged: str = ""
 
     @property
@@ -106,6 +110,8 @@ def discover(
         # Not strict: the choices of the packages follow
         for target, choice in zip(files, choices, strict=False)
     ]
+    folders = any(what.kind in (PathKind.LOOSE, PathKind.ROUND) for what in contents.values())
+    loose = [each for each in files if not (each.submission or each.from_stdin)] if folders else []
     return Inputs(
         targets=files,
         tasks=tasks,
@@ -114,5 +120,6 @@ def discover(
         undescribed=nearly_submissions(contents, "systems"),
         resultless=nearly_submissions(contents, "results"),
         linked=linked_folders(contents),
+        misnamed=misnamed_beside(loose),
         unchanged=unchanged,
     )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -24,12 +24,10 @@ from podium.compliance.judging.plugged import judge_by_plugins
 from podium.compliance.judging.submissions import FileGroup, Surroundings, judge_submissions
 from podium.compliance.judging.workers.gc_tuning import fewer_collections
 from podium.compliance.reporting.data import Outcome
-from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.compliance.judging.recall import Recall
     from podium.compliance.judging.submission.together import Comparator
-    from podium.compliance.reporting.models import Report
 
 
 class Checked(NamedTuple):
@@ -37,41 +35,6 @@ class Checked(NamedTuple):
 
     report: Outcome
     files: JudgedFiles
-
-
-def check(
-    path: Path | str,
-    *,
-    round: str | None = None,  # noqa: A002 - the contract's name
-    usage: str | None = None,
-    profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
-    jobs: int = 1,
-    strict: bool = False,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
-) -> Report:
-    """Judge a log, a folder of logs, a submission or a round; returns the whole report.
-
-    Plug-ins that are installed judge as well, unless PODIUM_NO_PLUGINS is set. Raises
-    ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
-    anything wrong with the content is a finding of the report.
-    """
-    options = Options(
-        usage=usage,
-        round=round,
-        profile=Profile(profile),
-        jobs=jobs,
-        strict=strict,
-        select=tuple(select),
-        ignore=tuple(ignore),
-        plugins=True,
-    )
-    # The command prints structs: only Python callers wait for pydantic
-    from podium.compliance.reporting.models import publish
-    from podium.compliance.reporting.placing import based, root_of
-
-    paths = [Path(path)]
-    return publish(based(check_paths(paths, options), paths, root_of(None)))
 
 
 def check_paths(

@@ -3,57 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
+import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.consequences import follows_of
 from podium.compliance.judging.files import FileVerdict
-from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.judging.logs.judge import judge_log
 from podium.compliance.judging.logs.log_rules import NO_RECORDS
 from podium.compliance.judging.results.rules.run_rules import TOO_MANY_FAILED_RUNS
 from podium.compliance.judging.round_rules import WRONG_ROUND
 from podium.compliance.text.words import join_limited
-from podium.logging_spec.reader.read import Log, read_log
+from podium.logging_spec.reader.log import Generation, Log
+from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.consequences import OF_ANOTHER_ROUND
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.model.calendar import PUBLISHED, month_ms
 from podium.rules.model.round import Round
 
 LEAST_RULES = 5
-"""Broken rules of a log below which it is not doubted that its round is the right one."""
+"""Broken rules of a log below which a round that somebody has named is not doubted."""
 
 SAMPLE = 3
 """Logs, of several benchmarks if there are, that every other round is tried on."""
 
+MONTHS = 14
+"""How long before its results are published runs of a round are made, at most."""
+
+
+class Fitting(msgspec.Struct, frozen=True):
+    """The rounds whose rules the logs obey, the likeliest first; `dated` are runs in its time."""
+
+    rounds: Sequence[Round]
+    dated: str = ""
+
 
 def mark_consequences(
-    findings: Sequence[Finding], logs: Sequence[FileVerdict], rules: Round, path: str
+    findings: Sequence[Finding], logs: Sequence[FileVerdict], choice: Choice, path: str
 ) -> list[Finding]:
     """The findings, those about logs marked that follow from their being judged by a wrong round.
 
     `logs` are those of one submission, or loose ones; `path` is where the cause is reported.
     """
-    doubtful = [one for one in logs if _doubtful(one)]
-    fits = _fitting(doubtful, rules) if 2 * len(doubtful) > len(logs) else None
+    doubtful = [one for one in logs if _doubtful(one, choice)]
+    fits = _fitting(doubtful, choice) if 2 * len(doubtful) > len(logs) else None
     if fits is None:
         return list(findings)
-    broken = sorted({f.id for one in doubtful for f in _broken(one)})
-    options = f"--round {fits.name}"
-    if fits.usage != rules.usage:
-        options = f"--usage {fits.usage} {options}"
-    cause = WRONG_ROUND.found(
-        Profile.POLICY,
-        path,
-        count=len(doubtful),
-        total=len(logs),
-        judged_by=rules.title,
-        broken=join_limited(broken, 3),
-        fits=fits.title,
-        options=options,
-    )
+    cause = _cause(doubtful, fits, choice.rules, len(logs), path)
     paths = {one.display_path for one in doubtful}
     folders = {os.path.dirname(path) or "." for path in paths}
 
@@ -70,28 +72,83 @@ def mark_consequences(
     ]
 
 
+def _cause(
+    logs: Sequence[FileVerdict], fits: Fitting, rules: Round, total: int, path: str
+) -> Finding:
+    first, *others = fits.rounds
+    dated = f", in whose time the logs are dated ({fits.dated})" if fits.dated else ""
+    more = f"; nor of {join_limited([each.title for each in others])}" if others else ""
+    return WRONG_ROUND.found(
+        Profile.POLICY,
+        logs[0].display_path if total == 1 else path,
+        remark=f"{dated}{more}",
+        count=len(logs),
+        total=total,
+        judged_by=rules.title,
+        broken=join_limited(sorted({f.id for one in logs for f in _broken(one)}), 3),
+        fits=first.title,
+        options=_options(first, rules),
+        others="".join(f", or {_options(each, rules)}" for each in others[:SAMPLE]),
+    )
+
+
+def _options(fits: Round, rules: Round) -> str:
+    usage = "" if fits.usage == rules.usage else f"--usage {fits.usage} "
+    return f"{usage}--round {fits.name}"
+
+
 def _broken(one: FileVerdict) -> Iterator[Finding]:
     return (f for f in one.verdict.findings if f.severity is Severity.ERROR)
 
 
-def _doubtful(one: FileVerdict) -> bool:
+def _doubtful(one: FileVerdict, choice: Choice) -> bool:
     """Whether a log breaks so many rules that it may be of another round."""
     ids = {found.id for found in _broken(one)}
     unknown = any(each.endswith(".submission_benchmark") for each in ids)
-    return one.kind == "log" and (len(ids) >= LEAST_RULES or unknown or NO_RECORDS.id in ids)
+    # A round that nobody has named is doubted at once
+    least = 1 if choice.chosen_by == "default" else LEAST_RULES
+    return one.kind == "log" and (len(ids) >= least or unknown or NO_RECORDS.id in ids)
 
 
-def _fitting(logs: Sequence[FileVerdict], rules: Round) -> Round | None:
-    """The round whose rules the logs break nowhere: the folder's if it fits, else the newest."""
-    sample = _sample(logs)
-    fitting = [*_others(rules)]
-    for one in sample:
-        fitting = _obeyed(one, fitting)
+def _fitting(logs: Sequence[FileVerdict], choice: Choice) -> Fitting | None:
+    """The rounds whose rules the logs break nowhere: the folder's, those of their time, newest."""
+    sample, rules = _sample(logs), choice.rules
+    fitting, read = [*_others(rules)], read_log
+    # The first log comes last: it is kept in memory, as its time is needed as well
+    for one in reversed(sample):
+        read = cache(read_log)
+        fitting = _obeyed(one, fitting, read)
     if not fitting:
         return None
     # Where several fit, the folder may say which is meant
     named = _named(sample[0])
-    return named if named in fitting else fitting[-1]
+    if named in fitting:
+        return Fitting([named])
+    start = _start(read(sample[0].path, fitting[-1].generation))
+    timely = [] if start is None else [each for each in fitting if _in_time(start, each)]
+    timely.sort(key=lambda each: PUBLISHED[each.usage, each.name])
+    rest = [each for each in reversed(fitting) if each not in timely]
+    if timely:
+        assert start is not None
+        return Fitting([*timely, *rest], time.strftime("%Y-%m-%d", time.gmtime(start / 1000)))
+    # By few broken rules and without the right time the logs are more likely just wrong
+    surely = all(_doubtful(one, Choice(rules, "option")) for one in logs)
+    return Fitting(rest) if surely else None
+
+
+def _in_time(start: float, rules: Round) -> bool:
+    """Whether a run that starts then can have been made for a round that is published."""
+    published = PUBLISHED.get((rules.usage, rules.name))
+    if published is None:
+        return False
+    year, month = published
+    return month_ms(year, month - MONTHS) <= start < month_ms(year, month + 1)
+
+
+def _start(log: Log) -> float | None:
+    """When a log begins; None where its clock is beyond all rounds."""
+    times = [each.time_ms for each in log.records[:1]]
+    return next((float(each) for each in times if isinstance(each, int | float)), None)
 
 
 def _sample(logs: Iterable[FileVerdict]) -> list[FileVerdict]:
@@ -106,12 +163,14 @@ def _others(rules: Round) -> Iterator[Round]:
         yield from (each for each in rounds_of(usage).values() if each is not rules)
 
 
-def _obeyed(one: FileVerdict, rounds: Sequence[Round]) -> list[Round]:
+def _obeyed(
+    one: FileVerdict, rounds: Sequence[Round], read: Callable[[str, Generation], Log]
+) -> list[Round]:
     """The rounds whose rules a log breaks nowhere, in order."""
     obeyed: set[tuple[str, str]] = set()
     # A log is read once for all rounds that prefer the same format
     for generation in dict.fromkeys(each.generation for each in rounds):
-        log = read_log(one.path, generation)
+        log = read(one.path, generation)
         alike = (each for each in rounds if each.generation == generation)
         obeyed |= {(each.usage, each.name) for each in alike if not _errors(log, one, each)}
     return [each for each in rounds if (each.usage, each.name) in obeyed]

@@ -48,7 +48,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         str, msgspec.Meta(description="a round such as 5.1, or `several` where folders name more")
     ]
     profile: Literal["policy", "verifier"]
-    chosen_by: Literal["option", "config", "folder", "default"]
+    chosen_by: Literal["option", "config", "pack", "folder", "default"]
 
 
 class PluginEntry(msgspec.Struct, frozen=True, kw_only=True):

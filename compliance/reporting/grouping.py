@@ -235,6 +235,6 @@ def _without_values(message: str) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return ""
-    from podium.rules.constraints.formula import show
+    from podium.rules.constraints.formula import show_logged
 
-    return show(value)
+    return show_logged(value)

@@ -134,6 +134,29 @@ class _Report(Model):
         """The report as JSON text, two spaces deep, non-finite numbers as strings."""
         return self.model_dump_json()
 
+    def to_arrow(self) -> Any:
+        """The findings as a `pyarrow.Table`, one row for each, with paths from where you are."""
+        from podium.compliance.reporting.frames import to_arrow
+
+        return to_arrow(cast("data.Outcome", self))
+
+    def to_dataframe(self) -> Any:
+        """The findings as a `pandas.DataFrame`, one row for each, with paths from where you are."""
+        from podium.compliance.reporting.frames import to_dataframe
+
+        return to_dataframe(cast("data.Outcome", self))
+
+    def __repr__(self) -> str:
+        """What was judged, how many findings there are, and the verdict: a line each."""
+        from podium.compliance.reporting.conclusion import headline
+        from podium.compliance.reporting.render.words import counted, judged
+
+        report = cast("data.Outcome", self)
+        return "\n".join((judged(report), counted(report), headline(report)))
+
+    def __str__(self) -> str:
+        return repr(self)
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict, the counts, and each fault once; all is escaped."""
         from podium.compliance.reporting.render.notebook import summary

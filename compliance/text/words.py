@@ -31,6 +31,15 @@ def age_text(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
+def distinct(*numbers: float) -> list[str]:
+    """Write numbers with six digits, or with as many as tell them apart."""
+    for digits in range(6, 16):
+        texts = [f"{number:.{digits}g}" for number in numbers]
+        if len({*texts}) == len({*numbers}):
+            return texts
+    return [repr(number) for number in numbers]
+
+
 def plural(number: int, one: str, many: str = "") -> str:
     """Join a number and its noun: 1 error, 2 errors."""
     return f"{number} {one if number == 1 else many or one + 's'}"

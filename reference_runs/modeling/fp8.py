@@ -43,7 +43,7 @@ def with_fp8(model: nn.Module, parts: Sequence[str]) -> nn.Module:
             from torchao.float8 import convert_to_float8_training  # type: ignore[import-untyped]
     except ModuleNotFoundError:
         raise LibraryMissing(
-            "--precision fp8 needs torchao, which is not installed: pip install 'podium[fp8]'"
+            "--precision fp8 needs torchao, which is not installed: pip install torchao"
         ) from None
 
     def chosen(layer: nn.Module, name: str) -> bool:

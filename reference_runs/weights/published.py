@@ -109,7 +109,7 @@ def _opened(path: Path) -> Any:
         library = import_module("safetensors")
     except ModuleNotFoundError:
         raise LibraryMissing(
-            f"{path} needs safetensors, which is not installed: pip install 'podium[reference]'"
+            f"{path} needs safetensors, which is not installed: pip install safetensors"
         ) from None
     try:
         return library.safe_open(path, framework="pt", device="cpu")

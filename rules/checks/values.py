@@ -17,7 +17,7 @@ from podium.rules.checks.watch import on, once
 from podium.rules.citations import LIBRARY
 from podium.rules.consequences import Follows
 from podium.rules.constraints.bounds import near_whole
-from podium.rules.constraints.formula import show
+from podium.rules.constraints.formula import show, show_logged
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run, as_number
 from podium.rules.table import Violation
@@ -100,9 +100,9 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
                 value = records[bad[0]].value
                 yield Violation(
                     bad[0],
-                    f"{key} is {show(value)}{_of(bad, found)}; must be a finite number",
+                    f"{key} is {show_logged(value)}{_of(bad, found)}; must be a finite number",
                     "a finite number",
-                    show(value),
+                    show_logged(value),
                     f"find out why {key} is no number",
                 )
 
@@ -206,7 +206,7 @@ def not_whole(run: Run, _: Context) -> Iterator[Violation]:
             value = run.records[bad[0]].value
             yield Violation(
                 bad[0],
-                f"{key} is {show(value)}; must be a whole number",
+                f"{key} is {show_logged(value)}; must be a whole number",
                 "a whole number",
                 value,
                 f"log what the run used: {k.ALL[key].meaning}",
@@ -268,7 +268,7 @@ def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
         value = records[bad[0]].value
         yield Violation(
             bad[0],
-            f"seed is {show(value)}{_of(bad, run.where['seed'])}; must be an integer",
+            f"seed is {show_logged(value)}{_of(bad, run.where['seed'])}; must be an integer",
             "an integer",
             show(value),
             "log the seed as the random generator takes it",

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.formula import Formula, show
+from podium.rules.constraints.formula import Formula, show_logged
 from podium.rules.run import NotLogged, Run
 
 
@@ -75,7 +75,7 @@ class Constraint(msgspec.Struct, frozen=True):
 
     def says(self, record: Record, run: Run | None) -> str:
         """The finding's sentence."""
-        return f"{record.key} is {show(self.actual(record))}; must be {self.expected(run)}"
+        return f"{record.key} is {show_logged(self.actual(record))}; must be {self.expected(run)}"
 
     def advice(self, key: str, run: Run | None) -> str:
         """How to fix it."""

@@ -10,7 +10,7 @@ from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import computes
 from podium.rules.constraints.constraint import Constraint, with_metadata
-from podium.rules.constraints.formula import Formula, as_of, ceil, floor, show, worked_out
+from podium.rules.constraints.formula import Formula, as_of, ceil, floor, show_logged, worked_out
 from podium.rules.run import NotLogged, Run, as_number, metadata_of
 
 
@@ -25,7 +25,7 @@ class OnSamples(Constraint, frozen=True):
         return record.metadata.get("samples_count") if isinstance(record.metadata, dict) else None
 
     def says(self, record: Record, run: Run | None) -> str:
-        at = show(self.actual(record))
+        at = show_logged(self.actual(record))
         return f"{record.key} is at samples_count {at}; must be at {self.expected(run)}"
 
     def advice(self, key: str, run: Run | None) -> str:

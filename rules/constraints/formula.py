@@ -14,25 +14,39 @@ from podium.rules.run import NotLogged, Run
 
 
 def show(value: Any) -> str:
-    """A value as a finding shows it: short, on one line."""
+    """A value as a finding shows it: short, on one line; whole floats as integers."""
+    return _shown(value, number_shown)
+
+
+def show_logged(value: Any) -> str:
+    """A logged value as a finding shows it: as `show`, but 7.0 is told from 7."""
+    return _shown(value, _logged_number)
+
+
+def _logged_number(value: float) -> str:
+    # The reader keeps times as floats: those in milliseconds are not told from integers
+    return number_shown(value) if abs(value) >= 1e9 else repr(value)
+
+
+def number_shown(value: float) -> str:
+    """A float that is computed or measured: as an integer where it is whole."""
+    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def _shown(value: Any, number: Callable[[float], str]) -> str:
     if isinstance(value, str):
         text = value if len(value) <= 60 else value[:57] + "..."
         return f'"{text}"'
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        return number(value)
     if isinstance(value, list | tuple):
-        text = (
-            "["
-            + ", ".join(show(item) for item in value[:8])
-            + ("" if len(value) <= 8 else ", …")
-            + "]"
-        )
+        more = "" if len(value) <= 8 else ", …"
+        text = f"[{', '.join(_shown(item, number) for item in value[:8])}{more}]"
     elif isinstance(value, dict):
-        text = (
-            "{" + ", ".join(f"{name}: {show(item)}" for name, item in list(value.items())[:6]) + "}"
-        )
+        items = list(value.items())[:6]
+        text = "{" + ", ".join(f"{name}: {_shown(item, number)}" for name, item in items) + "}"
     else:
         text = str(value)
     return text if len(text) <= 80 else text[:77] + "..."
@@ -147,9 +161,11 @@ def bound_text(bound: Bound) -> str:
     return number_text(bound)
 
 
-def _tidy(number: Any) -> Any:
-    """Twelve digits of a computed number: what follows is floating-point noise."""
-    return float(f"{number:.12g}") if isinstance(number, float) else number
+def _computed(number: Any, run: Run) -> str:
+    """A computed number: all digits where floats are compared exactly, else twelve."""
+    if not isinstance(number, float) or not math.isfinite(number):
+        return show(number)
+    return number_shown(number if run.exact else float(f"{number:.12g}"))
 
 
 def worked_out(bound: Bound, run: Run | None) -> str:
@@ -159,7 +175,7 @@ def worked_out(bound: Bound, run: Run | None) -> str:
     if run is None:
         return bound.text
     try:
-        return f"{bound.text} (= {show(_tidy(bound.compute(run)))})"
+        return f"{bound.text} (= {_computed(bound.compute(run), run)})"
     except NotLogged as missing:
         when = " before this record" if run.ordered else ""
         return f"{bound.text} ({missing.key} is not logged{when})"

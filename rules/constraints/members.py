@@ -9,7 +9,7 @@ import msgspec
 
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import Constraint, with_metadata
-from podium.rules.constraints.formula import show
+from podium.rules.constraints.formula import show_logged
 from podium.rules.run import Run, metadata_of
 
 
@@ -84,7 +84,7 @@ class part(Constraint, frozen=True):
             return None
 
     def says(self, record: Record, run: Run | None) -> str:
-        is_ = show(self.actual(record))
+        is_ = show_logged(self.actual(record))
         return f"{self.path} of {record.key} is {is_}; must be {self.inner.expected(run)}"
 
     def advice(self, key: str, run: Run | None) -> str:

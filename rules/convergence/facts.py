@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from podium.logging_spec.reader.record import Record
+from podium.rules.benchmark_names import intended
 from podium.rules.convergence import policy_reader, verifier_reader
 from podium.rules.finding import Profile
 from podium.rules.model.benchmark import Unit
@@ -69,6 +70,8 @@ def run_facts(
     if profile is Profile.VERIFIER:
         reading = verifier_reader.read(run, rules, train_samples)
     else:
+        # A log that gives the benchmark another name is judged as one of that benchmark
+        benchmark = benchmark and (intended(benchmark, rules) or benchmark)
         reading = policy_reader.read(run, rules, benchmark, train_samples)
     start, stop = times(run, profile, policy_reader.winner(run, rules, benchmark))
     nodes = run.number("number_of_nodes")

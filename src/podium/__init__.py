@@ -44,17 +44,17 @@ from podium.logging_spec.emitter import round_guard
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from podium import mllog as mllog
     from podium.compliance.errors import ComplianceError as ComplianceError
-    from podium.compliance.judging.pipeline import check as check
     from podium.compliance.judging.systems.model import read_system as read_system
+    from podium.compliance.tools.checking import check as check
     from podium.compliance.tools.live.guard import Guard
     from podium.compliance.tools.scoring.session import score as score
     from podium.compliance.tools.store import results as results
     from podium.compliance.version import VERSION as __version__  # noqa: N811 - the name that Python expects
-    from podium.logging_spec import mllog as mllog
     from podium.logging_spec.emitter.emit import Logger as Logger
     from podium.logging_spec.mllog.mllog import MLLogger as MLLogger
-    from podium.logging_spec.reader.read import read_log as read_log
+    from podium.logging_spec.reader.existing import read_log as read_log
     from podium.rules.catalogue import Rounds
 
     rounds: "Rounds"
@@ -63,9 +63,8 @@ _HOMES = {
     "ComplianceError": "compliance.errors",
     "Logger": "logging_spec.emitter.emit",
     "MLLogger": "logging_spec.mllog.mllog",
-    "check": "compliance.judging.pipeline",
-    "mllog": "logging_spec",
-    "read_log": "logging_spec.reader.read",
+    "check": "compliance.tools.checking",
+    "read_log": "logging_spec.reader.existing",
     "read_system": "compliance.judging.systems.model",
     "results": "compliance.tools.store",
     "rounds": "rules",
@@ -73,7 +72,7 @@ _HOMES = {
 }
 """The module that has each public name."""
 
-__all__ = [*_HOMES, "__version__"]
+__all__ = [*sorted([*_HOMES, "mllog"]), "__version__"]
 
 
 def _guard_of_round(
@@ -93,10 +92,12 @@ def __getattr__(name: str) -> Any:
     # Imported when asked for: a training program that logs needs neither rules nor reports.
     if name == "__version__":
         return import_module("podium.compliance.version").VERSION
+    if name == "mllog":
+        return import_module("podium.mllog")
     if name in _HOMES:
         return getattr(import_module(f"podium.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'podium' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__]

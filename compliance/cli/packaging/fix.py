@@ -41,8 +41,8 @@ def fix(
 ) -> None:
     """Show what podium can fix by itself: names, JSON, junk, permissions; --write fixes it.
 
-    Logs are renamed, never changed. Exit status: 0 nothing to fix, or all fixed; 1 something to
-    fix, or left to you after --write; 2 no submission, or it cannot be written.
+    Logs are renamed or decompressed, never changed. Exit status: 0 nothing to fix, or all fixed; 1
+    something to fix, or left to you after --write; 2 no submission, or it cannot be written.
     """
     from podium.compliance.judging.inputs.round_selection import RoundRequest
     from podium.compliance.reporting.console import send, width

@@ -16,6 +16,7 @@ from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.judging.inputs.boundary import outside
 from podium.compliance.judging.inputs.listing import Disk, holds
 from podium.compliance.judging.inputs.listing import ItemKind as OnDisk
+from podium.compliance.judging.inputs.log_names import no_logs
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.standard_input import GIVEN, spool
 from podium.compliance.reporting.data import STDIN
@@ -26,8 +27,7 @@ DEEPEST = 3
 """In 0.5 submissions lie up to so many folders lower: of the version, the submitter, a task."""
 
 DEEPEST_RESULT = 3
-"""A result of HPC lies so many folders below `results`: of the system, the metric, the benchmark.
-"""
+"""A result of HPC lies so many folders below `results`: of the system, metric and benchmark."""
 
 SCALINGS = ("strong", "weak")
 """Folders of HPC's two metrics."""
@@ -295,7 +295,7 @@ def targets(
             found.setdefault(target.path, target)
     if not found and not empty:
         names = ", ".join(str(path) for path in contents)
-        raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
+        raise NothingToJudge(f"nothing to judge in {names}: {no_logs(contents)}")
     return list(found.values())
 
 

@@ -19,6 +19,7 @@ import msgspec
 from podium.compliance.judging.inputs.benchmark_names import advice_on, benchmark_called, is_early
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind, holds
+from podium.compliance.judging.inputs.log_names import holds_records
 from podium.compliance.judging.inputs.tree_rules import (
     LINKED_FOLDER,
     MISPLACED,
@@ -56,7 +57,9 @@ TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentat
 class ResultFolder(msgspec.Struct, frozen=True):
     """All runs of one benchmark on one system; paths are relative to the submission.
 
-    `official` is False where the official verifier skips the folder for its name.
+    `unknown` are names that do not belong there, `misnamed` those of files that hold the records of
+    a run all the same. `official` is False where the official verifier skips the folder for its
+    name.
     """
 
     system: str
@@ -67,6 +70,7 @@ class ResultFolder(msgspec.Struct, frozen=True):
     pruned: tuple[str, ...] = ()
     power: bool = False
     unknown: tuple[str, ...] = ()
+    misnamed: tuple[str, ...] = ()
     official: bool = True
 
 
@@ -232,6 +236,7 @@ class _Scan:
         unknown += [f for f in listing.folders if f not in usual]
         # A folder called like a log is none, and is judged so that it is reported.
         logs = natural(name for name in listing.files + listing.folders if is_log(name))
+        misnamed = natural(name for name in unknown if self._is_run(listing, path, name))
         pruned: list[str] = []
         if scaling == "weak" and PRUNED in listing.folders:
             inner = self._list(f"{path}/{PRUNED}")
@@ -246,11 +251,19 @@ class _Scan:
                 tuple(f"{path}/{name}" for name in logs),
                 tuple(f"{path}/{PRUNED}/{name}" for name in pruned),
                 POWER in listing.folders,
-                tuple(name for name in unknown if not is_log(name)),
+                tuple(name for name in unknown if not is_log(name) and name not in misnamed),
+                tuple(misnamed),
                 # Old names of benchmarks are understood; the official verifier skips them
                 path.endswith(f"/{benchmark}"),
             )
         )
+
+    def _is_run(self, listing: Listing, path: str, name: str) -> bool:
+        """Whether a file that is not named as a log holds the records of a run."""
+        full = self.tree.root / path / name
+        # What a link leads to may lie outside of the tree
+        file = name in listing.files and not is_log(name) and not full.is_symlink()
+        return file and holds_records(full)
 
     # --- findings ---
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.boundary import outside
+from podium.compliance.judging.inputs.packed_round import read_packed_round
 from podium.compliance.reporting.data import Rules
 from podium.logging_spec.limits import read_toml
 from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
@@ -25,7 +27,7 @@ from podium.rules.model.round import Round
 if TYPE_CHECKING:
     from podium.compliance.judging.inputs.house_rules import HouseRule
 
-ChosenBy = Literal["option", "config", "folder", "default"]
+ChosenBy = Literal["option", "config", "pack", "folder", "default"]
 
 LARGEST_CONFIG = 1 << 20
 """Bytes of a podium.toml; a file that people write by hand is far smaller."""
@@ -85,7 +87,8 @@ def _choose(request: RoundRequest, path: str) -> Choice:
         ("option", request.usage, request.round)
     ]
     config = _configured(folder)
-    sources += [("config", config.usage, config.round), ("folder", *_named(folder))]
+    chosen: ChosenBy = "pack" if config.packed else "config"
+    sources += [(chosen, config.usage, config.round), ("folder", *_named(folder))]
     # A source that names no round still decides the suite: its newest round is meant then
     usage = next((given for _, given, _ in sources if given), "training")
     for chosen_by, source_usage, name in sources:
@@ -120,6 +123,8 @@ class Config(msgspec.Struct, frozen=True):
     round: str | None = None
     deadline: date | None = None
     rules: tuple[HouseRule, ...] = ()
+    packed: bool = False
+    """Whether the round is that of a packed tree, which lies nearer than podium.toml."""
 
 
 def configured_rules(folder: str | Path) -> tuple[HouseRule, ...]:
@@ -147,10 +152,15 @@ def _configured(folder: str) -> Config:
     if outside(folder):
         return Config()
     found = _read_config(os.path.join(folder, "podium.toml"))
+    if found is not None:
+        return found
     above = os.path.dirname(folder)
-    if found is None and above != folder:
-        return _configured(above)
-    return found or Config()
+    if above == folder:
+        return Config()
+    found, packed = _configured(above), read_packed_round(folder)
+    if packed is None:
+        return found
+    return replace(found, usage=packed.usage, round=normal_name(packed.round), packed=True)
 
 
 def config_bytes(path: str | Path) -> bytes:

@@ -27,7 +27,7 @@ UNKNOWN_BENCHMARK = policy(
     Severity.ERROR,
     says="the folders below a system are called after the round's benchmarks",
     why="logs in any other folder belong to no result; the official verifier skips it",
-    message="{name} is no benchmark of {round}",
+    message="{name} is not a benchmark of {round}",
     help="name the folder as logs name the benchmark: {advice}",
     cites=STRUCTURE,
     varies="a warning where the folder holds no log",
@@ -42,6 +42,19 @@ UNKNOWN_FILE = policy(
     cites=STRUCTURE,
     bad=(write("results/ex_n8/notes.txt"),),
     good=(write("results/ex_n8/README.txt"),),
+    follows=(Follows("repo.leading-dot"),),
+    reads_content=False,
+)
+MISNAMED_LOG = policy(
+    "tree.misnamed-log",
+    Severity.ERROR,
+    says="a file that holds the records of a run is named result_<i>.txt",
+    why="a log under another name is not counted: the result lacks that run",
+    message="{name} holds the records of a run, but is not named result_<i>.txt{more}",
+    help="{how}",
+    cites=STRUCTURE,
+    varies="a warning where no run is missing: of a result that has its runs, and of loose logs",
+    bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/results_2.txt"),),
     follows=(Follows("repo.leading-dot"),),
     reads_content=False,
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from podium.compliance.judging.logs.advice import advised, mark_named
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.consequences import mark_consequences
 from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
@@ -110,19 +111,24 @@ class _Judgement:
         verdict = LogVerdict()
         theirs = broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*PolicyReading(self.verifier).review(theirs)]
+            broken = [*advised(PolicyReading(self.verifier).review(theirs), self.verifier)]
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
         found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
-        found = in_hindsight(found, self.rules, self.profile)
+        found = mark_named(in_hindsight(found, self.rules, self.profile))
         repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
         verdict.findings = mark_consequences(found, repeated)
         verdict.official = self._official(lines, theirs)
         verdict.division = text_of(self.run.value("submission_division")) or None
-        verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
+        verdict.benchmark = self._benchmark()
         verdict.minutes = self.run.minutes()
         verdict.converged = self._converged(broken)
         return verdict
+
+    def _benchmark(self) -> str | None:
+        """The benchmark that the log is judged as."""
+        meant = self.profile is Profile.POLICY and self.verifier.misnamed and self.verifier.known_as
+        return meant or text_of(self.rules.named_by(self.run)) or None
 
     def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
         """What checks that the round does not have find; by the policy's reading of the run."""
@@ -170,8 +176,8 @@ class _Judgement:
             return
         # That the verifier has no rules for an older name, or for a benchmark that its own round
         # has, is no fault of the log
-        excused = self.verifier.known_as or self.verifier.lacks_rules
-        excused = excused and profile is Profile.POLICY
+        accepted = bool(self.verifier.known_as) and not self.verifier.misnamed
+        excused = (accepted or self.verifier.lacks_rules) and profile is Profile.POLICY
         yield VERIFIER_CRASH.found(
             profile,
             self.path,

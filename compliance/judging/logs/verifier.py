@@ -7,6 +7,7 @@ from typing import Any
 
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.logging_spec.reader.read import Log
+from podium.rules.benchmark_names import intended
 from podium.rules.derived_records import gather_metrics
 from podium.rules.finding import Severity
 from podium.rules.model.round import DIVISIONS, Round
@@ -19,8 +20,9 @@ class VerifierReading:
     """One log by the verifier's rules.
 
     `readable`: the log has the line format of the round, the only one the verifier sees. `crash`
-    says why it crashes, if it does; `known_as` names the benchmark where it does so only over a
-    former name, `lacks_rules` tells that it only lacks the rule file of a benchmark of the round.
+    says why it crashes, if it does; `known_as` names the benchmark where the log gives it another
+    name, `misnamed` that nobody accepts that name, `lacks_rules` that it only lacks the rule file
+    of a benchmark of the round.
     `scopes` and `cancelled` are what it went through.
     """
 
@@ -29,7 +31,7 @@ class VerifierReading:
         self.readable = log.generation in (rules.generation, "none")
         self.run = Run(log.records if self.readable else [], log.line)
         self.crash = self.known_as = ""
-        self.lacks_rules = False
+        self.misnamed = self.lacks_rules = False
         self.cancelled: list[RuleViolation] = []
         self.scopes: list[Scope] = []
 
@@ -169,4 +171,7 @@ class VerifierReading:
             if not self.crash:
                 self.known_as = rules.aliases.get(name, "")
                 self.lacks_rules = name in rules.allowed
+            if name not in (*rules.allowed, *rules.benchmarks, *rules.aliases):
+                self.known_as = intended(name, rules)
+                self.misnamed = bool(self.known_as)
             self.crashes(None, f"it has no rules for the benchmark {benchmark!r}")

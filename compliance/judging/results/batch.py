@@ -41,7 +41,7 @@ def spreads(result: Result, context: JudgingContext) -> Iterator[Finding]:
         context.profile,
         run.display_path,
         key=device,
-        batch=f"{batch:g}",
+        batch=f"{batch:.15g}",
         width=width,
         product=product,
         accelerators=accelerators,

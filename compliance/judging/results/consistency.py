@@ -49,13 +49,18 @@ def _as_its_folder(
 ) -> Iterator[Finding]:
     facts, division = run.facts.run, verdict.result.described_division
     if facts.benchmark not in names:
+        folder, rules = verdict.folder.benchmark, context.rules
+        known = facts.benchmark in (*rules.allowed, *rules.benchmarks, *rules.aliases)
+        advice = f"set submission_benchmark to {folder}"
         yield OTHER_BENCHMARK.found(
             context.profile,
             run.display_path,
             line=line_of(run.path, "submission_benchmark"),
             key="submission_benchmark",
             logged=facts.benchmark,
-            benchmark=verdict.folder.benchmark,
+            benchmark=folder,
+            severity=None if known else Severity.ERROR,
+            advice=f"move the log to its benchmark's folder, or {advice}" if known else advice,
         )
     if contradicts(facts.division, division):
         yield OTHER_DIVISION.found(

@@ -8,7 +8,7 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from podium.compliance.text.words import plural, there_are
+from podium.compliance.text.words import distinct, plural, there_are
 from podium.rules.catalogue import find_round
 from podium.rules.constraints.formula import show
 from podium.rules.convergence.data import Point, points_of
@@ -102,10 +102,10 @@ def compared(ours: Convergence, theirs: Convergence) -> Convergence:
     same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
     if ours.verdict == theirs.verdict and ours.case == theirs.case and same:
         return ours
+    official, own = distinct(theirs.scaling_factor, ours.scaling_factor)
     message = (
         f"the official verifier's arithmetic gives {theirs.verdict} ({theirs.case}), "
-        f"factor {theirs.scaling_factor:.6g}; the policy's {ours.verdict} ({ours.case}), "
-        f"factor {ours.scaling_factor:.6g}"
+        f"factor {official}; the policy's {ours.verdict} ({ours.case}), factor {own}"
     )
     return replace(ours, other=theirs, messages=(*ours.messages, message))
 
@@ -201,8 +201,8 @@ class _Judge:
             return f"there are no reference convergence points for {where}{reason}"
         largest = self.known.used[-1].batch_size
         return (
-            f"batch size {size:g} is above every reference point of {where} (the largest is "
-            f"{largest:g}): submit reference runs at {size:g}"
+            f"batch size {show(size)} is above every reference point of {where} (the largest is "
+            f"{show(largest)}): submit reference runs at {show(size)}"
         )
 
     def _compare(self, size: float, reference: Reference) -> Convergence:
@@ -254,9 +254,10 @@ class _Judge:
         return tuple(one for one in self.known.used if one.ids[0] in reference.ids)
 
     def _too_fast(self, submission: float, lowest: float, size: float) -> str:
+        reached, allowed = distinct(submission, lowest)
         text = (
-            f"the runs converge in {submission:.6g} {self.unit} on average, sooner than "
-            f"the {lowest:.6g} that reference points allow at batch size {size:g}"
+            f"the runs converge in {reached} {self.unit} on average, sooner than "
+            f"the {allowed} that reference points allow at batch size {show(size)}"
         )
         if self.case == "below_range":
             return f"{text}: submit reference runs at this batch size"

@@ -13,6 +13,7 @@ import msgspec
 
 from podium.compliance.judging.inputs.layout import SCALING_FILE
 from podium.compliance.judging.inputs.source_files import small_json
+from podium.compliance.text.words import distinct
 from podium.logging_spec.limits import BeyondLimitError
 from podium.rules.convergence.result import Convergence
 from podium.rules.run import as_number
@@ -61,8 +62,14 @@ class Factor(msgspec.Struct, frozen=True):
         """Where scaling.json and the computation differ; empty where they do not."""
         if not self.unsupported:
             return ""
-        implied = " or ".join(f"{one:.6g}" for one in self.supported)
-        return f"scaling.json gives {self.committee:.6g}; the reference points imply {implied}"
+        given, implied = self.compared
+        return f"scaling.json gives {given}; the reference points imply {implied}"
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """What scaling.json gives and what the computation does, in digits that tell them apart."""
+        given, *supported = distinct(self.committee or 0.0, *self.supported)
+        return given, " or ".join(supported)
 
 
 def read_scaling(folder: Path | str) -> tuple[float | None, str]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
-from podium.compliance.judging.inputs.tree_rules import UNKNOWN_FILE
+from podium.compliance.judging.inputs.log_names import is_compressed, placed
+from podium.compliance.judging.inputs.tree_rules import MISNAMED_LOG, UNKNOWN_FILE
 from podium.compliance.judging.results.batch import spreads
 from podium.compliance.judging.results.consistency import one_kind
 from podium.compliance.judging.results.factor import MARGIN, normalising
@@ -29,7 +30,7 @@ from podium.compliance.judging.results.rules.run_rules import (
     TOO_MANY_RUNS,
     UNSUPPORTED_SCALING,
 )
-from podium.compliance.text.words import join_limited, plural
+from podium.compliance.text.words import distinct, join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
 
 _MOST = 20
@@ -190,10 +191,29 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             tree.place(folder.path),
             numbers=join_limited([str(number) for number in ordered], 12),
         )
+    yield from _misnamed(tree, folder, context)
     for name in folder.unknown[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")
         more = _more(folder.unknown, name)
         yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=more)
+
+
+def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
+    """The logs that are not counted for their names, with the name that each should have."""
+    needed = context.rules.benchmark(folder.benchmark).runs
+    names = [path.rpartition("/")[2] for path in folder.logs]
+    placing = placed(names, folder.misnamed, None if folder.scaling == "weak" else needed)
+    for name in folder.misnamed[:_MOST]:
+        path, to = f"{folder.path}/{name}", placing.names.get(name)
+        verb = "decompress" if is_compressed(tree.root / path) else "rename"
+        yield MISNAMED_LOG.found(
+            context.profile,
+            tree.place(path),
+            severity=None if len(names) < needed else Severity.WARNING,
+            name=name,
+            more=_more(folder.misnamed, name),
+            how=f"{verb} it to {to} (podium fix does it)" if to else placing.left[name],
+        )
 
 
 def _more(names: Sequence[str], name: str) -> str:
@@ -224,7 +244,7 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
             file=SCALING_FILE,
             problem=factor.note,
             given=factor.committee,
-            implied=" or ".join(f"{one:.6g}" for one in factor.supported),
+            implied=factor.compared[1],
         )
 
 
@@ -257,9 +277,15 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         severity=Severity.WARNING if decided else None,
         remark=decided,
         reason="; ".join(judged.messages) or "the result fails the test of convergence",
-        lowest="" if judged.minimum is None else f"at least {judged.minimum:g}",
+        lowest=_at_least(judged.minimum, judged.submission),
         submission=judged.submission,
     )
+
+
+def _at_least(lowest: float | None, submission: float | None) -> str:
+    if lowest is None:
+        return ""
+    return f"at least {distinct(lowest, lowest if submission is None else submission)[0]}"
 
 
 def _crashes_verifier(result: Result) -> bool:

@@ -205,7 +205,7 @@ def score_throughput(
     if len(scales) > 1:
         problems.append("the instances are not of one scale")
     if total_scale is not None and scale and not scale <= total_scale <= len(runs) * scale:
-        problems.append(f"the system's scale {total_scale:g} must lie between S and M * S")
+        problems.append(f"the system's scale {total_scale:.15g} must lie between S and M * S")
     starts = [run.start_ms for run in runs if run.start_ms is not None]
     stops = [run.stop_ms for run in runs if run.stop_ms is not None]
     all_minutes = (max(stops) - min(starts)) / MINUTE_MS if starts and stops else None

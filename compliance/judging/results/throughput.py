@@ -43,7 +43,7 @@ def _scales(
 ) -> Iterator[Finding]:
     named = {scale: run.name for run in runs if (scale := _scale(run)) is not None}
     if len(named) > 1:
-        scales = join_limited([f"{scale:g} in {name}" for scale, name in sorted(named.items())])
+        scales = join_limited([f"{scale:.15g} in {name}" for scale, name in sorted(named.items())])
         yield MIXED_SCALE.found(_PROFILE, path, scales=scales)
         return
     if not named or not total:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early, near_names
+from podium.compliance.judging.inputs.benchmark_names import benchmark_names, is_early
 from podium.compliance.judging.inputs.layout import ResultFolder, Tree
 from podium.compliance.judging.inputs.listing import Item
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, Code
@@ -28,6 +28,7 @@ from podium.compliance.judging.submission.code_rules import (
 )
 from podium.compliance.judging.submission.source_lines import Answer, Question, answers
 from podium.compliance.text.words import join_limited
+from podium.rules.benchmark_names import near_names
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.benchmark import Benchmark
 

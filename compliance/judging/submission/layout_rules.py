@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections import Counter
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.benchmark_names import is_early
 from podium.compliance.judging.inputs.layout import Tree
-from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
+from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, MISNAMED_LOG, STRUCTURE
 from podium.compliance.judging.results.official import JudgingContext
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
@@ -32,8 +33,7 @@ NO_DESCRIPTION = both(
     says="every system with results is described in systems/<system>.json",
     why="a result is published with the system it was made on",
     message="results/{system} has no description in systems; must have {system}.json",
-    help="run `podium system init` on the system, or rename the folder to that of one described "
-    "({known})",
+    help="{advice}",
     cites=STRUCTURE,
     varies="a warning of the policy for a system without a benchmark's folder, and in rounds "
     "without a verifier; by the official verifier alone for a system of 0.6 that is described "
@@ -107,6 +107,15 @@ def linked_folder(link: str) -> Finding:
     )
 
 
+def misnamed_log(path: str) -> Finding:
+    """A log next to loose logs that is not judged for its name."""
+    name = path.rpartition("/")[2]
+    how = "rename it to result_<i>.txt with a number that is free, or name it as a PATH of its own"
+    return MISNAMED_LOG.found(
+        Profile.POLICY, path, severity=Severity.WARNING, name=name, more="", how=how
+    )
+
+
 def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     for system in tree.result_systems:
         # In 0.5 every system is described beside its results, and no verifier asks for more
@@ -116,14 +125,29 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
         stated_by = _who_wants_description(tree, system, context)
         if context.quirks.ignores_policy and stated_by is StatedBy.POLICY:
             continue
-        described = ", ".join(sorted(tree.systems))
         yield NO_DESCRIPTION.found(
             context.profile,
             tree.place(f"systems/{system}.json"),
             stated_by=stated_by,
             system=system,
-            known=described or "none is described",
+            advice=_advice(tree, system),
         )
+
+
+def _advice(tree: Tree, system: str) -> str:
+    """How a system gets its description: a file under another name is probably meant for it."""
+    init = f"run `podium system init systems/{system}.json` on the system"
+    unused = sorted({*tree.systems} - {*tree.result_systems})
+    if not unused:
+        return init
+    # Of those that describe no other system the name that is most alike
+    near = difflib.get_close_matches(system, unused, 1, 0.6)
+    if near or len(unused) == 1:
+        name = (near or unused)[0]
+        return f"rename systems/{name}.json, which describes no system with results, or {init}"
+    return (
+        f"rename one of those that describe no system with results ({', '.join(unused)}), or {init}"
+    )
 
 
 def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> StatedBy:

@@ -34,6 +34,7 @@ from podium.compliance.judging.systems.fields import (
     status_intended,
     status_listed,
 )
+from podium.compliance.judging.systems.placeholders import lacks_accelerator, places_kept
 from podium.compliance.judging.systems.reader import line_of
 from podium.compliance.judging.systems.system_rules import (
     BAD_COUNT,
@@ -46,19 +47,15 @@ from podium.compliance.judging.systems.system_rules import (
     MISSING_FIELD,
     MISSPELT_FIELD,
     NOT_JSON,
-    PLACEHOLDER,
     VERIFIER_CRASH,
 )
 from podium.compliance.judging.systems.values import (
-    IDENTITY,
     int_reads,
     is_empty,
     is_good,
-    is_placeholder,
     kind_of,
     read_count,
     read_division,
-    says_nothing,
     short,
 )
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
@@ -238,10 +235,9 @@ class _Inspection:
             yield from self._status(value)
         elif is_empty(value):
             yield from self._empty(each)
-        elif is_placeholder(name, value) or (name in IDENTITY and says_nothing(value)):
-            yield from self._found(
-                PLACEHOLDER, name, field=name, value=short(value), meaning=each.meaning
-            )
+        elif kept := [*places_kept(each, self.fields)]:
+            for place in kept:
+                yield from self._found(place.rule, name, **place.members(each))
         elif each.kind is FieldKind.COUNT:
             yield from self._count(each, value)
         elif each.kind is FieldKind.DIVISION:
@@ -254,8 +250,7 @@ class _Inspection:
 
     def _empty(self, each: Field) -> Iterator[Finding]:
         name = each.name
-        no_accelerator = read_count(self.fields.get("accelerators_per_node")).value == 0
-        if name.startswith("accelerator_") and no_accelerator:
+        if lacks_accelerator(each, self.fields):
             return
         if name in COUNTS:
             yield from self._bad_count(each, "empty")

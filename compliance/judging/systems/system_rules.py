@@ -124,6 +124,28 @@ PLACEHOLDER = policy(
     bad=(set_to(SYSTEM, "cooling", "TBD"),),
 )
 
+UNFILLED = note(
+    "system.unfilled",
+    says="a field does not say that its value was not found",
+    why="generators write such texts where they find nothing; N/A says that a field does not apply",
+    message="`{field}` is {value!r}: nobody has filled it in",
+    help="fill in the {meaning}, or write N/A where it does not apply",
+    cites=CITES,
+    actual="given",
+    bad=(set_to(SYSTEM, "cooling", "Not available"),),
+)
+
+NOT_A_NAME = policy(
+    "system.not-a-name",
+    says="fields that name something hold a name, not a number alone",
+    why="generators write the index of a device, such as 0, in place of its name",
+    message="`{field}` is {value!r}; expected a name",
+    help='write the {meaning}, such as "{example}"',
+    cites=CITES,
+    actual="given",
+    bad=(set_to(SYSTEM, "accelerator_model_name", "0"),),
+)
+
 BAD_TYPE = policy(
     "system.bad-type",
     says="text is given as a string",

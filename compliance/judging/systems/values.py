@@ -88,15 +88,30 @@ _PLACEHOLDERS = {
     "insert": r"insert[ _-].*",
     "enter": r"enter[ _-].*",
     "<": r"<[^<>]*>",
-    "{{": r"\{\{.*\}\}",
-    "$": r"\$\{?\w+\}?",
+    "$": r"\$\w+",
+    "%": r"%%?\w+%%?",
+    # What MLPerf's own programs log and write where a variable is not set
+    "unknown": r"unknown[_-]\w+",
     "lorem": r"lorem ipsum.*",
 }
 """Texts that only keep a place, by how they begin; each pattern is made when one begins so."""
 
+_UNEXPANDED = re.compile(r"\$\{[^{}]*\}|\$\(\w[^()]*\)|\{\{.*?\}\}|(?<!\w)@\w+@")
+"""A variable that a template did not expand, wherever it stands in a text."""
+
+_UNFILLED = re.compile(
+    r"not[ _-](?:available|provided|specified|known|found|detected|set)|unavailable|undefined"
+    r"|unspecified",
+    re.IGNORECASE,
+)
+"""What generators of descriptions write where they find nothing."""
+
+NAMES = (*IDENTITY, "framework_name", "host_processor_model_name", "accelerator_model_name")
+"""Fields that name something: a number alone is the index of a device, or a slip."""
+
 _ENDS, _NAMED_SO = "placeholder", r"(?:.*[_ ])?placeholder"
 
-_NOTHING = frozenset({"na", "none", "null", "nil", "unknown"})
+_NOTHING = frozenset({"na", "none", "null", "nil", "unknown", "notavailable"})
 
 
 def is_placeholder(key: str, value: Any) -> bool:
@@ -112,9 +127,23 @@ def _keeps_place(key: str, value: str) -> bool:
     patterns += [_NAMED_SO] if small.endswith(_ENDS) else []
     if any(re.fullmatch(each, text, re.IGNORECASE | re.DOTALL) for each in patterns):
         return True
+    if _UNEXPANDED.search(text):
+        return True
     same = letters(text)
     # Templates repeat a field's name or its end as the value; a single word may be an answer
     return "_" in text and bool(same) and letters(key).endswith(same)
+
+
+def is_unfilled(value: Any) -> bool:
+    """Whether a text says that a value was not found, such as "Not available"."""
+    return isinstance(value, str) and _UNFILLED.fullmatch(value.strip(" .")) is not None
+
+
+def is_bare_number(key: str, value: Any) -> bool:
+    """Whether a field that names something holds a number alone, such as accelerator "0"."""
+    if key not in NAMES:
+        return False
+    return isinstance(value, str) and not any(each.isalpha() for each in value)
 
 
 def says_nothing(value: Any) -> bool:
@@ -140,7 +169,9 @@ def is_empty(value: Any) -> bool:
 def is_good(name: str, text: str) -> bool:
     """Whether a field's text is good in every round, as nearly all are."""
     each = FIELDS[name]
-    if is_empty(text) or is_placeholder(name, text):
+    if is_empty(text) or is_placeholder(name, text) or is_unfilled(text):
+        return False
+    if is_bare_number(name, text):
         return False
     if each.kind is FieldKind.COUNT:
         count = read_count(text)

@@ -24,6 +24,15 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
 """The name, known to code scanning services, of the folder that paths are relative to."""
 
+_POLICIES = "https://github.com/mlcommons/training_policies/blob/master"
+_DOCUMENTS = {
+    "training rules": f"{_POLICIES}/training_rules.adoc",
+    "HPC rules": f"{_POLICIES}/hpc_training_rules.adoc",
+    "submission rules": "https://github.com/mlcommons/policies/blob/master/submission_rules.adoc",
+    "official": "https://github.com/mlcommons/logging",
+}
+"""Where the documents lie that rules cite, by the beginning of a citation."""
+
 _LEVELS = ("error", "warning", "note")
 
 
@@ -84,6 +93,7 @@ def _rule(name: str, found: Sequence[Finding], text: RuleText | None) -> dict[st
         "id": name,
         "shortDescription": {"text": says},
         "fullDescription": {"text": full},
+        **({"helpUri": address} if (address := _address(cites)) else {}),
         "help": {"text": f"{advice}{cites or name}: see `podium rules explain {name}`"},
         "defaultConfiguration": {"level": level},
     }
@@ -98,6 +108,11 @@ def _description(name: str, found: Sequence[Finding]) -> str:
     bounds = {(each.key, each.expected) for each in found}
     key, expected = bounds.pop()
     return clean(f"{key}: {expected}") if key and expected and not bounds else name
+
+
+def _address(cites: str) -> str:
+    """Where the document lies that a rule cites; empty for podium's own rules."""
+    return next((at for title, at in _DOCUMENTS.items() if cites.startswith(title)), "")
 
 
 def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ Groups = dict[str, list["Finding"]]
 _CHOSEN_BY = {
     "option": "from the options",
     "config": "from podium.toml",
+    "pack": "from podium pack",
     "folder": "from the folder name",
     "default": "by default",
 }
@@ -88,7 +89,19 @@ def passes(report: Outcome) -> str:
         counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
     if report.unjudged:
         counts[-1] += f", {len(report.unjudged)} not judged"
+    if otherwise := _rejected_otherwise(report):
+        counts.append(f"{plural(otherwise, 'submission')} rejected, though no result of it is")
     return "; ".join(counts)
+
+
+def _rejected_otherwise(report: Outcome) -> int:
+    """How many submissions are rejected none of whose results is."""
+    results = [each.path for each in report.results if each.verdict == "rejected"]
+    return sum(
+        each.verdict == "rejected"
+        and not any(each.path == "." or path.startswith(f"{each.path}/") for path in results)
+        for each in report.submissions
+    )
 
 
 def plugged(report: Outcome) -> Iterator[str]:

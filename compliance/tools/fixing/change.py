@@ -14,11 +14,16 @@ import msgspec
 
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.source_files import open_plain
+from podium.logging_spec.reader.inflate import ZSTD, BrokenCompressionError, inflate
+
+LARGEST_LOG = 16 << 30
+"""Bytes of a log that is decompressed."""
 
 
 class Action(StrEnum):
     """What is done to a path."""
 
+    DECOMPRESS = "decompress"
     EDIT = "edit"
     MODE = "mode"
     REMOVE = "remove"
@@ -69,8 +74,8 @@ def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], 
     done: list[FileChange] = []
     failed: list[ManualFix] = []
     # Names last: until then each path is that of the tree as it was read
-    others = [each for each in changes if each.action is not Action.RENAME]
-    renames = [each for each in changes if each.action is Action.RENAME]
+    others = [each for each in changes if not each.to]
+    renames = [each for each in changes if each.to]
     for change in (*others, *_in_turn(root, renames)):
         try:
             _make(root, change)
@@ -115,6 +120,31 @@ def _make(root: Path, change: FileChange) -> None:
             if os.path.lexists(root / change.to):
                 raise OSError(0, f"{change.to} is there already")
             os.rename(full, root / change.to)
+        case Action.DECOMPRESS:
+            _decompress(full, root / change.to)
+
+
+def _decompress(full: Path, to: Path) -> None:
+    """Write what a compressed log holds under another name, then remove the compressed one."""
+    handle, draft = tempfile.mkstemp(dir=full.parent, prefix=f".{to.name}.")
+    try:
+        with os.fdopen(handle, "wb") as out, open_plain(full) as stream:
+            head = stream.read(len(ZSTD))
+            stream.seek(0)
+            for piece in inflate(stream, head):
+                out.write(piece)
+                if out.tell() > LARGEST_LOG:
+                    raise OSError(0, "what it holds is larger than 16 GiB")
+            os.fchmod(out.fileno(), stat.S_IMODE(os.fstat(stream.fileno()).st_mode))
+            out.flush()
+            os.fsync(out.fileno())
+        # A link takes the place of no other file
+        os.link(draft, to)
+    except BrokenCompressionError as error:
+        raise OSError(0, f"it cannot be decompressed: {error}") from None
+    finally:
+        os.unlink(draft)
+    os.unlink(full)
 
 
 def _replace(full: Path, change: FileChange) -> None:

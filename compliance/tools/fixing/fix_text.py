@@ -20,6 +20,7 @@ _NOUNS = {
     Action.MODE: "change of permissions",
     Action.REMOVE: "removal",
     Action.RENAME: "rename",
+    Action.DECOMPRESS: "decompression",
 }
 
 
@@ -74,7 +75,7 @@ def _submission(one: FixOutcome, width: int) -> Iterator[str]:
 
 def _change(change: FileChange, width: int) -> Iterator[str]:
     what = clean(change.path or ".")
-    if change.action is Action.RENAME:
+    if change.to:
         what += f" to {clean(change.to.rpartition('/')[2])}"
     elif change.action is Action.MODE:
         what += " from {:04o} to {:04o}".format(*change.modes)
@@ -124,7 +125,7 @@ def _change_data(change: FileChange) -> dict[str, Any]:
         "path": change.path or ".",
         "why": list(change.why),
     }
-    if change.action is Action.RENAME:
+    if change.to:
         data["to"] = change.to
     elif change.action is Action.MODE:
         data["mode"], data["to_mode"] = (f"{mode:04o}" for mode in change.modes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,28 +10,24 @@ from podium.compliance.judging.inputs.layout import (
     RESULT_NAME,
     ResultFolder,
     Tree,
-    is_log,
     natural,
 )
-from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind
+from podium.compliance.judging.inputs.listing import ItemKind
+from podium.compliance.judging.inputs.log_names import LOG_SUFFIX, is_compressed, placed
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.waivers.waivers import LARGEST_FILE, WAIVERS_FILE
 from podium.compliance.tools.fixing.change import Action, FileChange, ManualFix, Plan
-
-_ALMOST = re.compile(r"result[ ._-]*(\d+)(?:\.(?:txt|log|out))*", re.IGNORECASE)
-"""Names that people give to logs in the place of result_<i>.txt."""
-
-_MARK, _HEAD = b":::MLL", 1 << 20
+from podium.rules.model.round import Round
 
 _OWN = "logs are called result_<i>.txt"
 _COUNT = "runs are numbered from 0 without gaps"
 
 
-def renames(tree: Tree) -> Iterator[Plan]:
+def renames(tree: Tree, rules: Round) -> Iterator[Plan]:
     """The renames in every result's folder."""
     waivers = _text(tree.root / WAIVERS_FILE)
     for folder in tree.results:
-        planned = [*_of_result(tree, folder)]
+        planned = [*_of_result(tree, folder, rules)]
         named = next((one.path for one in planned if one.path in waivers), "")
         if named:
             reason = f"{WAIVERS_FILE} names it; number the logs by hand, and correct that file"
@@ -40,19 +35,18 @@ def renames(tree: Tree) -> Iterator[Plan]:
         yield from planned
 
 
-def _of_result(tree: Tree, folder: ResultFolder) -> Iterator[Plan]:
+def _of_result(tree: Tree, folder: ResultFolder, rules: Round) -> Iterator[Plan]:
     items = {item.name: item for item in tree.disk.folder(folder.path).items}
-    sources = {path.rpartition("/")[2]: path.rpartition("/")[2] for path in folder.logs}
-    for item in items.values():
-        wanted = _meant(item)
-        if wanted in items or wanted in sources:
-            yield ManualFix(item.path, f"it holds a log, and {wanted} is there already")
-        elif wanted:
-            sources[wanted] = item.name
+    logs = [path.rpartition("/")[2] for path in folder.logs]
+    needed = None if folder.scaling == "weak" else rules.benchmark(folder.benchmark).runs
+    placing = placed(logs, folder.misnamed, needed)
+    yield from (ManualFix(f"{folder.path}/{name}", why) for name, why in placing.left.items())
+    sources = {name: name for name in logs} | {to: name for name, to in placing.names.items()}
     order = natural(sources)
     targets = [f"result_{number}.txt" for number in range(len(order))]
-    # Those with leading zeros are numbered as well as those without
-    if _numbered(order):
+    # Those with leading zeros are numbered as well as those without. While a log has no place, a
+    # gap may be its own
+    if placing.left or _numbered(order):
         targets = order
     moved = {
         sources[name]: to for name, to in zip(order, targets, strict=True) if sources[name] != to
@@ -64,15 +58,17 @@ def _of_result(tree: Tree, folder: ResultFolder) -> Iterator[Plan]:
         if to in items and to not in moved:
             yield ManualFix(items[name].path, f"{to} is in its way")
             return
-    yield from _changes(tree.disk, folder, moved)
+    yield from _changes(tree, folder, moved)
 
 
-def _changes(disk: Disk, folder: ResultFolder, moved: dict[str, str]) -> Iterator[FileChange]:
-    powered = {item.name for item in disk.folder(f"{folder.path}/{POWER}").items}
+def _changes(tree: Tree, folder: ResultFolder, moved: dict[str, str]) -> Iterator[FileChange]:
+    powered = {item.name for item in tree.disk.folder(f"{folder.path}/{POWER}").items}
     for name, to in moved.items():
         why = (_COUNT if RESULT_NAME.fullmatch(name) else _OWN,)
-        yield FileChange(Action.RENAME, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
-        stem = name.removesuffix(".txt")
+        compressed = name in folder.misnamed and is_compressed(tree.root / folder.path / name)
+        action = Action.DECOMPRESS if compressed else Action.RENAME
+        yield FileChange(action, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
+        stem = LOG_SUFFIX.sub("", name)
         # The measurements of a run lie in a folder of its name
         if folder.power and stem in powered:
             base = f"{folder.path}/{POWER}"
@@ -86,18 +82,6 @@ def _numbered(names: list[str]) -> bool:
     matches = [RESULT_NAME.fullmatch(name) for name in names]
     numbers = sorted(int(match[1]) for match in matches if match)
     return numbers == list(range(len(names)))
-
-
-def _meant(item: Item) -> str:
-    """The name that a log under another name was probably to have; empty for any other file."""
-    match = None if is_log(item.name) else _ALMOST.fullmatch(item.name)
-    if match is None or item.kind is not ItemKind.FILE:
-        return ""
-    try:
-        with open_plain(item.full) as stream:
-            return f"result_{int(match[1])}.txt" if _MARK in stream.read(_HEAD) else ""
-    except OSError:
-        return ""
 
 
 def _text(path: Path) -> str:

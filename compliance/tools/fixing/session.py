@@ -88,7 +88,7 @@ class _Whole:
         described = {*tree.systems.values()} if not tree.scope else set()
         for path in (*sorted(described), *_json_files(tree)):
             yield from _edits(self.root, path, self.rules, described=path in described)
-        yield from renames(tree)
+        yield from renames(tree, self.rules)
 
 
 def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from podium.compliance.tools.live.declaration import Declaration
 from podium.compliance.tools.live.guard import Guard
 from podium.compliance.tools.live.partial.declared import Expected, reference_at
 from podium.logging_spec import keys as k
+from podium.logging_spec.keys.near_misses import near_misses
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import needs_of
 from podium.rules.constraints.formula import show
@@ -98,9 +99,10 @@ def preflight(
     guard = Guard(rules, division, name, profile=profile, path=path, advises=False)
     _feed(guard, declared, values, division, name)
     found = Preflight(rules, name, division)
-    found.findings = [*_findings(guard, declared), *_misspelt(declared, path)]
+    found.findings = [*_findings(guard, declared)]
     found.evaluations = evaluations(rules, name, division, values)
     _sort_out(found, guard, settings(rules, name, division, values), values)
+    found.findings += _misspelt(declared, [each.key for each in found.missing], path)
     batch = as_number(values.get(k.GLOBAL_BATCH_SIZE.name))
     found.reference = reference_at(rules, name, division, batch, profile)
     reported = {finding.key for finding in found.findings}
@@ -169,8 +171,9 @@ def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
             yield found if declared.records else msgspec.structs.replace(found, line=None)
 
 
-def _misspelt(declared: Declaration, path: str) -> Iterator[Finding]:
-    for name, meant in declared.misspelt.items():
+def _misspelt(declared: Declaration, missing: Sequence[str], path: str) -> Iterator[Finding]:
+    """The names that look like a key, those like a missing one by their words as well."""
+    for name, meant in (near_misses(declared.others, missing) | declared.misspelt).items():
         if meant not in declared.values:
             yield Finding(
                 "log.misspelt-key",

@@ -50,7 +50,7 @@ class PackedRules(_Model):
     usage: Literal["training", "hpc"]
     round: str
     profile: Literal["policy", "verifier"] = "policy"
-    chosen_by: Literal["option", "config", "folder", "default"] = "config"
+    chosen_by: Literal["option", "config", "pack", "folder", "default"] = "config"
 
 
 class PackedFile(_Model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.judging.results.convergence import compared, references
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.text.words import join_limited
 from podium.compliance.tools.rcp.plots import Curve, chart, check_plot, curve_of, write_plot
 from podium.compliance.tools.scoring.render import numbers
 from podium.compliance.tools.scoring.render.numbers import figure
@@ -83,7 +85,23 @@ def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options
     judged = scored.result.convergence
     if theirs is not None:
         judged = compared(judged, theirs.result.convergence)
+    if left_out := _left_out(scored):
+        judged = replace(judged, messages=(*judged.messages, left_out))
     return Checked(scored, judged, _interval(scored), _curve(scored, judged, options))
+
+
+def _left_out(scored: ScoredResult) -> str:
+    """Which runs do not count where there are more than needed, and why; empty where all do."""
+    runs = scored.entry.run_list
+    used = [os.path.basename(run.path) for run in runs if run.role != "outside"]
+    unused = [os.path.basename(run.path) for run in runs if run.role == "outside"]
+    if not unused:
+        return ""
+    return (
+        f"{len(runs)} runs, of which {len(used)} are needed: of the windows of {len(used)} "
+        f"consecutive launches the one with the median score counts ({join_limited(used)}); "
+        f"left out: {join_limited(unused)}"
+    )
 
 
 def _interval(scored: ScoredResult) -> float | None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import NothingToJudge
+from podium.compliance.judging.inputs.log_names import other_logs
 from podium.compliance.judging.logs.facts import Facts
+from podium.compliance.judging.logs.judge import LogVerdict
+from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.reporting.json_text import json_text
+from podium.compliance.text.words import join_limited, plural
 from podium.rules.convergence.data import MEMBERS
 
 if TYPE_CHECKING:
     from podium.rules.model.round import Round
+
+
+_UNREAD = frozenset(rule.id for rule in (NO_RECORDS, *RULE_OF_FAULT.values()))
+"""Rules about lines and files that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +57,57 @@ class Origin:
 
 def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
     """One record per benchmark and batch size, of all logs below the paths that converge."""
-    files = judge_paths(paths, options)
-    remarks: list[str] = []
+    files = judge_paths([run for path in paths for run in _runs(path)], options)
+    left_out: dict[str, list[str]] = {}
     groups: dict[tuple[str, float], list[Facts]] = {}
     rules = files.inputs.choices[0].rules
     for _, one in files.verdicts():
         if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
             continue
-        why = _unfit(one.verdict.facts)
+        why = _unfit(one.verdict)
         if why:
-            remarks.append(f"{one.display_path} is left out: {why}")
+            left_out.setdefault(why, []).append(one.display_path)
             continue
         run = one.verdict.facts.run
         assert run.benchmark is not None
         assert run.batch_size is not None
         groups.setdefault((run.benchmark, run.batch_size), []).append(one.verdict.facts)
     if not groups:
-        raise NothingToJudge(f"no log can be used: {'; '.join(remarks[:3])}")
+        raise NothingToJudge(f"no log can be used: {_all_of(left_out)}")
+    remarks = [
+        f"{path} is left out: {why}" for why, unfit in left_out.items() for path in sorted(unfit)
+    ]
     return _made(rules, groups, origin, remarks)
 
 
-def _unfit(facts: Facts) -> str:
+def _runs(path: Path) -> list[Path]:
+    """The files below a folder that hold records: reference runs are named as their makers like."""
+    if not path.is_dir():
+        return [path]
+    found = [path / name for name in other_logs(path)]
+    if not found:
+        raise NothingToJudge(f"nothing to use in {path}: no file below it holds records")
+    return found
+
+
+def _all_of(left_out: Mapping[str, Sequence[str]]) -> str:
+    """Each reason, with the number of the logs that it holds for and their names."""
+    return "; ".join(
+        f"{plural(len(paths), 'log')} ({join_limited(sorted(paths), 12)}): {why}"
+        for why, paths in left_out.items()
+    )
+
+
+def _unfit(verdict: LogVerdict) -> str:
+    """Why a log cannot be used; empty where it can."""
+    facts = verdict.facts
+    assert isinstance(facts, Facts)
     run = facts.run
+    # Records that cannot be read are no part of the run: what seems to be missing is in them
+    unread = next((each for each in verdict.findings if each.id in _UNREAD), None)
+    if unread and (run.to_converge is None or run.benchmark is None or run.batch_size is None):
+        line = "" if unread.line is None else f"line {unread.line}: "
+        return f"{line}{unread.message}"
     if not run.converged or run.to_converge is None:
         return "it did not converge"
     if run.benchmark is None:

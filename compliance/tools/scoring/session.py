@@ -22,6 +22,7 @@ from podium.compliance.judging.systems.check import describe, read_description
 from podium.compliance.tools.scoring.findings import findings_of
 from podium.compliance.tools.scoring.report import Scores
 from podium.compliance.tools.scoring.row import ScoredResult, by_path, scored
+from podium.rules.catalogue import normal_name
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.round import Round
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def score(
     path: Path | str,
     *,
-    round: str | None = None,  # noqa: A002 - the contract's name
+    round: str | float | None = None,  # noqa: A002 - the contract's name
     usage: str | None = None,
     profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
     jobs: int = 1,
@@ -48,7 +49,11 @@ def score(
     where no score is defined `minutes` is None, and a finding says why.
     """
     options = Options(
-        usage=usage, round=round, profile=Profile(profile), jobs=jobs, factors=factors
+        usage=usage,
+        round=None if round is None else normal_name(round),
+        profile=Profile(profile),
+        jobs=jobs,
+        factors=factors,
     )
     return score_paths([Path(path)], options)
 

@@ -105,9 +105,7 @@ def _opened(path: Path) -> Any:
     try:
         import h5py  # type: ignore[import-untyped]
     except ModuleNotFoundError:
-        raise LibraryMissing(
-            f"{path} is in HDF5, which needs the extra: pip install 'podium[data]'"
-        ) from None
+        raise LibraryMissing(f"{path} is in HDF5, which needs h5py: pip install h5py") from None
     try:
         file = h5py.File(path, "r")
     except OSError as error:

@@ -66,7 +66,7 @@ def _arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
         import h5py  # type: ignore[import-untyped]
     except ImportError:
         raise LibraryMissing(
-            "h5py is not installed; HDF5 files are read by the extra: pip install 'podium[data]'"
+            "h5py is not installed; HDF5 files need it: pip install h5py"
         ) from None
     try:
         with h5py.File(path, "r") as file:

@@ -75,7 +75,7 @@ def _column(path: Path, name: str) -> NDArray[Any]:
         from pyarrow import ArrowException
     except ModuleNotFoundError:
         raise DataMissing(
-            f"{path} is in Parquet, which needs the extra: pip install 'podium[data]'"
+            f"{path} is in Parquet, which needs pyarrow: pip install pyarrow"
         ) from None
     try:
         found: NDArray[Any] = pq.read_table(path, columns=[name])[name].to_numpy()

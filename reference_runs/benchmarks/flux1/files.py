@@ -85,8 +85,7 @@ def _table(path: Path) -> Any:
         import pyarrow as pa  # type: ignore[import-untyped]
     except ImportError:
         raise LibraryMissing(
-            "pyarrow is not installed; Arrow files are read by the extra: pip install"
-            " 'podium[data]'"
+            "pyarrow is not installed; Arrow files need it: pip install pyarrow"
         ) from None
     try:
         table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()

@@ -57,8 +57,7 @@ def _rows(path: Path) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         from pyarrow import ArrowException
     except ImportError:
         raise LibraryMissing(
-            "pyarrow is not installed; Parquet files are read by the extra: pip install"
-            " 'podium[data]'"
+            "pyarrow is not installed; Parquet files need it: pip install pyarrow"
         ) from None
     at = 0
     try:

@@ -119,8 +119,7 @@ def _tokenizer(path: Path) -> Any:
         from tokenizers import Tokenizer
     except ImportError:
         raise LibraryMissing(
-            "tokenizers is not installed; text is tokenised by the extra: pip install"
-            " 'podium[data]'"
+            "tokenizers is not installed; tokenizing text needs it: pip install tokenizers"
         ) from None
     try:
         return Tokenizer.from_file(str(path))

@@ -43,7 +43,7 @@ class Gpu:
             self._nvml: Any = import_module("pynvml")
         except ImportError:
             raise NvmlMissing(
-                "the GPU's utilisation needs nvidia-ml-py: pip install 'podium[profile]'"
+                "the GPU's utilisation needs nvidia-ml-py: pip install nvidia-ml-py"
             ) from None
         try:
             self._nvml.nvmlInit()

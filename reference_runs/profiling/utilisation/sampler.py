@@ -57,7 +57,7 @@ class Machine:
             self._psutil: Any = import_module("psutil")
         except ImportError:
             raise PsutilMissing(
-                "the machine's utilisation needs psutil: pip install 'podium[profile]'"
+                "the machine's utilisation needs psutil: pip install psutil"
             ) from None
         self._gpu = gpu
         self._own = self._psutil.Process()

@@ -12,6 +12,7 @@ from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 OC20 = Benchmark(
     name="oc20",
     title="Catalysis: OpenCatalyst 2020",
+    also_called=("open_catalyst", "opencatalyst_2020", "ocp"),
     runs=5,
     target="force mean absolute error of 0.036",
     cites="HPC rules, Hyperparameters and Optimizer",

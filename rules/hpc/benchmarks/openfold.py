@@ -9,6 +9,7 @@ from podium.rules.table import AT_LEAST_ONCE, row
 OPENFOLD = Benchmark(
     name="openfold",
     title="Protein structure: OpenFold",
+    also_called=("alphafold", "alphafold2"),
     runs=10,
     target="lDDT-C-alpha of 0.8",
     # epoch_num counts samples in logs of this benchmark

@@ -16,6 +16,7 @@ from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 BERT = Benchmark(
     name="bert",
     title="Language model: BERT-large on Wikipedia",
+    also_called=("bert_large", "language_model"),
     runs=10,
     target="masked-token accuracy of 0.712",
     starts_from_weights=True,

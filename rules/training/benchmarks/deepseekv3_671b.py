@@ -12,6 +12,7 @@ from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 DEEPSEEKV3_671B = Benchmark(
     name="deepseekv3_671b",
     title="Mixture-of-experts pretraining: DeepSeek-V3 671B on C4",
+    also_called=("deepseek", "deepseekv3", "dsv3", "dsv3_671b", "llm_moe_pretraining"),
     runs=3,
     target="loss of 3.6",
     starts_from_weights=True,

@@ -13,7 +13,7 @@ DLRM_DCNV2 = Benchmark(
     runs=10,
     target="AUC of 0.80275",
     comparable=("3.0", "6.0"),
-    also_called=("dlrm", "dlrmv2"),
+    also_called=("dlrm", "dlrmv2", "dlrm_v2_dcnv2", "dcnv2", "torchrec_dlrm"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_NAME, equals("adagrad")),

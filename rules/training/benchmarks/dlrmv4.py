@@ -26,7 +26,7 @@ DLRMV4 = Benchmark(
     runs=10,
     target="AUC of 0.75",
     # The training rules call it by the first, logs of the reference by the second
-    also_called=("dlrm_v4_hstu", "hstu"),
+    also_called=("dlrm_v4_hstu", "hstu", "dlrm_hstu", "dlrmv4_hstu", "recommendation_v4"),
     convergence=IN_SAMPLES,
     not_mechanical=(
         "training data is taken in wall-clock order (training rules, v6.1 Training Data Order)",

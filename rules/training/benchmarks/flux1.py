@@ -15,6 +15,7 @@ from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 FLUX1 = Benchmark(
     name="flux1",
     title="Text to image: FLUX.1 schnell on CC12M",
+    also_called=("flux", "flux1_schnell", "flux1_dev", "text_to_image"),
     runs=10,
     target="evaluation loss of 0.586",
     comparable=("5.1", "6.0"),

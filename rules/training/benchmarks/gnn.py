@@ -16,7 +16,7 @@ GNN = Benchmark(
     comparable=("4.0", "5.1"),
     compared_as="rgat",
     # The old name still means this benchmark once 5.0 has renamed it
-    also_called=("gnn",),
+    also_called=("gnn", "rgat_gnn", "graph_neural_network"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, equals("adam")),

@@ -13,6 +13,7 @@ from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 GPT3 = Benchmark(
     name="gpt3",
     title="Large language model pretraining: GPT-3 175B on C4",
+    also_called=("gpt3_175b", "gpt"),
     runs=3,
     target="log perplexity of 2.69",
     comparable=("3.0", "4.1"),

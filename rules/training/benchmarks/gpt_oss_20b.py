@@ -14,7 +14,7 @@ GPT_OSS_20B = Benchmark(
     title="Mixture-of-experts pretraining: GPT-OSS 20B on C4",
     runs=10,
     target="log perplexity of 3.34",
-    also_called=("gpt_oss",),
+    also_called=("gpt_oss", "gpt_oss_moe", "gptoss_20b", "small_llm_moe_pretraining"),
     convergence=IN_SAMPLES,
     closed=(
         row(k.GLOBAL_BATCH_SIZE),

@@ -23,7 +23,7 @@ LLAMA2_70B_LORA = Benchmark(
     runs=10,
     target="evaluation loss of 0.925",
     comparable=("4.0", "6.0"),
-    also_called=("llama2",),
+    also_called=("llama2", "llama2_70b", "llama2_lora", "llama_2_70b", "lora"),
     starts_from_weights=True,
     convergence=replace(IN_SAMPLES, points_unit="samples"),
     closed=(

@@ -27,7 +27,10 @@ LLAMA31_405B = Benchmark(
     runs=3,
     target="log perplexity of 5.6",
     comparable=("5.0", "6.0"),
-    also_called=("llama3",),
+    also_called=(
+        *("llama3", "llama31", "llama3_405b", "llama_405b"),
+        "large_language_model_pretraining",
+    ),
     borrowable=False,
     starts_from_weights=True,
     # It may converge one evaluation early in 5.0; the verifier has never taken that back.

@@ -25,7 +25,7 @@ RESNET = Benchmark(
     runs=5,
     target="top-1 accuracy of 75.90 %",
     comparable=("0.6", "4.0"),
-    also_called=("resnet50",),
+    also_called=("resnet50", "resnet50_v15", "rn50", "image_classification"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, one_of("sgd", "lars")),

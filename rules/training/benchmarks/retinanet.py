@@ -18,7 +18,7 @@ RETINANET = Benchmark(
     comparable=("2.0", "5.1"),
     compared_as="retinanet",
     # It bears this name from 2.0 to 4.1
-    also_called=("ssd",),
+    also_called=("ssd", "ssd_retinanet", "single_stage_detector"),
     closed=(
         NAMED_TENSOR,
         row(k.GLOBAL_BATCH_SIZE),

@@ -12,6 +12,7 @@ from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
 RNNT = Benchmark(
     name="rnnt",
     title="Speech recognition: RNN-T on LibriSpeech",
+    also_called=("rnn_speech_recognition",),
     runs=10,
     target="word error rate of 0.058",
     closed=(

@@ -11,6 +11,7 @@ from podium.rules.table import AT_LEAST_ONCE, at_least_times, policy_row, row
 STABLE_DIFFUSION = Benchmark(
     name="stable_diffusion",
     title="Text to image: Stable Diffusion v2 on LAION",
+    also_called=("stable_diffusion_v2", "stable_diffusion_2", "sdv2", "sd"),
     runs=10,
     target="FID of 90 and CLIP score of 0.15",
     comparable=("3.1", "5.0"),

@@ -17,7 +17,7 @@ UNET3D = Benchmark(
     # Results with 39 of 40 runs converged are published: up to four may fail as the slowest
     dropped=4,
     comparable=("1.0", "4.0"),
-    also_called=("3d_unet",),
+    also_called=("3d_unet", "unet", "image_segmentation"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_NAME),

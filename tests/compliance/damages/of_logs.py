@@ -165,8 +165,8 @@ DAMAGES = (
     Damage(
         "a misspelt key",
         (sub(ODD, "opt_gradient_clip_norm", "opt_gradient_clip_nrom"),),
-        "log.misspelt-key",
-        f"{ODD}:14",
+        "closed.llama2_70b_lora.opt_gradient_clip_norm",
+        ODD,
         "P",
     ),
     # --- seeds ---

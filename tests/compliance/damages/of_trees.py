@@ -36,7 +36,7 @@ RESULTS = (
     Damage(
         "a log under another name",
         (rename(ODD, f"{RESULT}/results_4.txt"),),
-        "tree.unknown-file",
+        "tree.misnamed-log",
         f"{RESULT}/results_4.txt",
         "PO",
     ),

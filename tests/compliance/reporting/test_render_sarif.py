@@ -64,6 +64,7 @@ _RESULT = _object(
 _RULE = _object(
     "id",
     id=_TEXT,
+    helpUri={"type": "string", "format": "uri", "pattern": "^https:"},
     shortDescription=_SAID,
     fullDescription=_SAID,
     help=_SAID,

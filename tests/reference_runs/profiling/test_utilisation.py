@@ -135,7 +135,7 @@ def test_nvml_that_fails_is_one_line(nvml: FakeNvml, lacks: tuple[str, ...], sai
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    with pytest.raises(NvmlMissing, match=r"pip install 'podium\[profile\]'$"):
+    with pytest.raises(NvmlMissing, match=r"pip install nvidia-ml-py$"):
         Gpu("GPU-1", 0)
 
 
@@ -303,6 +303,4 @@ def test_a_gpu_is_sampled_and_let_go(nvml: FakeNvml) -> None:
 def test_without_psutil_a_profile_goes_on_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psutil", None)
     watched = watched_block(ProfileRequest())
-    assert watched.notes == (
-        "the machine's utilisation needs psutil: pip install 'podium[profile]'",
-    )
+    assert watched.notes == ("the machine's utilisation needs psutil: pip install psutil",)

@@ -19,8 +19,9 @@ OTHER_BENCHMARK = policy(
     says="a log names the benchmark of the folder it lies in",
     why="a log in the wrong folder is judged and scored with the wrong result",
     message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
-    help="move the log to its benchmark's folder",
+    help="{advice}",
     cites=STRUCTURE,
+    varies="an error where the round has no benchmark of the name that is logged",
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(

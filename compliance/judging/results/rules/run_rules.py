@@ -28,6 +28,9 @@ def _without_a_mean(cause: Finding, finding: Finding) -> bool:
     return cause.actual is None and _is_warning(cause, finding)
 
 
+OF_A_MISNAMED_LOG = Follows("tree.misnamed-log", Reach.RESULT)
+"""What findings follow from about the number of runs: one is there under another name."""
+
 TOO_FEW_RUNS = both(
     "result.too-few-runs",
     says="a result has the number of runs that its benchmark needs",
@@ -38,6 +41,7 @@ TOO_FEW_RUNS = both(
     actual="given",
     cites=RUNS,
     bad=(remove(f"{RESULT}/result_2.txt"),),
+    follows=(OF_A_MISNAMED_LOG,),
 )
 TOO_MANY_RUNS = verifier(
     "result.too-many-runs",
@@ -120,6 +124,7 @@ NUMBERING = own(
     help="add the runs that are missing, or number from 0 if none is (podium fix does it)",
     cites=f"{OWN}, Names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
+    follows=(OF_A_MISNAMED_LOG,),
 )
 BAD_SCALING = policy(
     "result.bad-scaling",
@@ -153,6 +158,8 @@ UNSUPPORTED_SCALING = policy(
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
         Follows("rcp.missing", Reach.RESULT, _without_a_mean),
         Follows("result.too-many-runs", Reach.RESULT, _is_warning),
+        # The factor is that of the runs that are there
+        Follows("result.too-few-runs", Reach.RESULT),
     ),
 )
 
@@ -182,4 +189,5 @@ RCP_MISSING = both(
     varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
+    follows=(Follows("result.other-benchmark", Reach.RESULT),),
 )

@@ -56,8 +56,9 @@ TOTAL_SCALE = policy(
     "throughput.total-scale",
     says="the system is no smaller than an instance and no larger than all of them together",
     why="logs of instances are missing, or the description counts differently",
-    message="the whole system has {total}; must have at least the {scale:g} of an instance, and at "
-    "most the {all:g} of all {count}; the logs of all instances must be there, pruned ones too",
+    message="the whole system has {total}; must have at least the {scale:.15g} of an instance, and "
+    "at most the {all:.15g} of all {count}; the logs of all instances must be there, pruned ones "
+    "too",
     help=f"add the logs of the other instances to {PRUNED}, or correct the system's number of "
     "nodes or accelerators",
     cites=CITES,

@@ -1,7 +1,8 @@
 """The host: processors, memory, operating system, disks, network cards and frameworks.
 
 They are read by psutil, py-cpuinfo, the metadata of installed distributions and the own files of
-the kernel; no framework is loaded.
+the kernel; no framework is loaded. Without psutil or py-cpuinfo the fields that need them stay
+empty, and one note says so.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from podium.compliance.files.optional_imports import needed
+from podium.compliance.files.optional_imports import install_command
 from podium.compliance.judging.systems.fields import CORES, VCPUS
 from podium.compliance.judging.systems.probe.finding import (
     ProbedFields,
@@ -26,20 +29,43 @@ EXTRA = "probe"
 
 def probe_host(root: Path) -> ProbedFields:
     """What the host is; `root` is where its `sys` lies."""
-    psutil = needed("psutil", "probing a machine", EXTRA)
     found = ProbedFields()
-    _processors(found, psutil, root)
-    found.set("host_memory_capacity", binary_size(psutil.virtual_memory().total))
+    psutil, cpuinfo = _library("psutil"), _library("cpuinfo")
+    if psutil is None or cpuinfo is None:
+        found.notes.append(_not_probed(psutil, cpuinfo))
+    if cpuinfo is not None:
+        found.set("host_processor_model_name", cpuinfo.get_cpu_info().get("brand_raw"))
+    if psutil is not None:
+        found.set("host_memory_capacity", binary_size(psutil.virtual_memory().total))
+        found.set("host_processor_frequency", _frequency(psutil))
+    _count_processors(found, psutil, root)
+    found.set("host_processor_caches", _caches(root))
     found.set("operating_system", _system())
     return found
 
 
-def _processors(found: ProbedFields, psutil: object, root: Path) -> None:
-    cpuinfo = needed("cpuinfo", "probing a machine", EXTRA)
-    found.set("host_processor_model_name", cpuinfo.get_cpu_info().get("brand_raw"))
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+def _not_probed(psutil: Any, cpuinfo: Any) -> str:
+    lacking = [
+        name for name, library in (("psutil", psutil), ("py-cpuinfo", cpuinfo)) if library is None
+    ]
+    are = "are" if len(lacking) > 1 else "is"
+    return (
+        f"{' and '.join(lacking)} {are} not installed, so some fields are not probed: "
+        f"{install_command(EXTRA)}"
+    )
+
+
+def _count_processors(found: ProbedFields, psutil: Any, root: Path) -> None:
     sockets = _sockets(root)
-    threads: int | None = psutil.cpu_count()  # type: ignore[attr-defined]  # psutil has no types
-    cores: int | None = psutil.cpu_count(logical=False)  # type: ignore[attr-defined]
+    threads: int | None = psutil.cpu_count() if psutil else None
+    cores: int | None = psutil.cpu_count(logical=False) if psutil else None
     if sockets is None:
         found.notes.append("the number of processors cannot be read here")
     else:
@@ -49,8 +75,6 @@ def _processors(found: ProbedFields, psutil: object, root: Path) -> None:
             found.set(CORES, cores // sockets)
         if threads:
             found.set(VCPUS, threads // sockets)
-    found.set("host_processor_frequency", _frequency(psutil))
-    found.set("host_processor_caches", _caches(root))
 
 
 def _sockets(root: Path) -> int | None:
@@ -63,9 +87,9 @@ def _sockets(root: Path) -> int | None:
     return len(packages) or None
 
 
-def _frequency(psutil: object) -> str | None:
+def _frequency(psutil: Any) -> str | None:
     try:
-        clock = psutil.cpu_freq()  # type: ignore[attr-defined]  # psutil has no types
+        clock = psutil.cpu_freq()
     except (OSError, RuntimeError, NotImplementedError):
         return None
     fastest = clock.max or clock.current if clock else 0

@@ -47,10 +47,7 @@ class Probe(BaseModel):
 
 
 def probe_node(root: Path = Path("/")) -> Probe:
-    """Ask this machine everything; a part that fails becomes a note, and the rest goes on.
-
-    Raises UsageFault where the libraries of the extra `probe` are not installed.
-    """
+    """Ask this machine everything; a part that fails becomes a note, and the rest goes on."""
     found = ProbedFields()
     parts: tuple[Callable[[Path], ProbedFields], ...] = (
         probe_host,

@@ -99,7 +99,7 @@ def _take(found: ProbedFields, data: dict[str, Any]) -> None:
 
 def _no_answer(field: str, text: str) -> bool:
     """Whether a text only says that there is none; of a topology `N/A` is a true answer."""
-    if is_placeholder(field, text) or text.upper().startswith("UNKNOWN_"):
+    if is_placeholder(field, text):
         return True
     return bool(_NO_ANSWER.fullmatch(text.strip())) and not field.endswith("topology")
 
@@ -139,7 +139,7 @@ def read_surroundings(variables: Mapping[str, str]) -> tuple[ProbedFields, dict[
             value = variables.get(name, "").strip()
             if not value:
                 continue
-            if value.upper().startswith("UNKNOWN_") or is_placeholder(field, value):
+            if is_placeholder(field, value):
                 found.notes.append(f"{name} still holds a placeholder")
                 continue
             found.set(field, value)

@@ -12,6 +12,8 @@ from typing import Literal
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.durable import make_folders, sync_path
+from podium.compliance.judging.inputs.packed_round import marker_of, packed_round_text
+from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
 from podium.compliance.reporting.console import inside, write_whole
 from podium.compliance.reporting.models import Report
 from podium.compliance.tools.packing.planning.building import make_plan
@@ -99,6 +101,8 @@ def pack(job: PackJob) -> Packed:
     job.notify("planned")
     with _workshop(job.target, durable=job.durable) as workshop:
         packed = write(job, plan, job.target, workshop)
+        if packed.state in ("packed", "unchanged"):
+            _note_round(packed, durable=job.durable)
     if packed.receipt is not None:
         deliver(job, packed, receipt_folder(job, packed.target))
     return packed
@@ -196,6 +200,15 @@ def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
     if plan.conflicts or (receipt.gate.rejected_by and not job.force):
         packed.state = "rejected"
     return packed
+
+
+def _note_round(packed: Packed, *, durable: bool) -> None:
+    """Note the round next to the tree, unless a check of the tree finds it anyway."""
+    rules, marker = packed.plan.rules, Path(marker_of(str(packed.target)))
+    forget()
+    if RoundRequest().choose(packed.target).rules is not rules:
+        _write(marker, packed_round_text(rules.usage, rules.name), durable=durable)
+        forget()
 
 
 # --- the receipt ---

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from podium.compliance.files.optional_imports import needed
+from podium.compliance.files.optional_imports import install_command, needed
 from podium.compliance.judging.logs.trace import thinned
 from podium.compliance.judging.results.axis import unit_share
 from podium.compliance.reporting.pages.templates import asset, brief
@@ -58,7 +58,7 @@ def drawable() -> str:
     from importlib.util import find_spec
 
     lacking = [name for name in ("altair", "vl_convert") if find_spec(name) is None]
-    return f"curves need {' and '.join(lacking)}: pip install 'podium[review]'" if lacking else ""
+    return f"curves need {' and '.join(lacking)}: {install_command('review')}" if lacking else ""
 
 
 def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Iterator[Picture]:

@@ -170,7 +170,7 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optional_imports, "import_module", missing)
     done = podium("check", "s3://bucket/round")
     assert done.exit_code == 2
-    assert done.stderr == "podium: a URL needs fsspec: pip install 'podium[remote]'\n"
+    assert done.stderr == "podium: a URL needs fsspec: pip install fsspec\n"
 
 
 def test_a_fault_of_the_network_is_one_line(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:

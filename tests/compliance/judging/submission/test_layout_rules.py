@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mlperf_logging.benchmark_meta import get_allowed_benchmarks
 
+from podium import check
 from podium.compliance.judging.inputs.benchmark_names import (
     about_name,
     benchmark_called,
@@ -19,6 +20,7 @@ from podium.compliance.judging.inputs.layout import Tree, has_scalings, natural,
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
 from podium.rules.finding import StatedBy
+from tests.compliance.trees import usual
 
 
 def made(root: Path, *paths: str) -> Path:
@@ -149,7 +151,7 @@ def test_the_names_of_results_are_those_the_incumbent_looks_for(which: tuple[str
 )
 def test_a_wrong_name_gets_the_one_that_was_meant(name: str, round_: str, hint: str) -> None:
     why, given = about_name(name, find_round("training", round_))
-    assert why.startswith(f"{name} is no benchmark of training {round_}")
+    assert why.startswith(f"{name} is not a benchmark of training {round_}")
     assert given.startswith(hint)
 
 
@@ -247,3 +249,27 @@ def test_paths_are_shown_below_the_submission(tmp_path: Path) -> None:
     rules = find_round("training", "5.1")
     assert scan(Package(tmp_path, ""), rules).place("results/a") == "results/a"
     assert scan(Package(tmp_path, "Acme"), rules).place("results/a") == "Acme/results/a"
+
+
+# --- descriptions under other names ---
+
+
+@pytest.mark.parametrize(
+    ("renamed", "advice"),
+    [
+        ("ex_n8_", "rename systems/ex_n8_.json, which describes no system with results, or"),
+        ("other", "rename systems/other.json, which describes no system with results, or"),
+        ("", "run `podium system init systems/ex_n8.json` on the system"),
+    ],
+)
+def test_a_description_under_another_name_is_to_be_renamed(
+    renamed: str, advice: str, tmp_path: Path
+) -> None:
+    root = usual(tmp_path).root
+    path = root / "systems" / "ex_n8.json"
+    if renamed:
+        path.rename(path.with_name(f"{renamed}.json"))
+    else:
+        path.unlink()
+    found = [e for e in check(root, round="5.1").findings if e.id == "tree.no-system-description"]
+    assert [each.hint[: len(advice)] for each in found] == [advice]

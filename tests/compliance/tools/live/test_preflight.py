@@ -118,6 +118,14 @@ def test_names_that_are_no_keys_are_told(tmp_path: Path) -> None:
     assert [f.id for f in misspelt.findings] == ["log.misspelt-key"]
 
 
+def test_a_name_like_a_missing_key_is_told_by_its_words(tmp_path: Path) -> None:
+    legal = {key: value for key, value in LEGAL.items() if key != "opt_base_learning_rate"}
+    found = judged(tmp_path, legal | {"opt_base_lr": 1e-3})
+    (finding,) = [each for each in found.findings if each.id == "log.misspelt-key"]
+    assert (finding.key, finding.expected) == ("opt_base_lr", "opt_base_learning_rate")
+    assert not judged(tmp_path, LEGAL | {"opt_base_lr": 1e-3}).findings
+
+
 # --- what is read ---
 
 

@@ -1,0 +1,171 @@
+"""Logs that are not named result_<i>.txt: they are found by the records that they hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from podium.compliance.judging.inputs.source_files import open_plain
+from podium.compliance.text.words import join_limited
+from podium.logging_spec.reader.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
+
+HEAD = 1 << 20
+"""Bytes of a file that are searched for a record."""
+
+MOST_FILES = 5000
+"""Files below a folder that are looked into."""
+
+MOST_GLOBS = 3
+"""Patterns of names that a suggested command has."""
+
+LOG_SUFFIX = re.compile(r"(?:\.(?:txt|log|out|err|gz|zst|bak|orig))+$", re.IGNORECASE)
+
+# Of code that writes records, no line has a key behind the brace
+_RECORD = re.compile(rb""":::MLLOG\s*\{\s*["']\w|:::MLL\s\d|:::MLPv0\.\d""")
+_NUMBER = re.compile(r"(\d+)\D*$")
+_ALMOST = re.compile(r"results?[ ._-]*(\d+)", re.IGNORECASE)
+_OTHERS = (".py", ".sh", ".md", ".rst", ".json", ".html", ".ipynb", ".patch", ".diff", ".c", ".cpp")
+
+
+def holds_records(path: str | Path) -> bool:
+    """Whether a file is a log by its content, also a compressed one; False where it is unreadable.
+
+    Code and documents that quote a record are not logs.
+    """
+    if str(path).lower().endswith(_OTHERS):
+        return False
+    try:
+        with open_plain(path) as stream:
+            head = stream.read(len(ZSTD))
+            stream.seek(0)
+            if not head.startswith((GZIP, ZSTD)):
+                return _RECORD.search(stream.read(HEAD)) is not None
+            held = b""
+            for piece in inflate(stream, head):
+                held += bytes(piece[:HEAD])
+                if len(held) >= HEAD:
+                    break
+            return _RECORD.search(held) is not None
+    except (OSError, BrokenCompressionError):
+        return False
+
+
+def is_compressed(path: str | Path) -> bool:
+    """Whether a file is compressed, by its first bytes."""
+    try:
+        with open_plain(path) as stream:
+            return bool(stream.read(len(ZSTD)).startswith((GZIP, ZSTD)))
+    except OSError:
+        return False
+
+
+class Placing(msgspec.Struct, frozen=True):
+    """The names that misnamed logs of a result should have, and the logs that fit nowhere."""
+
+    names: Mapping[str, str]
+    left: Mapping[str, str]
+    """By the name of a log, the reason."""
+
+
+def placed(logs: Sequence[str], misnamed: Sequence[str], needed: int | None) -> Placing:
+    """The name that each misnamed log of a result should have; `needed` is its number of runs.
+
+    A name that is almost result_<i>.txt keeps its number. Other logs take the numbers that are
+    free, in their order; what is more than the result needs is left alone.
+    """
+    total = len(logs) + len(misnamed)
+    limit = total if needed is None else needed
+    taken = {int(name[7:-4]) for name in logs if name[7:-4].isdecimal()}
+    names: dict[str, str] = {}
+    left: dict[str, str] = {}
+    for name in misnamed:
+        match = _ALMOST.match(name)
+        number = None if match is None else int(match[1])
+        if number in taken:
+            left[name] = f"it holds a log, and result_{number}.txt is there already"
+        elif number is not None and len(logs) + len(names) < limit:
+            names[name] = f"result_{number}.txt"
+            taken.add(number)
+    others = [name for name in misnamed if name not in names and name not in left]
+    numbered = bool(logs or names)
+    for name in others if numbered else _by_number(others):
+        if len(logs) + len(names) >= limit:
+            left[name] = f"the result has its {limit} runs; move this log out of it, or remove it"
+            continue
+        number = _own_number(name) if numbered else None
+        if number is None or number in taken or number >= limit:
+            number = next(each for each in range(total + 1) if each not in taken)
+        names[name] = f"result_{number}.txt"
+        taken.add(number)
+    return Placing(names, left)
+
+
+def _own_number(name: str) -> int | None:
+    match = _NUMBER.search(LOG_SUFFIX.sub("", name))
+    return int(match[1]) if match and len(match[1]) < 10 else None
+
+
+def _by_number(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: (_own_number(name) or 0, name))
+
+
+# --- loose logs -----------------------------------------------------------------------------------
+
+
+def other_logs(folder: Path) -> Iterator[str]:
+    """The files below a folder that hold records, whatever their names; by path below it."""
+    looked = 0
+    for here, subfolders, files in os.walk(folder):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        for name in sorted(files):
+            looked += 1
+            if looked > MOST_FILES:
+                return
+            path = os.path.join(here, name)
+            if not os.path.islink(path) and holds_records(path):
+                yield os.path.relpath(path, folder)
+
+
+class Target(Protocol):
+    """A file to judge, as `discover` has it."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def display_path(self) -> str: ...
+
+    @property
+    def folder(self) -> str: ...
+
+
+def no_logs(folders: Iterable[Path]) -> str:
+    """Why there is nothing to judge below folders: the names of the logs that there are."""
+    found = [path / name for path in folders for name in other_logs(path)]
+    if not found:
+        return "no result_*.txt below it"
+    suffixes = {path: path.suffix for path in found}
+    globs = dict.fromkeys(
+        str(path.with_name(f"*{suffix}") if suffix else path) for path, suffix in suffixes.items()
+    )
+    count = f"{len(found)} other files hold" if len(found) > 1 else "1 other file holds"
+    names = join_limited([path.name for path in found], 3)
+    command = " ".join([*globs][:MOST_GLOBS])
+    return f"no result_*.txt below it, but {count} records ({names}): podium check {command}"
+
+
+def misnamed_beside(targets: Sequence[Target]) -> list[str]:
+    """The logs under other names next to loose logs in folders, as a report shows them."""
+    folders = {each.folder: os.path.dirname(each.display_path) for each in targets}
+    judged = {each.path for each in targets}
+    return [
+        os.path.join(shown, name)
+        for folder, shown in folders.items()
+        for name in sorted(os.listdir(folder))[:MOST_FILES]
+        if f"{folder}/{name}" not in judged and holds_records(f"{folder}/{name}")
+    ]

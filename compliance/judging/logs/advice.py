@@ -1,0 +1,92 @@
+"""Better advice for broken rules, from what else the log holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.logs.broken_rule import RuleViolation
+from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
+from podium.compliance.judging.logs.verifier import VerifierReading
+from podium.logging_spec.keys.near_misses import near_misses
+from podium.rules.benchmark_names import advice_on
+from podium.rules.constraints.formula import show_logged
+from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.table import Violation
+
+BENCHMARK = "submission_benchmark"
+MISSPELT = "log.misspelt-key"
+
+
+def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Iterator[RuleViolation]:
+    """The broken rules; the advice on some says what in the log was probably meant."""
+    broken, run = [*broken], verifier.run
+    absent = [each.key for each in broken if each.key and _is_absent(each)]
+    meant = near_misses([*run.where], absent) if absent else {}
+    written = {key: name for name, key in meant.items()}
+    for rule in broken:
+        if rule.key in written and _is_absent(rule):
+            line = run.line(run.where[written[rule.key]][0])
+            hint = f"line {line} logs {written[rule.key]}: log it as {rule.key}"
+            rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
+        elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
+            advise = partial(_about_name, verifier=verifier)
+            rule = replace(rule, violations=[*map(advise, rule.violations)])
+        elif rule.stated_by is StatedBy.VERIFIER and rule.severity is Severity.WARNING:
+            rule = replace(rule, violations=[*map(_about_rounding, rule.violations)])
+        yield rule
+
+
+def mark_named(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, those marked that follow from a name that is wrong.
+
+    A misspelt key follows from the finding that the key it means is missing, a crash for want of
+    rules from the finding about the benchmark's name.
+    """
+    errors = {each.key: each.id for each in findings if each.severity is Severity.ERROR}
+    causes = {id(each): errors.get(_key_at_fault(each), "") for each in findings}
+    return [
+        replace(each, caused_by=causes[id(each)])
+        if causes[id(each)] and not each.caused_by
+        else each
+        for each in findings
+    ]
+
+
+def _key_at_fault(finding: Finding) -> str:
+    """The key whose finding another finding follows from; empty where it follows from none."""
+    if finding.id == MISSPELT:
+        return finding.expected
+    crashed = finding.id == VERIFIER_CRASH.id and "no rules for the benchmark" in finding.message
+    return BENCHMARK if crashed else ""
+
+
+def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:
+    """The same violation; of a name that the round does not have it says which is meant."""
+    name, rules = violation.actual, verifier.rules
+    if not isinstance(name, str) or name in rules.allowed:
+        return violation
+    says, meant = f"{BENCHMARK} is {show_logged(name)}", verifier.known_as
+    if meant:
+        advice = f"set {BENCHMARK} to {meant}; the log is judged as one of {meant}"
+        return replace(violation, message=f"{says}; logs name this benchmark {meant}", hint=advice)
+    elsewhere, advice = advice_on(name, rules)
+    says += f", not a benchmark of {rules.title}{elsewhere}"
+    return replace(violation, message=says, hint=advice)
+
+
+def _is_absent(rule: RuleViolation) -> bool:
+    return rule.row is not None and all(each.position is None for each in rule.violations)
+
+
+def _about_rounding(violation: Violation) -> Violation:
+    """The same violation; of a float that the policy accepts it says why the verifier does not.
+
+    The help of the row leads nowhere: the value that it asks for looks like the logged one.
+    """
+    if not isinstance(violation.actual, float) or " (= " not in violation.expected:
+        return violation
+    hint = "log the product as computed, with all of its digits: the official verifier compares "
+    return replace(violation, hint=f"{hint}floats without tolerance")

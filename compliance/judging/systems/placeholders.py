@@ -1,0 +1,77 @@
+"""Values that only keep the place of one, at any depth of a field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from podium.compliance.judging.systems.fields import Field, FieldKind
+from podium.compliance.judging.systems.system_rules import NOT_A_NAME, PLACEHOLDER, UNFILLED
+from podium.compliance.judging.systems.values import (
+    IDENTITY,
+    is_bare_number,
+    is_placeholder,
+    is_unfilled,
+    read_count,
+    says_nothing,
+    short,
+)
+from podium.rules.fixed.fixed_rule import FixedRule
+
+
+class PlaceKept(msgspec.Struct, frozen=True):
+    """A value that keeps a place, the rule that it breaks, and where it stands: `stack.cuda`."""
+
+    rule: FixedRule
+    field: str
+    value: Any
+
+    def members(self, each: Field) -> dict[str, Any]:
+        """What the messages of the rule are filled with."""
+        value = short(self.value)
+        return {
+            "field": self.field,
+            "value": value,
+            "meaning": each.meaning,
+            "example": each.example,
+        }
+
+
+def lacks_accelerator(each: Field, fields: Mapping[str, Any]) -> bool:
+    """Whether a field is about accelerators, which the system does not have."""
+    if not each.name.startswith("accelerator_"):
+        return False
+    return read_count(fields.get("accelerators_per_node")).value == 0
+
+
+def places_kept(each: Field, fields: Mapping[str, Any]) -> Iterator[PlaceKept]:
+    """The placeholders in the value of a field: itself, or what it holds as an object or a list."""
+    value = fields[each.name]
+    if isinstance(value, dict | list):
+        if each.kind is FieldKind.ANY:
+            yield from _inner(each.name, value)
+        return
+    rule = _rule(each.name, value, named=each.kind in (FieldKind.TEXT, FieldKind.ANY))
+    # Without accelerators their model has no name
+    if rule and not (rule is NOT_A_NAME and lacks_accelerator(each, fields)):
+        yield PlaceKept(rule, each.name, value)
+
+
+def _inner(field: str, value: Any) -> Iterator[PlaceKept]:
+    items = value.items() if isinstance(value, dict) else ((None, held) for held in value)
+    for name, held in items:
+        inner = field if name is None else f"{field}.{name}"
+        if isinstance(held, dict | list):
+            yield from _inner(inner, held)
+        elif rule := _rule(str(name), held, named=True):
+            yield PlaceKept(rule, inner, held)
+
+
+def _rule(name: str, value: Any, *, named: bool) -> FixedRule | None:
+    if is_placeholder(name, value) or (name in IDENTITY and says_nothing(value)):
+        return PLACEHOLDER
+    if named and is_unfilled(value):
+        return UNFILLED
+    return NOT_A_NAME if is_bare_number(name, value) else None

@@ -1,0 +1,50 @@
+"""The findings of a report as a table: one row for each, for pandas and for Arrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from podium.compliance.files.optional_imports import needed
+from podium.compliance.reporting.placing import joined
+
+if TYPE_CHECKING:
+    from podium.compliance.reporting.data import Outcome
+
+TEXTS = (
+    *("id", "severity", "path", "key", "message", "expected", "actual", "hint", "cites"),
+    *("stated_by", "waived_by", "caused_by"),
+)
+"""Columns of strings, null where a finding has no such value."""
+
+
+def to_arrow(report: Outcome) -> Any:
+    """Make a `pyarrow.Table` of the findings; raises UsageFault without pyarrow."""
+    arrow = needed("pyarrow", "to_arrow()")
+    kinds = {"line": arrow.int64(), "waived": arrow.bool_(), "official": arrow.bool_()}
+    columns = {
+        name: arrow.array(values, kinds.get(name, arrow.string()))
+        for name, values in _columns(report).items()
+    }
+    return arrow.table(columns)
+
+
+def to_dataframe(report: Outcome) -> Any:
+    """Make a `pandas.DataFrame` of the findings; raises UsageFault without pandas."""
+    pandas = needed("pandas", "to_dataframe()")
+    frame = pandas.DataFrame(_columns(report))
+    # Without this a column of lines, some of which are absent, would hold floats
+    return frame.astype({"line": "Int64", "waived": "bool", "official": "bool"})
+
+
+def _columns(report: Outcome) -> dict[str, list[Any]]:
+    """The values by column; paths lead from the working directory."""
+    found = report.findings
+    columns = {name: [_text(getattr(each, name)) for each in found] for name in TEXTS}
+    columns["path"] = [joined(report.base, each.path) for each in found]
+    for name in ("line", "waived", "official"):
+        columns[name] = [getattr(each, name) for each in found]
+    return columns
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,72 @@
+"""`podium.check`: the check as Python callers start it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.judging.options import Options
+from podium.compliance.judging.pipeline import check_paths
+from podium.compliance.reporting.models import Report, publish
+from podium.compliance.reporting.placing import based, root_of
+from podium.rules.catalogue import normal_name
+from podium.rules.finding import Profile
+
+
+def check(
+    path: Path | str,
+    *,
+    round: str | float | None = None,  # noqa: A002 - the contract's name
+    usage: str | None = None,
+    profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
+    jobs: int = 1,
+    strict: bool = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Report:
+    """Judge a log, a folder of logs, a submission or a round; returns the whole report.
+
+    `select` and `ignore` are lists of rule ids or globs. Plug-ins that are installed judge as well,
+    unless PODIUM_NO_PLUGINS is set. Raises ComplianceError (UsageFault, NothingToJudge) for
+    arguments that cannot be followed; anything wrong with the content is a finding of the report.
+    """
+    options = Options(
+        usage=usage,
+        round=None if round is None else normal_name(round),
+        profile=_profile(profile),
+        jobs=jobs,
+        strict=strict,
+        select=_selectors("select", select),
+        ignore=_selectors("ignore", ignore),
+        plugins=True,
+    )
+    paths = [Path(path)]
+    return publish(based(check_paths(paths, options), paths, root_of(None)))
+
+
+def _profile(name: str) -> Profile:
+    try:
+        return Profile(name)
+    except ValueError:
+        raise UsageFault(f"profile is {name!r}; expected 'policy' or 'verifier'") from None
+
+
+def _selectors(option: str, given: Iterable[str]) -> tuple[str, ...]:
+    """The globs of an argument; raises UsageFault for a string, and for one that matches nothing.
+
+    A string is iterable as well: its letters would be taken for globs, and `*` matches all rules.
+    """
+    if isinstance(given, str):
+        raise UsageFault(f"{option} is the string {given!r}; expected a list such as [{given!r}]")
+    selectors = tuple(given)
+    if odd := next((each for each in selectors if not isinstance(each, str)), None):
+        raise UsageFault(f"{option} has {odd!r}; expected rule ids or globs, as strings")
+    if selectors:
+        # Builds the rules of every round, which a call without selectors does not need
+        from podium.compliance.rulebook.selectors import unmatched
+
+        if wrong := [*unmatched(option, selectors)]:
+            raise UsageFault("; ".join(wrong))
+    return selectors

@@ -1,0 +1,112 @@
+"""Names in a log that were probably to be a key that the log lacks."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from types import MappingProxyType
+from typing import Final
+
+from podium.logging_spec.keys.legacy import V05
+from podium.logging_spec.keys.lookup import ALL, nearest
+
+LONG_FORMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "acc": "accuracy",
+        "accum": "accumulation",
+        "beta1": "beta 1",
+        "beta2": "beta 2",
+        "bs": "batch size",
+        "batchsize": "batch size",
+        "eps": "epsilon",
+        "evaluation": "eval",
+        "freq": "frequency",
+        "gas": "gradient accumulation steps",
+        "gbs": "global batch size",
+        "grad": "gradient",
+        "len": "length",
+        "lr": "learning rate",
+        "maximum": "max",
+        "number": "num",
+        "optimiser": "opt",
+        "organisation": "org",
+        "organization": "org",
+        "optimizer": "opt",
+        "seq": "sequence",
+        "seqlen": "sequence length",
+        "submitter": "submission",
+        "training": "train",
+        "validation": "eval",
+        "val": "eval",
+        "wd": "weight decay",
+    }
+)
+"""Words of keys, and how one form of each is written here."""
+
+LEAST_SHARE = 0.66
+"""How much of two names must be the same words."""
+
+MOST_WORDS = 2
+"""Words that a name may lack, or have in addition."""
+
+
+def near_misses(names: Iterable[str], lacking: Sequence[str]) -> dict[str, str]:
+    """Each logged name that is no key, with the lacking key that it was probably to be.
+
+    A name is compared with the lacking keys alone: an unknown name in a log that lacks nothing is
+    a key of its own.
+    """
+    return dict(_near_misses(tuple(names), tuple(lacking)))
+
+
+# All logs of one program have the same names
+@lru_cache(maxsize=256)
+def _near_misses(names: tuple[str, ...], lacking: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    unknown = [name for name in names if name not in ALL and name not in V05 and len(name) < 100]
+    ranked = sorted(
+        (
+            (-_likeness(name, key), name, key)
+            for name in unknown
+            for key in lacking
+            if _likeness(name, key) >= LEAST_SHARE
+        ),
+    )
+    found: dict[str, str] = {}
+    for _, name, key in ranked:
+        # The best pair first: one name stands for one key
+        if name not in found and key not in found.values():
+            found[name] = key
+    return tuple(found.items())
+
+
+def _likeness(name: str, key: str) -> float:
+    """How alike two names are: 1 for the same words, less where words are missing or added."""
+    meant = nearest(name)
+    if meant is not None and meant.name == key:
+        return 1.0
+    words, others = _words(name), _words(key)
+    common = _common(words, others)
+    lacking = max(len(words), len(others)) - common
+    # Where both names have words that the other lacks, they mean different things
+    if common < min(len(words), len(others)) or lacking > MOST_WORDS or common < 2:
+        return 0.0
+    return 2 * common / (len(words) + len(others))
+
+
+def _common(words: tuple[str, ...], others: tuple[str, ...]) -> int:
+    left = list(others)
+    for word in words:
+        close = difflib.get_close_matches(word, left, n=1, cutoff=0.8 if len(word) > 4 else 1.0)
+        if close:
+            left.remove(close[0])
+    return len(others) - len(left)
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> tuple[str, ...]:
+    plain = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.strip()).lower()
+    parts = [part for part in re.split(r"[^a-z0-9]+", plain) if part]
+    return tuple(chain.from_iterable(LONG_FORMS.get(part, part).split() for part in parts))
