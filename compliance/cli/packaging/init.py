@@ -13,7 +13,7 @@ from podium.compliance.cli.options import Division, SuiteOption, Usage
 
 EXAMPLES = examples(
     "podium init Acme --submitter Acme --round 5.1",
-    "podium init Acme --submitter Acme --round 5.1 --system n8 --benchmark llama31_8b",
+    "podium init Acme --submitter Acme --round 5.1 --system n8 --benchmark flux1",
 )
 
 FolderArgument = Annotated[

@@ -365,7 +365,7 @@ def test_without_the_extra_it_is_named(
     assert done.exit_code == 2
     assert (
         done.stderr
-        == "podium: --engine dask needs distributed: pip install dask distributed cryptography\n"
+        == "podium: --engine dask needs distributed: pip install cryptography dask distributed\n"
     )
 
 

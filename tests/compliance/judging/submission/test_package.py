@@ -88,7 +88,7 @@ def test_a_misspelt_benchmark_is_told_and_empties_the_submission(tmp_path: Path)
         ("llama2", "llama2_70b_lora"),
         ("llama2-70b-lora", "llama2_70b_lora"),
         ("Llama31-405B", "llama31_405b"),
-        ("llama31", "llama31_405b or llama31_8b"),
+        ("llama31", "llama31_8b or llama31_405b"),
     ],
 )
 def test_logs_of_an_unknown_benchmark_are_never_accepted(
