@@ -101,10 +101,11 @@ def describe(path: Path, round_name: str, division: str) -> None:
 def code_of(benchmark: str, title: str) -> None:
     """The trainer's code, as it is submitted: its own folders, and what all trainers share."""
     source, copy = Path("reference_runs"), PLACE / "code" / benchmark
-    folders = {benchmark, *SHARED}
-    for module in (source / benchmark).glob("*.py"):
+    folders = {f"benchmarks/{benchmark}", *SHARED}
+    imported = re.compile(r"from podium\.reference_runs\.(benchmarks\.\w+|\w+)\.")
+    for module in (source / "benchmarks" / benchmark).glob("*.py"):
         # A trainer may build on the model of another
-        folders |= set(re.findall(r"from podium\.reference_runs\.(\w+)\.", module.read_text()))
+        folders |= {name.replace(".", "/") for name in imported.findall(module.read_text())}
     for folder in sorted(folders):
         leave = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source / folder, copy / folder, ignore=leave)
