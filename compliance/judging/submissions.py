@@ -217,7 +217,7 @@ class _LogReports:
         for one in self.group.files.values():
             path = one.display_path
             verdict = (marked or {}).get(path) or self._waived(one.verdict)
-            extra = [*verdict.extra, *self.surroundings.plugins.get(path, ())]
+            extra = [*self._mark(verdict.extra), *self.surroundings.plugins.get(path, ())]
             files.append(self._entry(one, [*verdict.findings, *extra]))
             findings += self._findings(one, verdict, extra, standings.get(path, COUNTED))
         return Judgement(self.group, files=files, findings=findings)
@@ -225,8 +225,13 @@ class _LogReports:
     def _waived(self, verdict: LogVerdict) -> LogVerdict:
         if not self.options.waivers:
             return verdict
-        mark = Suppressions(self.options.waivers).mark
-        return replace(verdict, findings=mark(verdict.findings), extra=mark(verdict.extra))
+        return replace(verdict, findings=self._mark(verdict.findings))
+
+    def _mark(self, findings: list[Finding]) -> list[Finding]:
+        """The findings with the waivers that the user gave, which rules of podium.toml have too."""
+        if not findings or not self.options.waivers:
+            return findings
+        return Suppressions(self.options.waivers).mark(findings)
 
     def _entry(self, one: FileVerdict, findings: list[Finding]) -> FileEntry:
         verdict, official = one.verdict, self._official(one)

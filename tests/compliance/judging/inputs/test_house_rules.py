@@ -254,3 +254,16 @@ def test_scores_are_those_without_the_rules(log: Path, tmp_path: Path) -> None:
     assert {each["verdict"] for each in made["results"]} == {"accepted"}
     assert {each["verdict"] for each in made["submissions"]} == {"accepted"}
     assert podium("score", tree.root, "--round", "5.1", "--format", "json").stdout == before
+
+
+def test_a_waiver_that_the_user_gives_excuses_a_rule_of_a_submission(tmp_path: Path) -> None:
+    tree = usual(tmp_path / "round")
+    tree.write("podium.toml", f'round = "5.1"\n[[rules]]\n{RULE.strip()}\n')
+    waivers = tmp_path / "waivers.toml"
+    waivers.write_text(
+        '[[waiver]]\nrule = "house.*"\nplace = "*"\nreason = "x"\nwho = "y"\nuntil = 2099-01-01\n'
+    )
+    plain = house(tree.root)
+    assert plain
+    assert not any(each["waived"] for each in plain)
+    assert all(each["waived"] for each in house(tree.root, "--waivers", str(waivers)))
