@@ -23,6 +23,7 @@ from podium.compliance.reporting.data import (
     SubmissionEntry,
     fails,
     verdict_of,
+    verdict_word,
 )
 from podium.rules.catalogue import find_round
 from podium.rules.finding import ADDED_BY_USERS, DROPPED_RUN, Finding, Profile, Severity
@@ -156,9 +157,7 @@ def _entry(
         submitter=tree.submitter,
         path=tree.package.display_path or ".",
         verdict=verdict_of(own, strict=strict),
-        official_verdict=("rejected" if rejected else "accepted")
-        if context.rules.verified
-        else None,
+        official_verdict=verdict_word(rejected) if context.rules.verified else None,
     )
 
 

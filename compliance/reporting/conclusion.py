@@ -21,6 +21,7 @@ from podium.compliance.reporting.data import (
     counts_of,
     fails,
     verdict_of,
+    verdict_word,
 )
 from podium.rules.finding import Finding, StatedBy
 
@@ -112,7 +113,7 @@ def _official_verdict(
     # The official verifier knows no waivers; in its own profile they are its bypass flags
     own = rules.profile == "verifier"
     rejected = any(each.official and not (own and each.waived) for each in findings)
-    return "rejected" if rejected else "accepted"
+    return verdict_word(rejected)
 
 
 def _exit_status(

@@ -205,6 +205,11 @@ def counts_of(findings: Iterable[Finding]) -> Counts:
     return Counts(**counts)
 
 
+def verdict_word(rejected: bool) -> Verdict:
+    """The verdict as a report writes it."""
+    return "rejected" if rejected else "accepted"
+
+
 def verdict_of(findings: Iterable[Finding], *, strict: bool = False) -> Verdict:
     """The verdict that findings give; `strict`: warnings reject as well."""
-    return "rejected" if fails(findings, strict=strict) else "accepted"
+    return verdict_word(fails(findings, strict=strict))

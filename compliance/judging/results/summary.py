@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.compliance.judging.results.model import ResultVerdict
-from podium.compliance.reporting.data import RcpEntry, ResultEntry, Verdict, fails
+from podium.compliance.reporting.data import RcpEntry, ResultEntry, fails, verdict_word
 from podium.rules.convergence.result import Convergence
 
 
@@ -20,18 +20,14 @@ def result_entry(verdict: ResultVerdict, *, strict: bool = False) -> ResultEntry
         benchmark=place.benchmark,
         division=result.described_division,
         scaling=place.scaling,
-        verdict=_said(verdict.rejected or fails(verdict.findings, strict=strict)),
-        official_verdict=None if official is None else _said(official.rejected),
+        verdict=verdict_word(verdict.rejected or fails(verdict.findings, strict=strict)),
+        official_verdict=None if official is None else verdict_word(official.rejected),
         runs=len(result.runs),
         failed_runs=verdict.failed_runs,
         minutes=score.minutes,
         score=score.score,
         rcp=rcp_entry(result.convergence),
     )
-
-
-def _said(rejected: bool) -> Verdict:
-    return "rejected" if rejected else "accepted"
 
 
 def rcp_entry(convergence: Convergence) -> RcpEntry:

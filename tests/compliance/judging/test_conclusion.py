@@ -113,8 +113,7 @@ DAMAGES: dict[str, Damage] = CRASHES | {
     "a field that is empty": _field("accelerator_model_name", ""),
     "a waiver of a log's rule": _written(
         "Acme/waivers.toml",
-        '[[waiver]]\nrule = "closed.*"\nplace = "*"\nreason = "x"\nwho = "y"\n'
-        "until = 2099-01-01\n",
+        '[[waiver]]\nrule = "closed.*"\nplace = "*"\nreason = "x"\nwho = "y"\nuntil = 2099-01-01\n',
     ),
 }
 
