@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
 
 from podium.compliance.judging.discovery import Inputs
 from podium.compliance.judging.inputs.round_selection import RoundRequest, rules_of
@@ -11,7 +13,7 @@ from podium.compliance.judging.options import Options
 from podium.compliance.judging.submissions import Judgement
 from podium.compliance.judging.waivers.suppressions import Suppressions
 from podium.compliance.reporting import conclusion
-from podium.compliance.reporting.data import Outcome, PluginEntry
+from podium.compliance.reporting.data import Outcome, PluginEntry, SubmissionEntry
 from podium.rules.finding import Finding, Profile
 
 
@@ -33,11 +35,15 @@ def conclude(
         from podium.compliance.judging.consequences import mark_consequences
 
         findings = mark_consequences(findings, described)
+    # What a consequence needs is what its cause needs: other advice would contradict that
+    findings = [replace(each, hint="") if each.caused_by else each for each in findings]
     return conclusion.conclude(
         rules_of(inputs.choices, options.profile),
         files=[each for one in judgements for each in one.files],
         findings=findings,
-        submissions=[one.submission for one in judgements if one.submission],
+        submissions=[
+            _rejected_if(one.submission, inputs.nested) for one in judgements if one.submission
+        ],
         results=[each for one in judgements for each in one.results],
         unjudged=sorted(each for one in judgements for each in one.unjudged),
         plugins=plugins,
@@ -45,6 +51,14 @@ def conclude(
         crashed=crashed(findings),
         decision=options.decision,
     )
+
+
+def _rejected_if(entry: SubmissionEntry, nested: Collection[str]) -> SubmissionEntry:
+    """The entry of a submission; one that lies too deep is rejected whatever it holds."""
+    if entry.path not in nested:
+        return entry
+    official = entry.official_verdict and "rejected"
+    return replace(entry, verdict="rejected", official_verdict=official)
 
 
 def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
@@ -63,11 +77,11 @@ def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
 
 
 def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Finding]:
-    """Folders judged as loose logs that look like submissions, and links to some.
+    """Folders judged as loose logs that look like submissions, submissions too deep, and links.
 
     The official program is started for one submission, and looks at nothing else.
     """
-    if not (inputs.undescribed or inputs.resultless or inputs.linked):
+    if not (inputs.undescribed or inputs.resultless or inputs.nested or inputs.linked):
         return []
     from podium.compliance.judging.submission import layout_rules
 
@@ -75,5 +89,6 @@ def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Find
     return [
         *(layout_rules.no_systems(folder, logs) for folder in inputs.undescribed),
         *map(layout_rules.no_results, inputs.resultless),
+        *map(layout_rules.nested, inputs.nested),
         *map(layout_rules.linked_folder, inputs.linked),
     ]

@@ -15,6 +15,7 @@ from podium.compliance.judging.inputs.discover import (
     kinds_of,
     linked_folders,
     nearly_submissions,
+    nested_submissions,
     submissions,
     targets,
 )
@@ -29,8 +30,9 @@ class Inputs(msgspec.Struct, frozen=True):
 
     `tasks` are in the order of `targets`, `choices` first theirs and then those of `packages`.
     `packages` are the submissions, or the results of some. `undescribed` and `resultless` are
-    folders that lack `systems` or `results` to be submissions; `linked` are links to folders next
-    to submissions. `unchanged` says what was left out because it has not changed.
+    folders that lack `systems` or `results` to be submissions; `nested` are submissions that lie
+    too deep, `linked` are links to folders next to submissions. `unchanged` says what was left out
+    because it has not changed.
     """
 
     targets: Sequence[Target]
@@ -39,6 +41,7 @@ class Inputs(msgspec.Struct, frozen=True):
     choices: Sequence[Choice]
     undescribed: Sequence[str]
     resultless: Sequence[str]
+    nested: Sequence[str]
     linked: Sequence[str]
     unchanged: str = ""
 
@@ -113,6 +116,7 @@ def discover(
         choices=choices,
         undescribed=nearly_submissions(contents, "systems"),
         resultless=nearly_submissions(contents, "results"),
+        nested=nested_submissions(contents),
         linked=linked_folders(contents),
         unchanged=unchanged,
     )

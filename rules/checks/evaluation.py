@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import lt
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
@@ -26,8 +28,8 @@ from podium.rules.checks.points import (
 from podium.rules.checks.watch import following, on, stopped
 from podium.rules.consequences import OF_REPEATED_RECORDS, Follows
 from podium.rules.constraints.formula import show
-from podium.rules.finding import Severity
-from podium.rules.model.schedule import Schedule
+from podium.rules.finding import Finding, Severity
+from podium.rules.model.schedule import UNIT_SLIP, Schedule
 from podium.rules.run import Run
 from podium.rules.table import Violation
 
@@ -36,6 +38,9 @@ CLOSED = ("closed",)
 
 RACE_MS = 100.0
 """Milliseconds: processes that log one moment each may be so far apart."""
+
+LEAST_STEPS = 2
+"""Evaluations from which on a unit can be told by their distances."""
 
 MOST_LATER = 1
 """Evaluations after the target that overlap with training may leave behind."""
@@ -60,11 +65,36 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
     return [point * scale for point in points], [first_at[point] for point in points]
 
 
+def _in_steps(schedule: Schedule, points: list[float], batch: float) -> Violation | None:
+    """What is wrong where positions keep the schedule only if they are steps, not samples."""
+    if schedule.unit != "samples" or batch <= 1 or len(points) < LEAST_STEPS:
+        return None
+    due = schedule.due(batch)
+    small = bool(due) and points[-1] < UNIT_SLIP * due[0].interval
+    in_samples = [point * batch for point in points]
+    if schedule.judge(in_samples, batch) or not (small or schedule.judge(points, batch)):
+        return None
+    return Violation(
+        None,
+        f"the first evaluation is at {show(points[0])}, and every position is 1/{show(batch)} of "
+        f"the schedule's, where global_batch_size is {show(batch)}: samples_count seems to count "
+        "steps; must count samples",
+        "samples",
+        points[0],
+        "log samples_count in samples: the steps multiplied by global_batch_size",
+    )
+
+
+def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
+    return cause.key == k.GLOBAL_BATCH_SIZE.name
+
+
 @check(
     "evaluation.off-schedule",
     follows=(
-        OF_REPEATED_RECORDS,
+        *OF_REPEATED_RECORDS,
         Follows("pairing.evaluation-without-outcome"),
+        Follows("result.mixed-settings", when=_of_the_batch_size),
     ),
     key="eval_accuracy",
     says="evaluations of a closed run come where the policy sets them: first and interval",
@@ -106,6 +136,10 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
             return
         batch = 1.0
     points, places = _points(run, schedule, batch)
+    slip = _in_steps(schedule, points, batch)
+    if slip is not None:
+        yield replace(slip, position=places[0])
+        return
     for miss in schedule.judge(points, batch):
         yield Violation(places[miss.index], miss.message, miss.expected, miss.actual, miss.hint)
 
@@ -115,7 +149,7 @@ _TARGET = at(0, "submission_benchmark", "llama31_8b")
 
 @check(
     "evaluation.after-target",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="a run ends with the first evaluation that reaches the target",
     cites=CITES,
@@ -175,7 +209,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.stop-before-target",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="a run does not stop before an evaluation has reached the target",
     cites=CITES,
@@ -221,7 +255,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.before-run",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="no evaluation comes before run_start",
     cites=CITES,
@@ -245,7 +279,7 @@ def before_run(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.untimed",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="no evaluation comes after run_stop",
     cites=CITES,

@@ -19,7 +19,7 @@ CLOSED = ("closed",)
 
 @check(
     "evaluation.epoch-numbering",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="epochs are numbered from 1, so the first evaluation of whole epochs is at 1",
     cites=CITES,
@@ -68,7 +68,7 @@ def _from_zero(run: Run, key: str) -> Iterator[Violation]:
 
 @check(
     "epoch.numbered-from-zero",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="epoch_start",
     says="epoch_start numbers epochs from 1",
     cites=CITES,

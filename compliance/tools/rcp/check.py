@@ -18,6 +18,7 @@ from podium.compliance.judging.pipeline import judge_paths
 from podium.compliance.judging.results.convergence import compared, references
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.text.words import join_limited
 from podium.compliance.tools.rcp.plots import Curve, chart, check_plot, curve_of, write_plot
 from podium.compliance.tools.scoring.render import numbers
 from podium.compliance.tools.scoring.render.numbers import figure
@@ -83,7 +84,31 @@ def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options
     judged = scored.result.convergence
     if theirs is not None:
         judged = compared(judged, theirs.result.convergence)
+    if left_out := _left_out(scored):
+        judged = replace(judged, messages=(*judged.messages, left_out))
     return Checked(scored, judged, _interval(scored), _curve(scored, judged, options))
+
+
+def _left_out(scored: ScoredResult) -> str:
+    """Which runs of more than are needed do not count, and why; "" where all do."""
+    result = scored.result
+    if result.weak:
+        return ""
+    parts = [*zip(result.runs, result.score.runs, strict=True)]
+    outside = [run.name for run, part in parts if part.role == "outside"]
+    if not outside:
+        return ""
+    inside = [run.name for run, part in parts if part.role != "outside"]
+    which = (
+        "the first to converge count"
+        if result.rules.benchmark(result.place.benchmark).first_converging
+        else f"of the windows of {len(inside)} consecutive launches the one with the median score "
+        "counts"
+    )
+    return (
+        f"{len(parts)} runs, {len(inside)} needed: {which} ({join_limited(inside, 12)}); left "
+        f"out: {join_limited(outside, 12)}"
+    )
 
 
 def _interval(scored: ScoredResult) -> float | None:

@@ -21,6 +21,7 @@ OTHER_BENCHMARK = policy(
     message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
     help="move the log to its benchmark's folder",
     cites=STRUCTURE,
+    follows=(Follows("closed.submission_benchmark"),),
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(
@@ -42,6 +43,7 @@ MIXED_SETTINGS = policy(
     message="{setting} differs between the runs: {values}; must be the same in all",
     help="repeat the runs that differ with the settings of the others",
     cites=RUNS,
+    varies="an error where runs of several batch sizes fail the test of convergence",
     bad=(set_to(_FIRST, "opt_base_learning_rate", 0.5),),
 )
 OTHER_CODE = note(
