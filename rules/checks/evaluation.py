@@ -136,7 +136,9 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
             return
         batch = 1.0
     points, places = _points(run, schedule, batch)
-    slip = _in_steps(schedule, points, batch)
+    marks = marks_of(run, outcome_key(run), schedule.positions)
+    counted = marks is not None and marks.unit == "samples_count"
+    slip = _in_steps(schedule, points, batch) if counted else None
     if slip is not None:
         yield replace(slip, position=places[0])
         return

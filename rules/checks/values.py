@@ -12,12 +12,13 @@ from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at
+from podium.rules.checks.points import POSITIONS
 from podium.rules.checks.watch import on, once
 from podium.rules.citations import LIBRARY
 from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.run import Run, as_number
+from podium.rules.run import Run, as_number, metadata_of
 from podium.rules.table import Violation
 
 CLOSED = ("closed",)
@@ -145,18 +146,14 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-def _are_numbers(value: Any) -> bool:
-    """Whether an outcome is a number, or several of them."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    parts = value if isinstance(value, list) else [value]
-    return all(type(part) in (int, float) for part in parts)
-
-
 def _typed(key: str, value: Any) -> bool:
     """Whether a value has the type that rules about its key can work with."""
     if key in OUTCOMES:
-        return _are_numbers(value)
+        # Mask R-CNN's quality is an object of two numbers
+        parts = [*value.values()] if isinstance(value, dict) else [value]
+        return all(type(part) in _PLAIN for part in parts)
+    if key == k.GLOBAL_BATCH_SIZE.name:
+        return type(value) in _PLAIN
     return value is None or _is_number(value)
 
 
@@ -197,19 +194,37 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
         # Nearly always all are numbers, and that is quicker to tell at once
         if key not in NUMERIC and key not in OUTCOMES:
             continue
-        if {type(records[index].value) for index in found} <= _PLAIN:
-            continue
-        # One finding for a key: thousands of records may share the fault
-        bad = [index for index in found if not _typed(key, records[index].value)]
+        if not {type(records[index].value) for index in found} <= _PLAIN:
+            # One finding for a key: thousands of records may share the fault
+            bad = [index for index in found if not _typed(key, records[index].value)]
+            if bad:
+                yield _not_a_number(bad, found, key, records[bad[0]].value)
+        if key in OUTCOMES:
+            yield from _wrong_positions(run, key, found)
+
+
+def _not_a_number(bad: list[int], found: list[int], what: str, value: Any) -> Violation:
+    known = k.known(what)
+    return Violation(
+        bad[0],
+        f"{what} is {show(value)}{_kind(value)}{of_all(bad, found)}; must be a number",
+        "a number",
+        show(value),
+        f"log {what} as a number{_advice(value)}" + (f": {known.meaning}" if known else ""),
+    )
+
+
+def _wrong_positions(run: Run, key: str, found: list[int]) -> Iterator[Violation]:
+    """Where the metadata of outcomes say in something else than a number how far training was."""
+    for name in POSITIONS:
+        bad = [
+            index
+            for index in found
+            if type(metadata_of(run.records[index]).get(name, 0)) not in _PLAIN
+        ]
         if bad:
-            value = records[bad[0]].value
-            yield Violation(
-                bad[0],
-                f"{key} is {show(value)}{_kind(value)}{of_all(bad, found)}; must be a number",
-                "a number",
-                show(value),
-                f"log {key} as a number{_advice(value)}: {k.ALL[key].meaning}",
-            )
+            value = metadata_of(run.records[bad[0]])[name]
+            yield _not_a_number(bad, found, f"{name} of {key}", value)
 
 
 @check(

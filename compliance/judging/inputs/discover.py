@@ -18,7 +18,7 @@ from podium.compliance.judging.inputs.listing import Kind as OnDisk
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.standard_input import GIVEN, spool
 from podium.compliance.judging.inputs.submission_folders import (
-    PARTS,
+    is_meant_as,
     is_submission,
     refuse_misnamed,
     submissions_below,
@@ -153,7 +153,7 @@ def _or_above(path: Path) -> Iterator[Path]:
     yield path
     here = Path(os.path.abspath(path))
     for folder in [here, *here.parents][: DEEPEST_RESULT + 1]:
-        if folder.name.casefold() in PARTS["results"]:
+        if is_meant_as("results", folder.name):
             yield folder.parent
 
 

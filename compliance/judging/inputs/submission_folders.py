@@ -91,6 +91,11 @@ def refuse_misnamed(folder: Path) -> None:
             )
 
 
+def is_meant_as(part: str, name: str) -> bool:
+    """Whether a folder's name is that of a part of a submission, or nearly."""
+    return bool(_meant(part, [name]))
+
+
 def _has(folder: Path, name: str) -> bool:
     """Whether a folder has a folder of this very name: some file systems ignore case."""
     return (folder / name).is_dir() and name in os.listdir(folder)

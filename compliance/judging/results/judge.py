@@ -262,7 +262,7 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         stated_by = StatedBy.POLICY
     rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
     decided = _decided(result)
-    yield rule.found(
+    found = rule.found(
         result.profile,
         result.place.display_path,
         stated_by=stated_by,
@@ -272,6 +272,9 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         lowest="" if judged.minimum is None else f"at least {judged.minimum:g}",
         submission=judged.submission,
     )
+    # A run that the official verifier cannot work with has a fault of its own
+    named = (run.fault for run in result.runs if f"crashes on {run.display_path}:" in found.message)
+    yield replace(found, caused_by=next(named, ""))
 
 
 def _crashes_verifier(result: Result) -> bool:

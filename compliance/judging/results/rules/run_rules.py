@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from podium.rules.citations import OWN, official
 from podium.rules.consequences import (
     OF_A_NAMED_FILE,
@@ -27,6 +29,11 @@ WITHOUT_A_RUN = (
 def _is_warning(_: Finding, finding: Finding) -> bool:
     # A factor below what is allowed, an error, is a fault by itself
     return finding.severity is Severity.WARNING
+
+
+def _may_be_right(_: Finding, finding: Finding) -> bool:
+    # The runs that are there give another factor than all do; but none may be below 1
+    return _is_warning(_, finding) or (finding.actual or 0.0) >= 1
 
 
 def _without_a_mean(cause: Finding, finding: Finding) -> bool:
@@ -166,9 +173,9 @@ UNSUPPORTED_SCALING = policy(
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
     formerly=("score.factor-differs",),
     follows=(
-        *WITHOUT_A_RUN,
-        Follows("result.too-few-runs", Reach.RESULT),
-        Follows("result.mixed-settings", Reach.RESULT),
+        *(replace(each, when=_may_be_right) for each in WITHOUT_A_RUN),
+        Follows("result.too-few-runs", Reach.RESULT, _may_be_right),
+        Follows("result.mixed-settings", Reach.RESULT, _may_be_right),
         Follows("system.division-mismatch", Reach.SYSTEM, _is_warning),
         # Without a test of convergence there is no factor
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
