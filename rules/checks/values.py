@@ -17,6 +17,7 @@ from podium.rules.checks.watch import on, once
 from podium.rules.citations import LIBRARY
 from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show
+from podium.rules.constraints.members import part
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run, as_number, metadata_of
 from podium.rules.table import Violation
@@ -196,11 +197,24 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
             continue
         if not {type(records[index].value) for index in found} <= _PLAIN:
             # One finding for a key: thousands of records may share the fault
-            bad = [index for index in found if not _typed(key, records[index].value)]
+            values = {index: records[index].value for index in found}
+            parted = key not in OUTCOMES or _in_parts(context)
+            bad = [
+                index
+                for index, value in values.items()
+                if not _typed(key, value)
+                or not (parted or type(value) is not dict or _odd_numbers(value))
+            ]
             if bad:
                 yield _not_a_number(bad, found, key, records[bad[0]].value)
         if key in OUTCOMES:
             yield from _wrong_positions(run, key, found)
+
+
+def _in_parts(context: Context) -> bool:
+    """Whether the quality of the benchmark may be an object of numbers."""
+    quality = None if context.benchmark is None else context.benchmark.quality
+    return quality is None or any(isinstance(each, part) for each in quality.some)
 
 
 def _not_a_number(bad: list[int], found: list[int], what: str, value: Any) -> Violation:

@@ -112,6 +112,12 @@ def _of_the_start(cause: Finding, finding: Finding) -> bool:
     return cause.line is None and "run_start" in finding.message
 
 
+def _of_the_type(cause: Finding, finding: Finding) -> bool:
+    """Whether a finding is about what is logged as something else than a number, or needs it."""
+    name = cause.message.partition(" is ")[0].partition(" of ")[0]
+    return name == finding.key or name in finding.message or name in finding.expected
+
+
 def _of_times(_: Finding, finding: Finding) -> bool:
     return _of_the_course(finding)
 
@@ -124,10 +130,12 @@ _OF_SEVERAL_RUNS = (
     # A run that was ended has reached nothing
     Follows("common.run_stop", when=_of_the_end),
     Follows("common.run_start", when=_of_the_start),
+    Follows("log.wrong-type", when=_of_the_type),
 )
 _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "log.several-attempts": (),
     "log.repeated-by-ranks": (),
+    "log.wrong-type": _OF_SEVERAL_RUNS[:1],
     "run.time-unit": _OF_SEVERAL_RUNS[:1],
     "common.run_start": _OF_SEVERAL_RUNS[:2],
     "common.run_stop": (*_OF_SEVERAL_RUNS[:2], _OF_SEVERAL_RUNS[3]),

@@ -318,7 +318,7 @@ def test_seconds_fail_whatever_the_command(command: str, tmp_path: Path, lines: 
 
 
 @pytest.mark.parametrize(
-    "value", ["tensor(3.59)", "3.2", None, True, [None], {"loss": "3.2"}, "nan", ""]
+    "value", ["tensor(3.59)", "3.2", None, [3.2], [None], {"loss": 3.2}, "nan", ""]
 )
 def test_a_quality_that_is_not_a_number_is_named(value: object, tmp_path: Path) -> None:
     log: LogBuilder = build("training", "5.1", "closed", "llama31_8b").set("eval_accuracy", value)
