@@ -159,7 +159,14 @@ def _typed(key: str, value: Any) -> bool:
 
 
 def _no_number(_: Run, record: Record) -> bool:
-    return not _typed(record.key, record.value)
+    if not _typed(record.key, record.value) or type(record.value) is dict:
+        return True
+    return record.key in OUTCOMES and any(_odd_position(record, name) for name in POSITIONS)
+
+
+def _odd_position(record: Record, name: str) -> bool:
+    """Whether a record's metadata has a position that is not a number."""
+    return type(metadata_of(record).get(name, 0)) not in _PLAIN
 
 
 def _kind(value: Any) -> str:
@@ -231,11 +238,7 @@ def _not_a_number(bad: list[int], found: list[int], what: str, value: Any) -> Vi
 def _wrong_positions(run: Run, key: str, found: list[int]) -> Iterator[Violation]:
     """Where the metadata of outcomes say in something else than a number how far training was."""
     for name in POSITIONS:
-        bad = [
-            index
-            for index in found
-            if type(metadata_of(run.records[index]).get(name, 0)) not in _PLAIN
-        ]
+        bad = [index for index in found if _odd_position(run.records[index], name)]
         if bad:
             value = metadata_of(run.records[bad[0]])[name]
             yield _not_a_number(bad, found, f"{name} of {key}", value)
