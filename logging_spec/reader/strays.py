@@ -11,6 +11,7 @@ from podium.logging_spec.reader.log import Fault, LineFault, text_of
 _NAME = b"MLLOG"
 _TOKEN = b":::MLLOG "
 _LOST_TOKEN = re.compile(rb"(?m)^[^\n]*?MLLOG(?:\x1b\[[0-9;]*[A-Za-z])*[^\w\n{]{0,4}(\{[^\n]*)")
+_BARE = re.compile(rb"(?m)^[^\n{]{0,80}(\{[^\n]*\"time_ms\"[^\n]*)")
 _MEMBERS = re.compile(rb"""["']key\\*["']\s*:""")
 
 _HINTS = (b"runcated", b"RUNCATED", b"mitted", b"xceeded", b"kipped", b"snip")
@@ -37,13 +38,15 @@ def strays(data: bytes, records: int, line: int) -> Iterator[LineFault]:
     `records` is how many lines of the data bear a token. The data has LF line ends only.
     """
     if data.count(_NAME) > records:
-        yield from _without_token(data, line)
+        yield from _without_token(_LOST_TOKEN, data, line)
+    elif not records and b'"time_ms"' in data:
+        yield from _without_token(_BARE, data, line)
     yield from _marks_of_cuts(data, line)
 
 
-def _without_token(data: bytes, line: int) -> Iterator[LineFault]:
+def _without_token(form: re.Pattern[bytes], data: bytes, line: int) -> Iterator[LineFault]:
     counted, number = 0, line
-    for match in _LOST_TOKEN.finditer(data):
+    for match in form.finditer(data):
         found = match[0]
         if _TOKEN in found or not _MEMBERS.search(match[1]):
             continue

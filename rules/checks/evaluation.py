@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import lt
 
-from msgspec.structs import replace
-
 from podium.logging_spec import keys as k
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
@@ -29,7 +27,7 @@ from podium.rules.checks.watch import following, on, stopped
 from podium.rules.consequences import OF_REPEATED_RECORDS, Follows
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Finding, Severity
-from podium.rules.model.schedule import UNIT_SLIP, Schedule
+from podium.rules.model.schedule import Schedule
 from podium.rules.run import Run
 from podium.rules.table import Violation
 
@@ -39,14 +37,11 @@ CLOSED = ("closed",)
 RACE_MS = 100.0
 """Milliseconds: processes that log one moment each may be so far apart."""
 
-LEAST_STEPS = 2
-"""Evaluations from which on a unit can be told by their distances."""
-
 MOST_LATER = 1
 """Evaluations after the target that overlap with training may leave behind."""
 
 
-def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
+def points_of(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
     """Positions of the evaluations in training, ascending, and the first record of each."""
     key, scale = outcome_key(run), 1.0
     marks = marks_of(run, key, schedule.positions)
@@ -65,26 +60,6 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
     return [point * scale for point in points], [first_at[point] for point in points]
 
 
-def _in_steps(schedule: Schedule, points: list[float], batch: float) -> Violation | None:
-    """What is wrong where positions keep the schedule only if they are steps, not samples."""
-    if schedule.unit != "samples" or batch <= 1 or len(points) < LEAST_STEPS:
-        return None
-    due = schedule.due(batch)
-    small = bool(due) and points[-1] < UNIT_SLIP * due[0].interval
-    in_samples = [point * batch for point in points]
-    if schedule.judge(in_samples, batch) or not (small or schedule.judge(points, batch)):
-        return None
-    return Violation(
-        None,
-        f"the first evaluation is at {show(points[0])}, and every position is 1/{show(batch)} of "
-        f"the schedule's, where global_batch_size is {show(batch)}: samples_count seems to count "
-        "steps; must count samples",
-        "samples",
-        points[0],
-        "log samples_count in samples: the steps multiplied by global_batch_size",
-    )
-
-
 def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
     return cause.key == k.GLOBAL_BATCH_SIZE.name
 
@@ -94,6 +69,7 @@ def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
     follows=(
         *OF_REPEATED_RECORDS,
         Follows("pairing.evaluation-without-outcome"),
+        Follows("evaluation.counts-steps"),
         Follows("result.mixed-settings", when=_of_the_batch_size),
     ),
     key="eval_accuracy",
@@ -135,13 +111,7 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
         if any(grid.interval.needs for grid in schedule.grids):
             return
         batch = 1.0
-    points, places = _points(run, schedule, batch)
-    marks = marks_of(run, outcome_key(run), schedule.positions)
-    counted = marks is not None and marks.unit == "samples_count"
-    slip = _in_steps(schedule, points, batch) if counted else None
-    if slip is not None:
-        yield replace(slip, position=places[0])
-        return
+    points, places = points_of(run, schedule, batch)
     for miss in schedule.judge(points, batch):
         yield Violation(places[miss.index], miss.message, miss.expected, miss.actual, miss.hint)
 

@@ -176,6 +176,7 @@ UNSUPPORTED_SCALING = policy(
         *(replace(each, when=_may_be_right) for each in WITHOUT_A_RUN),
         Follows("result.too-few-runs", Reach.RESULT, _may_be_right),
         Follows("result.mixed-settings", Reach.RESULT, _may_be_right),
+        Follows("evaluation.counts-steps", Reach.RESULT, _may_be_right),
         Follows("system.division-mismatch", Reach.SYSTEM, _is_warning),
         # Without a test of convergence there is no factor
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
@@ -201,6 +202,7 @@ RCP_FAILED = both(
         Follows("result.too-few-runs", Reach.RESULT),
         Follows("result.mixed-settings", Reach.RESULT, _about_its_key),
         *OF_A_NAMED_FILE,
+        Follows("evaluation.counts-steps", Reach.RESULT),
         Follows("closed.submission_benchmark", Reach.RESULT, _about_its_key),
         Follows("result.too-many-failed-runs", Reach.RESULT, _of_convergence),
         Follows("result.not-converged", Reach.RESULT, _of_convergence),

@@ -74,6 +74,7 @@ WHOLE: dict[str, tuple[Damage, str]] = {
     "no colons": (tokens(lambda line: line.replace(":::MLLOG", "MLLOG")), "log.missing-token"),
     "one colon": (tokens(lambda line: line.replace(":::MLLOG", ":MLLOG")), "log.missing-token"),
     "no space": (tokens(lambda line: line.replace(":::MLLOG ", ":::MLLOG")), "log.missing-token"),
+    "single colons": (tokens(lambda line: line.replace(":::", "::: ")), "log.missing-token"),
     "no time_ms": (without("time_ms"), "log.missing-field"),
     "single quotes": (tokens(lambda line: line.replace('"', "'")), "log.not-json"),
 }
@@ -115,6 +116,12 @@ def test_values_that_are_legible_are_still_judged(
     damage, rule = WHOLE[name]
     own, _ = judged(tmp_path / "result_0.txt", damage(wrong))
     assert [each.id for each in own] == [rule, "closed.llama31_8b.opt_adamw_beta_2"]
+
+
+def test_records_without_any_token_are_named(tmp_path: Path, lines: list[str]) -> None:
+    bare = [line.replace(":::MLLOG ", "") for line in lines]
+    [found], _ = judged(tmp_path / "result_0.txt", bare)
+    assert (found.id, found.line) == ("log.missing-token", 2)
 
 
 def test_text_after_a_record_is_shown(tmp_path: Path, lines: list[str]) -> None:
