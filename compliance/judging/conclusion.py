@@ -25,8 +25,7 @@ def conclude(
 ) -> Outcome:
     """The report: all entries and findings, with what only shows when all are seen."""
     findings = [each for one in judgements for each in _by_their_round(one, options)]
-    if options.profile is Profile.POLICY:
-        findings += _about_folders(inputs, judgements)
+    findings += _about_folders(inputs, judgements, options.profile)
     for waivers in options.waivers:
         findings += Suppressions(own=waivers).about(findings)
     # Facts that several rules report are those of results: loose logs have none
@@ -35,8 +34,6 @@ def conclude(
         from podium.compliance.judging.consequences import mark_consequences
 
         findings = mark_consequences(findings, described)
-    # What a consequence needs is what its cause needs: other advice would contradict that
-    findings = [replace(each, hint="") if each.caused_by else each for each in findings]
     return conclusion.conclude(
         rules_of(inputs.choices, options.profile),
         files=[each for one in judgements for each in one.files],
@@ -76,7 +73,9 @@ def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
     return mark_consequences(one.findings, files, rules, place)
 
 
-def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Finding]:
+def _about_folders(
+    inputs: Inputs, judgements: Sequence[Judgement], profile: Profile
+) -> list[Finding]:
     """Folders judged as loose logs that look like submissions, submissions too deep, and links.
 
     The official program is started for one submission, and looks at nothing else.
@@ -85,10 +84,13 @@ def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Find
         return []
     from podium.compliance.judging.submission import layout_rules
 
+    nested = [layout_rules.nested(folder) for folder in inputs.nested]
+    if profile is Profile.VERIFIER:
+        return nested
     logs = [file.display_path for one in judgements for file in one.group.files.values()]
     return [
         *(layout_rules.no_systems(folder, logs) for folder in inputs.undescribed),
         *map(layout_rules.no_results, inputs.resultless),
-        *map(layout_rules.nested, inputs.nested),
+        *nested,
         *map(layout_rules.linked_folder, inputs.linked),
     ]

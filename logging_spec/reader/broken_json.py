@@ -50,12 +50,14 @@ def broken_json(
 def not_json(body: bytes, where: str, position: int) -> LineFault:
     """The fault of a line that nothing can be read of, except for its key perhaps."""
     text, message = text_of(body), f"the record is not valid JSON: {where}"
-    kind = Fault.JSON
-    if text.startswith("{") and not text.endswith("}"):
-        kind, message = Fault.CUT, f"{message} (the line seems cut short)"
+    cut = text.startswith("{") and not text.endswith("}")
+    if cut:
+        message = f"{message} (the line seems cut short)"
     elif "'" in text and '"' not in text:
         message = f"{message} (strings stand in single quotes; JSON needs double quotes)"
-    return LineFault(kind, message, position, text_of(body[:80]), key=legible_key(text))
+    return LineFault(
+        Fault.JSON, message, position, text_of(body[:80]), key=legible_key(text), cut=cut
+    )
 
 
 def legible_key(text: str) -> str:

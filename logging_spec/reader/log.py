@@ -27,13 +27,12 @@ class Fault(StrEnum):
     IGNORED = "ignored-line"
     LONG = "line-too-long"
     DEEP = "too-deep"
-    CUT = "cut-line"
     TRAILING = "text-after-record"
     QUOTED = "quoted-record"
     COLORED = "color-codes"
     UNMARKED = "missing-token"
     TRUNCATED = "truncated"
-    MARKED_CUT = "marked-cut"
+    MARKED_CUT = "cut-out"
     UNREADABLE = "unreadable-file"
     COMPRESSED = "broken-compression"
 
@@ -51,7 +50,7 @@ class LineFault(msgspec.Struct, frozen=True):
 
     `position` counts token-bearing lines from 0 (-1: the file as a whole, or the line of the file
     that `line` gives). `recovered` tells whether the tolerant reading made records of the line all
-    the same, `key` which key the line names, as far as it is legible.
+    the same, `key` which key the line names, as far as it is legible; `cut`: the line seems cut.
     """
 
     kind: Fault
@@ -61,6 +60,7 @@ class LineFault(msgspec.Struct, frozen=True):
     recovered: bool = False
     key: str = ""
     line: int | None = None
+    cut: bool = False
 
     @property
     def is_stray(self) -> bool:

@@ -188,7 +188,7 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
 
 def name_truncation(log: Log) -> None:
     """Name the fault of a last record that is cut short: the file ends within it."""
-    cut = [each for each in enumerate(log.faults) if each[1].kind is Fault.CUT]
+    cut = [each for each in enumerate(log.faults) if each[1].cut]
     if cut and log.ends_in_record:
         # At most the last line is one, whose fault comes last but for those of other lines
         index, fault = cut[-1]

@@ -155,7 +155,7 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
         yield NOT_CONVERGED.found(
             context.profile,
             where,
-            severity=Severity.ERROR if fails else None,
+            severity=None if fails else Severity.WARNING,
             given=len(scored),
             allowed=allowed,
             lacking=lacking,

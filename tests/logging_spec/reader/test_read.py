@@ -103,7 +103,7 @@ def test_a_bare_cr_in_the_middle_of_a_record_cuts_it() -> None:
     broken = '{"key": "a",\r "time_ms": 1, "value": 1, "metadata": {}}'
     log = parse_log(f":::MLLOG {broken}\n{B}\n".encode())
     assert taken(log) == [(3, "b", 2)]
-    assert faults(log) == [("cut-line", 1)]
+    assert faults(log) == [("not-json", 1)]
 
 
 def test_bytes_that_are_no_utf8_are_latin_1() -> None:
@@ -178,7 +178,7 @@ def test_a_last_line_cut_short_is_called_that() -> None:
 def test_a_line_cut_short_in_the_middle_of_a_file_is_no_truncation() -> None:
     log = parse_log(f"{A}\n{B[:-9]}\n{B}\n".encode())
     assert taken(log) == [(1, "a", 1), (3, "b", 2)]
-    assert faults(log) == [("cut-line", 2)]
+    assert faults(log) == [("not-json", 2)]
     assert log.faults[0].message.endswith("(the line seems cut short)")
     assert log.faults[0].key == "b"
 

@@ -97,6 +97,7 @@ TOO_MANY_FAILED_RUNS = both(
 )
 NOT_CONVERGED = policy(
     "result.not-converged",
+    Severity.ERROR,
     says="at most one run of a result ends without success (four of unet3d)",
     why="a run that does not reach its goal counts as the slowest, whatever else its log says",
     message="{lacking} of {given} runs fail or end without success ({names}); at most {allowed} "
@@ -106,7 +107,7 @@ NOT_CONVERGED = policy(
     actual="lacking",
     cites=RUNS,
     bad="two runs of llama31_405b end with the status aborted",
-    varies="an error where such runs fail the test of convergence",
+    varies="a warning where the result has no test of convergence that such runs fail",
     follows=WITHOUT_A_RUN,
 )
 BROKEN_RUN_DROPPED = policy(
