@@ -111,7 +111,9 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
         refuse_misnamed(path)
         if found := kinds_of([path])[path].submissions:
             names = ", ".join(map(str, found[:MOST_NAMED]))
-            raise NothingToJudge(f"{path} is not a submission, but holds {names}; name one of them")
+            raise NothingToJudge(
+                f"{path} is a folder of several submissions, or of one ({names}); name one of them"
+            )
         return _unbegun(path, absent, width), False
     report = check_paths([path], options)
     parts = by_step(report)
