@@ -22,8 +22,11 @@ from podium.compliance.tools.scoring.score_rules import (
     NEGATIVE_TIME,
     NO_ENERGY,
     NO_TIME,
+    TIME_UNIT,
     UNEVEN_SPEED,
 )
+from podium.rules.checks.one_run import other_unit
+from podium.rules.constraints.formula import show
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding, Profile
@@ -132,6 +135,17 @@ def _absurdity(run: RunFacts, usual: float | None) -> str:
 
 def _times(scored: ScoredResult) -> Iterator[Finding]:
     for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
+        times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
+        if found := other_unit(times):
+            yield _found(
+                scored,
+                TIME_UNIT,
+                member.display_path,
+                key="time_ms",
+                unit=found.unit,
+                given=show(times[found.first]),
+                effect=found.effect,
+            )
         # The official verifier does not compare the two times: such a log passes it
         if run.minutes is not None and run.minutes <= 0:
             yield _found(
