@@ -29,6 +29,7 @@ from podium.compliance.judging.results.rules.run_rules import (
     TOO_MANY_FAILED_RUNS,
     TOO_MANY_RUNS,
     UNSUPPORTED_SCALING,
+    VERIFIER_CRASH,
 )
 from podium.compliance.text.words import distinct, join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
@@ -272,8 +273,13 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
     # That the official verifier crashes on a benchmark says nothing of the result
     if not result.quirks.crashes_on_logs and _crashes_verifier(result):
         theirs = ours
+    if theirs.crashes_verifier:
+        # A bypass flag lets the comparison's result through, but does not prevent the crash
+        yield VERIFIER_CRASH.found(
+            result.profile, result.place.display_path, reason="; ".join(theirs.messages)
+        )
     judged = ours if ours.verdict != "pass" else theirs
-    if judged.verdict == "pass":
+    if judged.verdict == "pass" or judged.crashes_verifier:
         return
     stated_by = StatedBy.BOTH
     if ours.verdict == "pass":

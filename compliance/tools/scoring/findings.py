@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from podium.compliance.judging.results.judge import judge_reference_points, judge_scaling
-from podium.compliance.judging.waivers.bypass_flags import RCP, Params
+from podium.compliance.judging.waivers.bypass_flags import BYPASSED_RULES, RCP, Params
 from podium.compliance.text.words import join_limited, plural
 from podium.compliance.tools.scoring.row import ScoredResult
 from podium.compliance.tools.scoring.score_rules import (
@@ -164,7 +164,7 @@ def _convergence(scored: ScoredResult) -> Iterator[Finding]:
         return  # that the result has no score is reported already
     for found in judge_reference_points(scored.result):
         # Let through, not dropped: the submitter asks for it, but the working group decides
-        yield replace(found, waived=_bypassed(scored))
+        yield replace(found, waived=found.id.startswith(BYPASSED_RULES[RCP]) and _bypassed(scored))
 
 
 def _bypassed(scored: ScoredResult) -> bool:

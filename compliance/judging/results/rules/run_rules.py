@@ -230,3 +230,14 @@ RCP_MISSING = both(
     bad="every run has a batch size above the largest reference point",
     follows=(Follows("result.other-benchmark", Reach.RESULT),),
 )
+VERIFIER_CRASH = verifier(
+    "result.verifier-crash",
+    says="the official verifier can compare a result with the reference convergence points",
+    why="it ends in a traceback, without a verdict, and a bypass flag does not prevent that",
+    message="{reason}",
+    help="ask the review committee: a valid dlrm result of 1.0 to 2.1 cannot avoid it",
+    expected="a result that the official verifier compares",
+    bad="a closed result of dlrm in round 1.0",
+    good="a closed result of bert in round 1.0",
+    follows=(*WITHOUT_A_RUN, Follows("result.other-benchmark", Reach.RESULT)),
+)
