@@ -17,6 +17,19 @@ _STRING = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
 _KEY = re.compile(r"""["']key\\*["']\s*:\s*\\*["'](\w{1,80})""")
 _SHOWN = 40
 
+_AMOUNT = rb"[0-9][0-9,]* (?:more )?(?:lines?|bytes|characters|chars|[kmg]i?b)"
+CUT = re.compile(
+    rb"(?i)"
+    rb"[\[<(]\W*(?:output |log |logs |file )?truncated\b[^\n]{0,60}[\])>]"
+    rb"|(?:\.\.\.|\xe2\x80\xa6)\W*(?:output |log )?(?:truncated|omitted|skipped)\b"
+    rb"|\b(?:output|logs?|log file|job's log)(?: length)? (?:was |has been |is |have been |has )?"
+    rb"(?:truncated\b|exceeded (?:the )?(?:\w+ )?(?:limit|maximum))"
+    rb"|\b" + _AMOUNT + rb" (?:\w+ )?(?:truncated|omitted|skipped)\b"
+    rb"|\b(?:truncated|omitted|skipped) " + _AMOUNT + rb"\b"
+    rb"|[<\[-] ?snip ?[>\]-]"
+)
+"""What tools write in the place of output that they leave out."""
+
 
 def broken_json(
     body: bytes, error: json.JSONDecodeError, position: int
@@ -41,6 +54,8 @@ def broken_json(
     if "\x1b" in text and (found is not None or not plain.endswith("}")):
         return fault(Fault.COLORED, "color codes of a terminal stand in the record", found)
     if found is not None and rest:
+        if mark := _mark_of_cut(body):
+            return fault(Fault.TRUNCATED, mark, found)
         shown = rest if len(rest) <= _SHOWN else f"{rest[:_SHOWN]}..."
         return fault(Fault.TRAILING, f"text follows the record: {shown}", found)
     where = f"{syntax_problem(error)} at character {error.pos + 1}"
@@ -50,6 +65,8 @@ def broken_json(
 def not_json(body: bytes, where: str, position: int) -> LineFault:
     """The fault of a line that nothing can be read of, except for its key perhaps."""
     text, message = text_of(body), f"the record is not valid JSON: {where}"
+    if mark := _mark_of_cut(body):
+        return LineFault(Fault.TRUNCATED, mark, position, text[:80], key=legible_key(text))
     cut = text.startswith("{") and not text.endswith("}")
     if cut:
         message = f"{message} (the line seems cut short)"
@@ -58,6 +75,12 @@ def not_json(body: bytes, where: str, position: int) -> LineFault:
     return LineFault(
         Fault.JSON, message, position, text_of(body[:80]), key=legible_key(text), cut=cut
     )
+
+
+def _mark_of_cut(body: bytes) -> str:
+    """What a line says that is cut in its middle, where a tool left a mark; "" for another line."""
+    found = CUT.search(body[: 1 << 16])
+    return f"part of the record is left out: {text_of(found[0])[:_SHOWN]}" if found else ""
 
 
 def legible_key(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from podium.logging_spec.reader.broken_json import COLOR, legible_key
+from podium.logging_spec.reader.broken_json import COLOR, CUT, legible_key
 from podium.logging_spec.reader.log import Fault, LineFault, text_of
 
 _NAME = b"MLLOG"
@@ -17,17 +17,6 @@ _MEMBERS = re.compile(rb"""["']key\\*["']\s*:""")
 _HINTS = (b"runcated", b"RUNCATED", b"mitted", b"xceeded", b"kipped", b"snip")
 """What every mark of a cut holds: searching for them first is quick."""
 
-_AMOUNT = rb"[0-9][0-9,]* (?:more )?(?:lines?|bytes|characters|chars|[kmg]i?b)"
-_CUT = re.compile(
-    rb"(?i)"
-    rb"[\[<(]\W*(?:output |log |logs |file )?truncated\b[^\n]{0,60}[\])>]"
-    rb"|(?:\.\.\.|\xe2\x80\xa6)\W*(?:output |log )?(?:truncated|omitted|skipped)\b"
-    rb"|\b(?:output|logs?|log file|job's log)(?: length)? (?:was |has been |is |have been |has )?"
-    rb"(?:truncated\b|exceeded (?:the )?(?:\w+ )?(?:limit|maximum))"
-    rb"|\b" + _AMOUNT + rb" (?:\w+ )?(?:truncated|omitted|skipped)\b"
-    rb"|\b(?:truncated|omitted|skipped) " + _AMOUNT + rb"\b"
-    rb"|[<\[-] ?snip ?[>\]-]"
-)
 _LONGEST_MARK = 300
 """Bytes of a line that only marks a cut: what is longer is output."""
 
@@ -70,7 +59,7 @@ def _marks_of_cuts(data: bytes, line: int) -> Iterator[LineFault]:
     for start in sorted(starts):
         end = data.find(b"\n", start)
         found = data[start : end if end >= 0 else len(data)].strip()
-        if len(found) <= _LONGEST_MARK and _NAME not in found and _CUT.search(found):
+        if len(found) <= _LONGEST_MARK and _NAME not in found and CUT.search(found):
             number = line + data.count(b"\n", 0, start)
             shown = text_of(found)[:80]
             message = f"this line marks a cut: {shown}"

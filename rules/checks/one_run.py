@@ -79,6 +79,9 @@ def _begins_anew(run: Run, since: int, index: int, repeated: Sequence[str]) -> b
     if later < max(_FEWEST, len(declared) / 2):
         return False
     earlier = records[since:index]
+    # Caches are cleared before a run begins: by the later attempt, not the earlier one
+    while len(earlier) > 1 and earlier[-1].key == "cache_clear":
+        earlier = earlier[:-1]
     gap = records[index].time_ms - max(each.time_ms for each in earlier)
     progressed = any(each.key in _PROGRESS for each in earlier)
     # Ranks that log one run do so at the same time
@@ -176,6 +179,9 @@ _UNITS = (
     ("nanoseconds", 1e18, 4e18, "1000000 times too bad"),
 )
 
+_SHORTEST_RUN_MS = 8_000.0
+"""No published run of 0.7 or later is shorter; as many seconds are more than two hours."""
+
 _LONGEST_SPAN = 2e6
 """Between the first and the last record: 23 days in seconds, half an hour in milliseconds."""
 
@@ -210,6 +216,13 @@ def other_unit(times: Sequence[float]) -> OtherUnit | None:
     return None
 
 
+def seconds_of_other_clock(start: float, stop: float) -> OtherUnit | None:
+    """Seconds that do not count from 1970, known by a whole run that takes too few milliseconds."""
+    if max(start, stop) < EARLIEST_MS and 0 < stop - start < _SHORTEST_RUN_MS:
+        return OtherUnit("seconds", "1000 times too good", 0, 2)
+    return None
+
+
 def _begins_outside(_: Run, record: Record) -> bool:
     return not EARLIEST_MS <= record.time_ms <= LATEST_MS
 
@@ -241,17 +254,30 @@ def time_unit(run: Run, context: Context) -> Iterator[Violation]:
         return
     times = [*map(_time_of, run.records)]
     found = other_unit(times)
-    if found is None:
+    if found is not None:
+        where, first = found.first, times[found.first]
+        shown = f"({show(first)}, and so in {found.count} of {len(times)} records)"
+    elif (found := _of_other_clock(run)) is not None:
+        where, first = run.where["run_stop"][-1], times[run.where["run_stop"][-1]]
+        took = first - times[run.where["run_start"][0]]
+        shown = f"(run_stop is {took:.6g} after run_start)"
+    else:
         return
-    first = times[found.first]
     yield Violation(
-        found.first,
-        f"time_ms looks like {found.unit} ({show(first)}, and so in {found.count} of {len(times)} "
-        f"records): the score would be {found.effect}; must be milliseconds since 1970",
+        where,
+        f"time_ms looks like {found.unit} {shown}: the score would be {found.effect}; "
+        "must be milliseconds since 1970",
         "milliseconds since 1970",
         first,
         "log time_ms in milliseconds, such as int(time.time() * 1000)",
     )
+
+
+def _of_other_clock(run: Run) -> OtherUnit | None:
+    start, stop = run.first("run_start"), run.last("run_stop")
+    if start is None or stop is None:
+        return None
+    return seconds_of_other_clock(start.time_ms, stop.time_ms)
 
 
 @check(
@@ -265,22 +291,30 @@ def time_unit(run: Run, context: Context) -> Iterator[Violation]:
     severity=Severity.NOTE,
     bad=':::MLLOG {"time_ms": 3600000, "key": "run_start", "value": null, "metadata": {}}',
     good=at(0, "run_start"),
-    watches=(on("run_start"),),
+    watches=(on(*sorted(k.ALL), when=_begins_outside),),
 )
 def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
     """Durations survive a clock that is not set; runs of a system can no longer be compared."""
-    start = run.first("run_start")
-    if start is None or EARLIEST_MS <= start.time_ms <= LATEST_MS:
-        return
+    times = [*map(_time_of, run.records)]
     # A time in another unit is reported as such
-    if other_unit([start.time_ms]) is None:
-        yield Violation(
-            run.where["run_start"][0],
-            f"time_ms of run_start is {show(start.time_ms)}; must be milliseconds since 1970",
-            "milliseconds since 1970",
-            start.time_ms,
-            "set the clock of the system, or correct the unit of time_ms",
-        )
+    if (
+        not times
+        or (min(times) >= EARLIEST_MS and max(times) <= LATEST_MS)
+        or other_unit(times) is not None
+        or _of_other_clock(run) is not None
+    ):
+        return
+    starts = run.where.get("run_start", ())
+    outside = [i for i, time in enumerate(times) if not EARLIEST_MS <= time <= LATEST_MS]
+    where = starts[0] if starts and starts[0] in outside else outside[0]
+    key = run.records[where].key
+    yield Violation(
+        where,
+        f"time_ms of {key} is {show(times[where])}; must be milliseconds since 1970",
+        "milliseconds since 1970",
+        times[where],
+        "set the clock of the system, or correct the unit of time_ms",
+    )
 
 
 CHECKS = (several_attempts, repeated_by_ranks, time_unit, clock_implausible)

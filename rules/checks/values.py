@@ -43,6 +43,9 @@ COMPARED = NUMERIC.union(
 OUTCOMES = frozenset(("eval_accuracy", "eval_error", "averaged_validation_loss"))
 """Keys that rules compare with a target: a number, or several in a list or an object."""
 
+_WITH_TYPE = NUMERIC | OUTCOMES | {k.OPT_BASE_LEARNING_RATE.name}
+"""Keys of which log.wrong-type is asked."""
+
 COUNTS = frozenset(
     name
     for name, key in k.ALL.items()
@@ -155,6 +158,9 @@ def _typed(key: str, value: Any) -> bool:
         return all(type(part) in _PLAIN for part in parts)
     if key == k.GLOBAL_BATCH_SIZE.name:
         return type(value) in _PLAIN
+    if key == k.OPT_BASE_LEARNING_RATE.name:
+        # A number, or several; a string is the print of one
+        return not isinstance(value, str)
     return value is None or _is_number(value)
 
 
@@ -187,7 +193,7 @@ def _advice(value: Any) -> str:
     stated_by=StatedBy.PODIUM,
     bad=at(1, "gradient_accumulation_steps", "4"),
     good=at(1, "gradient_accumulation_steps", 4),
-    watches=(on(*sorted(NUMERIC | OUTCOMES), when=_no_number),),
+    watches=(on(*sorted(_WITH_TYPE), when=_no_number),),
 )
 def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
     """What is no number can be compared with no bound: the official verifier crashes on some.
@@ -200,7 +206,7 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
     records = run.records
     for key, found in run.where.items():
         # Nearly always all are numbers, and that is quicker to tell at once
-        if key not in NUMERIC and key not in OUTCOMES:
+        if key not in _WITH_TYPE:
             continue
         if not {type(records[index].value) for index in found} <= _PLAIN:
             # One finding for a key: thousands of records may share the fault

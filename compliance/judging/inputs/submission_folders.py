@@ -59,12 +59,14 @@ def too_deep(path: Path, found: Path, request: RoundRequest) -> bool:
     So does one in a folder of its own name. The layout of 0.5 has folders between, and a folder of
     several rounds has those of the rounds.
     """
-    above = found.parent
+    above = found.absolute().parent
     if request.choose(found).rules.package.nested_submissions:
         return False
-    if above.absolute().name == found.name:
+    if above.name == found.name:
         return True
-    return above != path and not names_round(above.name)
+    if names_round(above.name):
+        return False
+    return found.parent != path or names_round(above.parent.name)
 
 
 def refuse_misnamed(folder: Path) -> None:

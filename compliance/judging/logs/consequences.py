@@ -39,7 +39,8 @@ class Causes(msgspec.Struct, frozen=True):
     `repeats` are the ids of rules that only report records for being in the log more than once;
     `unread` of those that are broken only because the official reader cannot read some lines.
     `keys` are the keys that such lines name, and `cut` tells that lines are missing altogether.
-    `without_value` are the lines of records that lack their value.
+    `without_value` are the lines of records that lack their value, `without_metadata` of those that
+    lack their metadata.
     """
 
     repeats: Collection[str] = ()
@@ -47,10 +48,13 @@ class Causes(msgspec.Struct, frozen=True):
     keys: frozenset[str] = frozenset()
     cut: bool = False
     without_value: Collection[int] = ()
+    without_metadata: Collection[int] = ()
 
     def explain(self, _: Finding, finding: Finding) -> bool:
         """Whether a finding follows from lines that are not read."""
         if finding.id in self.unread or finding.line in self.without_value:
+            return True
+        if finding.line in self.without_metadata and "metadata" in finding.message:
             return True
         if not self.keys and not self.cut:
             return False
@@ -68,12 +72,14 @@ def causes_in(log: Log, repeats: Collection[str], unread: Collection[str]) -> Ca
         unread,
         frozenset(fault.key for fault in log.faults if fault.key),
         any(fault.kind in CUTS for fault in log.faults),
-        {
-            log.line_of(f) or 0
-            for f in log.faults
-            if f.kind is Fault.MISSING and "value" in f.message
-        },
+        _lines_without("value", log),
+        _lines_without("metadata", log),
     )
+
+
+def _lines_without(member: str, log: Log) -> Collection[int]:
+    absent = (fault for fault in log.faults if fault.kind is Fault.MISSING)
+    return {log.line_of(fault) or 0 for fault in absent if member in fault.message}
 
 
 def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Finding]:
@@ -106,7 +112,9 @@ def _of_attempts(_: Finding, finding: Finding) -> bool:
 
 
 def _of_the_end(cause: Finding, finding: Finding) -> bool:
-    return cause.line is None and finding.id.endswith(".target")
+    """Whether a run that was ended before its run_stop lacks what a finding misses."""
+    absent = finding.line is None and not _COURSE.isdisjoint(finding.message.split())
+    return cause.line is None and (absent or finding.id.endswith(".target"))
 
 
 def _of_the_start(cause: Finding, finding: Finding) -> bool:
@@ -117,6 +125,10 @@ def _of_the_type(cause: Finding, finding: Finding) -> bool:
     """Whether a finding is about what is logged as something else than a number, or needs it."""
     name = cause.message.partition(" is ")[0].partition(" of ")[0]
     return name == finding.key or name in finding.message or name in finding.expected
+
+
+def _of_the_division(cause: Finding, finding: Finding) -> bool:
+    return finding.id != cause.id and "submission_division" in finding.message
 
 
 def _of_times(_: Finding, finding: Finding) -> bool:
@@ -132,10 +144,12 @@ _OF_SEVERAL_RUNS = (
     Follows("common.run_stop", when=_of_the_end),
     Follows("common.run_start", when=_of_the_start),
     Follows("log.wrong-type", when=_of_the_type),
+    Follows("common.submission_division", when=_of_the_division),
 )
 _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "log.several-attempts": (),
     "log.repeated-by-ranks": (),
+    "common.submission_division": _OF_SEVERAL_RUNS[:1],
     "log.wrong-type": _OF_SEVERAL_RUNS[:1],
     "run.time-unit": _OF_SEVERAL_RUNS[:1],
     "common.run_start": _OF_SEVERAL_RUNS[:2],

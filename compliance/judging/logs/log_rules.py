@@ -112,7 +112,7 @@ QUOTED_RECORD = both(
     why="the official verifier cannot read the lines that Docker's json-file driver, or a "
     "collector of logs, makes of the output of a container",
     message="{problem}, as in the log files of Docker",
-    help="submit the output itself: jq -j .log FILE > result_0.txt, or docker logs CONTAINER",
+    help="submit the output itself: jq -j .log FILE > NEW_FILE, or docker logs CONTAINER",
     cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, _QUOTED),),
@@ -184,7 +184,7 @@ ENCODING = both(
     says="a log is text in UTF-8",
     why="the official verifier finds no record in a file of another encoding",
     message="it is {encoding} text; must be UTF-8",
-    help="convert it: iconv -f {name} -t UTF-8 FILE > result_0.txt",
+    help="convert it: iconv -f {name} -t UTF-8 FILE > NEW_FILE",
     cites=LOGGING,
     bad="a log that PowerShell's > wrote, in UTF-16",
     good="the same text in UTF-8",

@@ -170,6 +170,8 @@ def canonical_text(value: Any) -> str:
 
 def shortened(text: str, most: int = 60) -> str:
     """A canonical text for a message; compared are whole texts."""
+    if text == "None":
+        return "null"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

@@ -25,7 +25,7 @@ from podium.compliance.tools.scoring.score_rules import (
     TIME_UNIT,
     UNEVEN_SPEED,
 )
-from podium.rules.checks.one_run import other_unit
+from podium.rules.checks.one_run import other_unit, seconds_of_other_clock
 from podium.rules.constraints.formula import show
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.spread import uneven
@@ -136,7 +136,8 @@ def _absurdity(run: RunFacts, usual: float | None) -> str:
 def _times(scored: ScoredResult) -> Iterator[Finding]:
     for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
         times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
-        if found := other_unit(times):
+        other_clock = seconds_of_other_clock(*times) if len(times) == 2 else None
+        if found := other_unit(times) or other_clock:
             yield _found(
                 scored,
                 TIME_UNIT,

@@ -159,6 +159,16 @@ def test_a_submission_in_a_folder_of_its_name_is_reported(tmp_path: Path) -> Non
     assert report.official_verdict == "rejected"
 
 
+def test_a_submission_in_a_folder_of_a_submitter_is_reported(tmp_path: Path) -> None:
+    tree = usual(tmp_path / "training_results_v5.1" / "Acme")
+    moved = tree.root.rename(tree.root.with_name("submission"))
+    for path in (moved.parent, moved.parent.parent):
+        report = check(path)
+        assert nested(report) == [(moved.relative_to(path).as_posix(), True)]
+        assert report.official_verdict == "rejected"
+    assert nested(check(moved)) == []
+
+
 def test_rounds_side_by_side_are_judged_each_by_its_rules(tmp_path: Path) -> None:
     for name in ("training_results_v5.0", "training_results_v5.1"):
         usual(tmp_path / name)

@@ -311,6 +311,26 @@ def test_a_clock_from_the_start_of_a_machine_is_noted_only(
     assert {(each.id, each.severity) for each in own} == {("run.clock-implausible", "note")}
 
 
+@pytest.mark.parametrize("unit", [0.001, 1])
+def test_seconds_of_a_clock_that_does_not_count_from_1970_are_an_error(
+    unit: float, tmp_path: Path, lines: list[str]
+) -> None:
+    first = json.loads(lines[1].partition(":::MLLOG ")[2])["time_ms"]
+    counted = in_unit(later(lines, -(first - 5_000) / 60_000), unit)
+    own, _ = judged(tmp_path / "result_0.txt", counted)
+    [found] = own
+    assert (found.id, found.severity) == (
+        ("run.time-unit", "error") if unit < 1 else ("run.clock-implausible", "note")
+    )
+
+
+def test_a_single_time_before_1970_is_noted(tmp_path: Path, lines: list[str]) -> None:
+    own, _ = judged(tmp_path / "result_0.txt", in_unit(lines, -1, ("seed",)))
+    [found] = [each for each in own if each.id == "run.clock-implausible"]
+    assert found.line == place_of(lines, "seed") + 1
+    assert found.message.startswith("time_ms of seed is -1")
+
+
 @pytest.mark.parametrize("command", ["check", "watch"])
 def test_seconds_fail_whatever_the_command(command: str, tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "result_0.txt"
@@ -338,3 +358,62 @@ def test_a_quality_that_is_not_a_number_is_named(value: object, tmp_path: Path) 
     assert "must be a number" in found.message
     assert "log.verifier-crash" not in {each.id for each in findings if not each.caused_by}
     assert check(path, round="5.1", profile="verifier").verdict == "rejected"
+
+
+@pytest.mark.parametrize("value", ["0.0004", "tensor(0.0004)"])
+def test_a_learning_rate_in_a_string_is_named(value: str, tmp_path: Path) -> None:
+    log = build("training", "5.0", "closed", "llama2_70b_lora").set("opt_base_learning_rate", value)
+    path = tmp_path / "result_0.txt"
+    path.write_bytes(log.bytes())
+    [found] = [each for each in check(path, round="5.0").findings if not each.caused_by]
+    assert found.id == "log.wrong-type"
+    assert found.line == log.line_of("opt_base_learning_rate")
+
+
+def test_a_division_that_is_not_known_explains_limits_that_are_not_known(tmp_path: Path) -> None:
+    log = build("training", "5.1", "closed", "llama31_8b").set("submission_division", None)
+    path = tmp_path / "result_0.txt"
+    path.write_bytes(log.bytes())
+    own = [each for each in check(path, round="5.1").findings if not each.caused_by]
+    assert [each.id for each in own] == ["common.submission_division"]
+
+
+# --- logs that end too early ---
+
+
+def test_a_log_that_ends_between_two_records_lacks_its_end_alone(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    end = place_of(lines, "block_start") + 1
+    own, following = judged(tmp_path / "result_0.txt", lines[:end])
+    [found] = own
+    assert found.id == "common.run_stop"
+    assert f"the last record is block_start in line {end}" in found.hint
+    assert "common.eval_stop" in {each.id for each in following}
+
+
+@pytest.mark.parametrize("mark", ["[... truncated ...]", "[...truncated 1503 lines...]"])
+@pytest.mark.parametrize("at", [0.3, 0.9])
+def test_a_mark_within_a_record_is_the_cause(
+    mark: str, at: float, tmp_path: Path, lines: list[str]
+) -> None:
+    index = place_of(lines, "run_start")
+    cut = lines[index][: round(at * len(lines[index]))] + mark
+    own, _ = judged(tmp_path / "result_0.txt", [*lines[:index], cut, *lines[index + 1 :]])
+    [found] = own
+    assert (found.id, found.line) == ("log.truncated", index + 1)
+    assert mark in found.message
+
+
+def test_records_without_metadata_are_one_finding(tmp_path: Path, lines: list[str]) -> None:
+    own, _ = judged(tmp_path / "result_0.txt", without("metadata")(lines))
+    assert [each.id for each in own] == ["log.missing-field"]
+
+
+def test_an_attempt_that_only_declared_what_it_is_counts(tmp_path: Path, lines: list[str]) -> None:
+    clear = place_of(lines, "cache_clear")
+    # Caches are cleared before initialization begins
+    lines = [lines[clear], *lines[:clear], *lines[clear + 1 :]]
+    begun = place_of(lines, "init_start") + 1
+    own, _ = judged(tmp_path / "result_0.txt", [*lines[:begun], *later(lines, 60)])
+    assert [each.id for each in own] == ["log.several-attempts"]

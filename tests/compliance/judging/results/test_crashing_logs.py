@@ -76,3 +76,12 @@ def test_a_crash_is_rejected_and_named(name: str, tree: Submission) -> None:
     official = podium("compat", "package_checker", tree.root, "training", "5.1.0")
     assert official.exit_code == 1
     assert "PACKAGE CHECKER FOUND ERRORS" in official.stdout + official.stderr
+
+
+@pytest.mark.parametrize("line", ["[... truncated ...]", "MLLOG {'key': 'seed'}"])
+def test_a_line_that_the_official_reader_skips_leaves_its_verdict(
+    line: str, tree: Submission
+) -> None:
+    log = tree.root / tree.folder() / "result_1.txt"
+    log.write_text(f"{line}\n{log.read_text()}")
+    assert "OFFICIAL VERIFIER: accepts" in podium("check", tree.root).stdout
