@@ -295,26 +295,28 @@ def _of_other_clock(run: Run) -> OtherUnit | None:
 )
 def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
     """Durations survive a clock that is not set; runs of a system can no longer be compared."""
-    times = [*map(_time_of, run.records)]
-    # A time in another unit is reported as such
-    if (
-        not times
-        or (min(times) >= EARLIEST_MS and max(times) <= LATEST_MS)
-        or other_unit(times) is not None
-        or _of_other_clock(run) is not None
-    ):
+    where = _first_implausible(run)
+    if where is None:
         return
-    starts = run.where.get("run_start", ())
-    outside = [i for i, time in enumerate(times) if not EARLIEST_MS <= time <= LATEST_MS]
-    where = starts[0] if starts and starts[0] in outside else outside[0]
-    key = run.records[where].key
-    yield Violation(
-        where,
-        f"time_ms of {key} is {show(times[where])}; must be milliseconds since 1970",
-        "milliseconds since 1970",
-        times[where],
-        "set the clock of the system, or correct the unit of time_ms",
-    )
+    found = run.records[where]
+    # A time in another unit is reported as such
+    if other_unit([found.time_ms]) is None and _of_other_clock(run) is None:
+        yield Violation(
+            where,
+            f"time_ms of {found.key} is {show(found.time_ms)}; must be milliseconds since 1970",
+            "milliseconds since 1970",
+            found.time_ms,
+            "set the clock of the system, or correct the unit of time_ms",
+        )
+
+
+def _first_implausible(run: Run) -> int | None:
+    """The index of run_start where its time is implausible, else of the first time before 1970."""
+    start = run.where.get("run_start", (None,))[0]
+    if start is not None and _begins_outside(run, run.records[start]):
+        return start
+    # Published logs give 0 as the time of records that nobody measures by
+    return next((i for i, record in enumerate(run.records) if record.time_ms < 0), None)
 
 
 CHECKS = (several_attempts, repeated_by_ranks, time_unit, clock_implausible)
