@@ -42,7 +42,7 @@ def findings_of(scored: ScoredResult) -> list[Finding]:
         *_no_score(scored),
         *_batch_sizes(scored),
         *_absurd(scored),
-        *_times(scored),
+        *about_times(scored),
         *_convergence(scored),
         *judge_scaling(scored.result),
         *_broken(scored),
@@ -133,7 +133,8 @@ def _absurdity(run: RunFacts, usual: float | None) -> str:
     return ""
 
 
-def _times(scored: ScoredResult) -> Iterator[Finding]:
+def about_times(scored: ScoredResult) -> Iterator[Finding]:
+    """Times that are no milliseconds since 1970, and runs that stop before they start."""
     for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
         times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
         other_clock = seconds_of_other_clock(*times) if len(times) == 2 else None
