@@ -28,7 +28,7 @@ CUT = re.compile(
     rb"|\b(?:truncated|omitted|skipped) " + _AMOUNT + rb"\b"
     rb"|[<\[-] ?snip ?[>\]-]"
 )
-"""What tools write in the place of output that they leave out."""
+"""Marks that tools write in place of output that they leave out."""
 
 
 def broken_json(
@@ -78,7 +78,7 @@ def not_json(body: bytes, where: str, position: int) -> LineFault:
 
 
 def _mark_of_cut(body: bytes) -> str:
-    """What a line says that is cut in its middle, where a tool left a mark; "" for another line."""
+    """The fault of a line in which a tool left the mark of a cut; "" for any other line."""
     found = CUT.search(body[: 1 << 16])
     return f"part of the record is left out: {text_of(found[0])[:_SHOWN]}" if found else ""
 

@@ -91,8 +91,14 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
         else:
             log = parse_log(data, prefer)
     except OSError as error:
-        log.faults += unread_log(error.strerror or str(error)).faults
+        log.faults += unread_log(_reason(path, error)).faults
     return log
+
+
+def _reason(path: Path | str, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and os.path.islink(path):
+        return f"it is a link to {os.readlink(path)}, which does not exist"
+    return error.strerror or str(error)
 
 
 def unread_log(reason: str) -> Log:

@@ -112,7 +112,7 @@ def _of_attempts(_: Finding, finding: Finding) -> bool:
 
 
 def _of_the_end(cause: Finding, finding: Finding) -> bool:
-    """Whether a run that was ended before its run_stop lacks what a finding misses."""
+    """Whether a finding misses a record that a run ended before its run_stop cannot have."""
     absent = finding.line is None and not _COURSE.isdisjoint(finding.message.split())
     return cause.line is None and (absent or finding.id.endswith(".target"))
 

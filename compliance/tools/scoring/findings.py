@@ -134,7 +134,7 @@ def _absurdity(run: RunFacts, usual: float | None) -> str:
 
 
 def about_times(scored: ScoredResult) -> Iterator[Finding]:
-    """Times that are no milliseconds since 1970, and runs that stop before they start."""
+    """Times that are not milliseconds since 1970, and runs that stop before they start."""
     for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
         times = [time for time in (run.start_ms, run.stop_ms) if time is not None]
         other_clock = seconds_of_other_clock(*times) if len(times) == 2 else None

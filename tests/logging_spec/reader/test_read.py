@@ -434,7 +434,9 @@ def test_a_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
     assert faults(log) == [("unreadable-file", 0)]
     assert "No such file" in log.faults[0].message
     (tmp_path / "link.txt").symlink_to(tmp_path / "none.txt")
-    assert faults(read_log(tmp_path / "link.txt")) == [("unreadable-file", 0)]
+    linked = read_log(tmp_path / "link.txt")
+    assert faults(linked) == [("unreadable-file", 0)]
+    assert "none.txt, which does not exist" in linked.faults[0].message
 
 
 @pytest.mark.usefixtures("never_hangs")

@@ -38,7 +38,7 @@ def explain(scored: ScoredResult, width: int = 80) -> str:
 
 
 def _wrong_times(scored: ScoredResult, width: int) -> Iterator[str]:
-    """What is wrong with the times, of which all else is made: of the first run, and how many."""
+    """The first fault of the times, from which all other numbers follow, and how many there are."""
     found = [*about_times(scored)]
     if found:
         name = found[0].path.rpartition("/")[2]

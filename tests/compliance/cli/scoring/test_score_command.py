@@ -155,7 +155,7 @@ def test_times_in_seconds_are_an_error(submission: Submission) -> None:
     assert (found["id"], found["path"].rpartition("/")[2]) == ("score.time-unit", "result_1.txt")
     assert "the score would be 1000 times too good" in found["message"]
     assert podium(submission.root).exit_code == 1
-    # What the other numbers follow from comes first
+    # The cause of the other numbers comes first
     assert ids(scores(submission.root))[0] == "score.time-unit"
     explained = podium(submission.root, "--explain", submission.folder()).stdout
     first = " ".join(explained.partition("\n1. ")[0].split())
