@@ -55,6 +55,7 @@ def _as_its_folder(
         folder, rules = verdict.folder.benchmark, context.rules
         known = facts.benchmark in (*rules.allowed, *rules.benchmarks, *rules.aliases)
         advice = f"set submission_benchmark to {folder}"
+        failing = verdict.result.convergence.verdict == "fail"
         yield OTHER_BENCHMARK.found(
             context.profile,
             run.display_path,
@@ -62,7 +63,7 @@ def _as_its_folder(
             key="submission_benchmark",
             logged=facts.benchmark,
             benchmark=folder,
-            severity=None if known else Severity.ERROR,
+            severity=None if known and not failing else Severity.ERROR,
             advice=f"move the log to its benchmark's folder, or {advice}" if known else advice,
         )
     if contradicts(facts.division, division):

@@ -8,6 +8,7 @@ from tests.compliance.damages.base import (
     DESCRIPTION,
     LOGS,
     ODD,
+    PUBLISHED,
     RESULT,
     Damage,
     in_bytes,
@@ -17,6 +18,8 @@ from tests.compliance.damages.base import (
 )
 
 _ROWS = f"closed.{BENCHMARK}"
+
+_OF_BERT = PUBLISHED.parent / "tinycorp/results/tinybox_red/bert/result_1.txt"
 
 _TIME_OF = r'"time_ms": \d+(, "event_type": "{}", "key": "{}")'
 
@@ -142,6 +145,13 @@ DAMAGES = (
         (value(ODD, "submission_benchmark", '"bert"'),),
         "result.other-benchmark",
         f"{ODD}:3",
+        "PO",
+    ),
+    Damage(
+        "the whole log of another benchmark",
+        (in_bytes(ODD, lambda _: _OF_BERT.read_bytes()),),
+        "result.other-benchmark",
+        f"{ODD}:5",
         "PO",
     ),
     Damage(

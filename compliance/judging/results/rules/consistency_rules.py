@@ -21,7 +21,8 @@ OTHER_BENCHMARK = policy(
     message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
     help="{advice}",
     cites=STRUCTURE,
-    varies="an error where the round has no benchmark of the name that is logged",
+    varies="an error where the round has no benchmark of the name that is logged, or the test of "
+    "convergence fails",
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(
@@ -44,7 +45,7 @@ MIXED_SETTINGS = policy(
     help="repeat the runs that differ with the settings of the others",
     cites=RUNS,
     varies="an error where runs of several batch sizes fail the test of convergence",
-    follows=(Follows("log.wrong-type", when=same_line),),
+    follows=(Follows("log.wrong-type", when=same_line), Follows("result.other-benchmark")),
     bad=(set_to(_FIRST, "opt_base_learning_rate", 0.5),),
 )
 OTHER_CODE = note(
