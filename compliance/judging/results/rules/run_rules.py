@@ -113,7 +113,6 @@ INVALID_LOG_NAME = policy(
     cites=LAYOUT,
     varies="a note where the name ends in a number: published results have such names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_last.txt"),),
-    formerly=("result.strange-log-name",),
     reads_content=False,
 )
 NUMBERING = own(
@@ -151,7 +150,6 @@ UNSUPPORTED_SCALING = policy(
     cites="training rules, Score scaling",
     varies="a warning where scaling.json gives more than the points imply: no result gains by it",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
-    formerly=("score.factor-differs",),
     follows=(
         Follows("system.division-mismatch", Reach.SYSTEM, _is_warning),
         # Without a test of convergence there is no factor
