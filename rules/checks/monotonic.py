@@ -65,7 +65,7 @@ def _block_marks(run: Run) -> Marks | None:
 
 @check(
     "progress.not-monotonic",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     says="positions in training never decrease as time goes on",
     cites=CITES,
     stated_by=StatedBy.PODIUM,

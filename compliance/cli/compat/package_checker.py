@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from podium.compliance.cli.compat.checkers import compat_repo
 from podium.compliance.cli.compat.result_summarizer import summarize
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.submission_folders import is_submission
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.results.convergence import judge_convergence

@@ -298,8 +298,15 @@ class _ResultJudge:
         crashes = context.quirks.crashes_on_logs and any(
             each.id == VERIFIER_CRASH.id for each in errors
         )
-        tree = self.tree
-        return Run(tree.root / path, tree.place(path), bool(errors), verdict.facts, crashes)
+        leading = (each.id for each in errors if not each.caused_by)
+        return Run(
+            self.tree.root / path,
+            self.tree.place(path),
+            bool(errors),
+            verdict.facts,
+            crashes,
+            next(leading, ""),
+        )
 
     def _power(self, verdict: ResultVerdict, context: JudgingContext) -> list[Finding]:
         power = verdict.result.power

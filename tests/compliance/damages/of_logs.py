@@ -27,14 +27,14 @@ DAMAGES = (
     Damage(
         "UTF-16",
         (in_bytes(ODD, lambda data: data.decode().encode("utf-16")),),
-        "log.no-records",
+        "log.encoding",
         ODD,
         "PO",
     ),
     Damage(
         "cut in the middle of a line",
         (in_bytes(ODD, lambda data: data[:9100]),),
-        "log.not-json",
+        "log.truncated",
         f"{ODD}:40",
         "PO",
     ),
@@ -48,8 +48,8 @@ DAMAGES = (
     Damage(
         "single quotes throughout",
         (in_bytes(ODD, lambda data: data.replace(b'"', b"'")),),
-        "log.no-records",
-        ODD,
+        "log.not-json",
+        f"{ODD}:1",
         "PO",
     ),
     Damage(
