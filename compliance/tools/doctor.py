@@ -13,7 +13,7 @@ from podium.compliance.judging.inputs.discover import kinds_of
 from podium.compliance.judging.inputs.submission_folders import refuse_misnamed
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.text.terminal import clean, wrap
-from podium.rules.fixed.former_ids import matches
+from podium.rules.finding import matches
 
 if TYPE_CHECKING:
     from podium.compliance.judging.options import Options

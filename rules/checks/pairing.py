@@ -34,7 +34,6 @@ BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
 @check(
     "pairing.unclosed-interval",
     follows=OF_REPEATED_RECORDS,
-    formerly=("pairing.left-open",),
     says="every block, epoch and evaluation that begins also ends, but perhaps the last",
     cites=CITES,
     stated_by=StatedBy.PODIUM,

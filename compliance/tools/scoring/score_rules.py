@@ -111,7 +111,6 @@ UNEVEN_SPEED = policy_in_both(
     cites="training rules, Scoring",
     bad="one of three runs takes 100 minutes for as many samples, the others 30",
     good=_GOOD,
-    formerly=("score.wide-spread",),
 )
 
 # A warning: to measure power is optional, so its faults cost no score

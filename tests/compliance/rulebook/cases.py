@@ -379,6 +379,10 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.checkpoints-left-out": (_diffusion(without=512_640), _diffusion(without=0)),
     "rcp.failed": (_all_runs(early), _NOTHING),
     "rcp.missing": (_all_runs(lambda log: log.set("global_batch_size", 100_000)), _NOTHING),
+    "result.verifier-crash": (
+        _logs(lambda log: log.set("submission_benchmark", "dlrm_dcnv2")),
+        _NOTHING,
+    ),
     # No file system takes a name of 256 bytes.
     "repo.long-name": (
         _patched(

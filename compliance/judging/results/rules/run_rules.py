@@ -139,7 +139,6 @@ INVALID_LOG_NAME = policy(
     cites=LAYOUT,
     varies="a note where the name ends in a number: published results have such names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_last.txt"),),
-    formerly=("result.strange-log-name",),
     reads_content=False,
 )
 NUMBERING = own(
@@ -177,7 +176,6 @@ UNSUPPORTED_SCALING = policy(
     cites="training rules, Score scaling",
     varies="a warning where scaling.json gives more than the points imply: no result gains by it",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
-    formerly=("score.factor-differs",),
     follows=(
         *(replace(each, when=_may_be_right) for each in WITHOUT_A_RUN),
         Follows("result.too-few-runs", Reach.RESULT, _may_be_right),
@@ -235,9 +233,8 @@ VERIFIER_CRASH = verifier(
     says="the official verifier can compare a result with the reference convergence points",
     why="it ends in a traceback, without a verdict, and a bypass flag does not prevent that",
     message="{reason}",
-    help="ask the review committee: a valid dlrm result of 1.0 to 2.1 cannot avoid it",
+    help="fix the logs; ask the review committee about dlrm, which crashes in rounds 1.0 to 2.1",
     expected="a result that the official verifier compares",
-    bad="a closed result of dlrm in round 1.0",
-    good="a closed result of bert in round 1.0",
+    bad="one log of a result names another benchmark than the others",
     follows=(*WITHOUT_A_RUN, Follows("result.other-benchmark", Reach.RESULT)),
 )
