@@ -11,6 +11,7 @@ import msgspec
 from podium.compliance.judging.logs.learning import learned_by, scored_checkpoints
 from podium.compliance.judging.logs.policy import tolerant_run
 from podium.compliance.judging.logs.seeds import SeededRun, seeded_run
+from podium.compliance.judging.logs.unfinished import Unfinished
 from podium.logging_spec import keys
 from podium.logging_spec.reader.read import Log
 from podium.rules.checks.lifecycle import ABORTED
@@ -69,7 +70,8 @@ NO_SETTINGS = Settings()
 class Facts(msgspec.Struct):
     """Facts of one log beside its findings; small enough to travel between processes.
 
-    `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target.
+    `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target;
+    `unfinished`: where it died, if that explains all of them.
     `checkpoints`, of benchmarks that evaluate after the run: how many it scored until the target
     was reached, and how many there were. `logged_at` has the source line of each of the `settings`,
     such as `train.py:12`, empty where the log gives none; there are none in the verifier's profile.
@@ -81,6 +83,7 @@ class Facts(msgspec.Struct):
     settings: Settings = NO_SETTINGS
     broken: bool = False
     missed_only: bool = False
+    unfinished: Unfinished | None = None
     org: str | None = None
     platform: str | None = None
     status: str | None = None
@@ -93,6 +96,11 @@ class Facts(msgspec.Struct):
     sources: dict[str, int] = msgspec.field(default_factory=dict)
     logged_at: tuple[str, ...] = ()
     trace: Trace | None = None
+
+    @property
+    def droppable(self) -> bool:
+        """Whether all that is wrong with the run is that it did not converge."""
+        return self.missed_only or self.unfinished is not None
 
 
 def gather(

@@ -70,6 +70,10 @@ def judge_log(
         verdict.facts = gather(
             log, judgement.run, rules, profile, path, _errors(verdict), with_trace=with_trace
         )
+        if profile is Profile.POLICY and verdict.facts.broken:
+            from podium.compliance.judging.logs.unfinished import unfinished
+
+            verdict.facts.unfinished = unfinished(judgement.run, verdict.findings)
         if official is not None:
             from podium.compliance.judging.logs.facts import as_official
 

@@ -28,6 +28,7 @@ from podium.compliance.judging.results.rules.run_rules import (
     TOO_FEW_RUNS,
     TOO_MANY_FAILED_RUNS,
     TOO_MANY_RUNS,
+    UNFINISHED_RUN_DROPPED,
     UNSUPPORTED_SCALING,
 )
 from podium.compliance.text.words import distinct, join_limited, plural
@@ -155,7 +156,18 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
     if failed <= allowed and not benchmark.first_converging:
         for run in verdict.result.runs:
             # The verifier drops any failing log as the slowest, whatever is wrong with it
-            if verdict.failing(run) and not run.facts.missed_only:
+            if not verdict.failing(run):
+                continue
+            ended = run.facts.unfinished
+            if ended is not None:
+                yield UNFINISHED_RUN_DROPPED.found(
+                    context.profile,
+                    run.display_path,
+                    line=ended.line,
+                    last=ended.line,
+                    phase=ended.phase,
+                )
+            elif not run.facts.missed_only:
                 yield BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
 
 

@@ -6,7 +6,7 @@ from podium.rules.citations import OWN, official
 from podium.rules.consequences import OF_ANOTHER_ROUND, OF_REPEATED_RECORDS, Follows, Reach
 from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
-from podium.rules.fixed.fixed_rule import both, own, policy, verifier
+from podium.rules.fixed.fixed_rule import both, note, own, policy, verifier
 
 RUNS = "training rules, Benchmark Results"
 LAYOUT = "submission rules, Directory structure"
@@ -91,8 +91,8 @@ NOT_CONVERGED = policy(
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
     Severity.ERROR,
-    says="a run that is left out as the slowest violates no rule but the target's",
-    why="runs may fail to converge; a run that violates rules is no run of the result at all",
+    says="a run that is left out as the slowest violates no rule except that it did not converge",
+    why="runs may fail to converge; a run that violates rules is not a run of the result",
     message="this log violates rules beyond missing the target; only a run that did not converge "
     "may be dropped as the slowest",
     help="fix the findings of this log, or repeat the run",
@@ -103,6 +103,15 @@ BROKEN_RUN_DROPPED = policy(
         Follows("system.division-mismatch", Reach.SYSTEM),
         Follows("result.other-division"),
     ),
+)
+UNFINISHED_RUN_DROPPED = note(
+    "result.unfinished-run-dropped",
+    says="a run that ends before its run_stop did not converge, and is left out as the slowest",
+    why="a crash is one way not to converge; reviewers want to know which run crashed, and where",
+    message="the run ends during {phase} at line {last}; dropped as the slowest",
+    help="submit the log as it is, or repeat the whole set of runs",
+    cites=RUNS,
+    bad="the log of one run ends after an evaluation that misses the target",
 )
 INVALID_LOG_NAME = policy(
     "result.invalid-log-name",
