@@ -160,10 +160,13 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ("resnet", "sgd_opt_learning_rate_decay_poly_power"): (fixed(2),),
     ("resnet", "sgd_opt_learning_rate_decay_steps"): (COUNT,),
     ("resnet", "sgd_opt_momentum"): (fixed(0.9),),
+    ("deepcam", "scheduler_decay_rate"): (Case((0.5, 1.0, 1.5), ()),),
     ("retinanet", "opt_learning_rate_warmup_epochs"): (COUNT,),
     ("retinanet", "eval_samples"): (
         Case((24_781, 24_832, 97, 194, 49), (100, 24_780, 24_833, 0, None), 256),
         Case((24_781, 25, 2), (100, 26), 1024),
+        # Evaluated in batches of 1024 where training has 384: 32 on each of 32 accelerators
+        Case((25,), (26, 100), 384),
     ),
     ("retinanet", "train_samples"): (
         Case((1_170_301, 1_170_176, 1_170_432, 4571, 4572), (1_170_175, 100, 4573), 256),

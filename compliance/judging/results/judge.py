@@ -252,7 +252,6 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
             result.profile,
             where,
             key="scaling_factor",
-            severity=None if factor.too_low else Severity.WARNING,
             file=SCALING_FILE,
             problem=factor.note,
             given=factor.committee,

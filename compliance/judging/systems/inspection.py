@@ -28,6 +28,7 @@ from podium.compliance.judging.systems.fields import (
     Field,
     FieldKind,
     category_of,
+    in_policy_wording,
     may_be_empty,
     misspelt_fields,
     period_of,
@@ -302,10 +303,10 @@ class _Inspection:
             return
         problem = "not an availability category"
         if strict and category is not None:
-            problem = "the official verifier accepts only the exact spellings"
+            problem = f"the official verifier accepts only the exact spellings {CATEGORIES}"
         meant = category if category in CANONICAL else None
         # In 4.0 a slip in the verifier's condition makes it demand what the policy does not yet.
-        policy = category is None or status_intended(self.rules)
+        policy = category is None or (status_intended(self.rules) and not in_policy_wording(value))
         yield from self._found(
             BAD_STATUS,
             "status",

@@ -148,7 +148,6 @@ BAD_SCALING = policy(
 
 UNSUPPORTED_SCALING = policy(
     "result.unsupported-scaling",
-    Severity.ERROR,
     says="the factor in scaling.json is the one that the reference convergence points imply",
     why="a factor that is too low makes the score better than the rules allow; the committee may "
     "set another, and it should be known that it did",
@@ -158,7 +157,6 @@ UNSUPPORTED_SCALING = policy(
     expected="{implied}",
     actual="given",
     cites="training rules, Score scaling",
-    varies="a warning where scaling.json gives more than the points imply: no result gains by it",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
     formerly=("score.factor-differs",),
     follows=(
