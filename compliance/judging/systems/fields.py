@@ -190,8 +190,10 @@ _ALIASES: Mapping[str, Category] = {
 }
 
 _POLICY_WORDING = frozenset(
-    ("available", "rdi", "researchdevelopmentorinternal")
-    + ("availableonpremise", "availablecloud", "preview", "researchdevelopmentorinternalrdi")
+    (
+        *("available", "availableonpremise", "availablecloud", "preview"),
+        *("rdi", "researchdevelopmentorinternal", "researchdevelopmentorinternalrdi"),
+    )
 )
 """How the submission rules name the categories: in their table, their headings and their text."""
 
