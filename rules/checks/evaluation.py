@@ -180,6 +180,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
     says="a run does not stop before an evaluation has reached the target",
     cites=CITES,
     divisions=CLOSED,
+    severity=Severity.ERROR,
     bad=excerpt(
         _TARGET,
         at(5, "run_stop", status="success"),

@@ -71,7 +71,8 @@ class Facts(msgspec.Struct):
     """Facts of one log beside its findings; small enough to travel between processes.
 
     `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target;
-    `unfinished`: where it died, if that explains all of them.
+    `unfinished`: where it died, if that explains all of them. `leaves_out`: an evaluation that the
+    schedule sets is left out.
     `checkpoints`, of benchmarks that evaluate after the run: how many it scored until the target
     was reached, and how many there were. `logged_at` has the source line of each of the `settings`,
     such as `train.py:12`, empty where the log gives none; there are none in the verifier's profile.
@@ -84,6 +85,7 @@ class Facts(msgspec.Struct):
     broken: bool = False
     missed_only: bool = False
     unfinished: Unfinished | None = None
+    leaves_out: bool = False
     org: str | None = None
     platform: str | None = None
     status: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -24,6 +25,8 @@ from podium.rules.table import Violation
 if TYPE_CHECKING:
     from podium.compliance.judging.logs.facts import Facts
     from podium.rules.checks import Check
+
+OFF_SCHEDULE = "evaluation.off-schedule"
 
 MOST_PER_RULE = 20
 """Findings of one rule in one file beyond this many are counted in the last one."""
@@ -70,6 +73,7 @@ def judge_log(
         verdict.facts = gather(
             log, judgement.run, rules, profile, path, _errors(verdict), with_trace=with_trace
         )
+        verdict.facts.leaves_out = any(map(_leaves_out, verdict.findings))
         if profile is Profile.POLICY and verdict.facts.broken:
             from podium.compliance.judging.logs.unfinished import unfinished
 
@@ -81,6 +85,14 @@ def judge_log(
     if extra_checks:
         verdict.extra = judgement.found_by(extra_checks)
     return verdict
+
+
+def _leaves_out(finding: Finding) -> bool:
+    """Whether a finding says that an evaluation comes later than the schedule sets it."""
+    if finding.id != OFF_SCHEDULE or not isinstance(finding.actual, int | float):
+        return False
+    due = re.search(r"([\d.]+) \w+$|= ([\d.]+)\)$", finding.expected)
+    return due is not None and finding.actual > float(due[1] or due[2])
 
 
 def _errors(verdict: LogVerdict) -> set[str]:

@@ -20,6 +20,7 @@ from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.rules.run_rules import (
     BAD_SCALING,
     BROKEN_RUN_DROPPED,
+    EVALUATIONS_LEFT_OUT,
     INVALID_LOG_NAME,
     NOT_CONVERGED,
     NUMBERING,
@@ -52,6 +53,7 @@ def judge_result(
     verdict.findings += _failures(verdict, where, context)
     if not quirks.ignores_policy:
         verdict.findings += _names(tree, folder, context)
+        verdict.findings += _left_out(result, where, context)
         verdict.findings += one_kind(verdict, where, context)
         verdict.findings += plausible(verdict, where, context)
         verdict.findings += spreads(result, context)
@@ -169,6 +171,14 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
                 )
             elif not run.facts.missed_only:
                 yield BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
+
+
+def _left_out(result: Result, where: str, context: JudgingContext) -> Iterator[Finding]:
+    """Evaluations that every run leaves out: no run of the result was timed by the rules."""
+    runs = result.runs
+    if runs and all(run.facts.leaves_out for run in runs):
+        severity = Severity.ERROR if context.rules.package.unprecedented else None
+        yield EVALUATIONS_LEFT_OUT.found(context.profile, where, severity=severity, runs=len(runs))
 
 
 # --- what lies in the folder ---

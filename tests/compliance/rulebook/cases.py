@@ -32,7 +32,7 @@ from tests.compliance.rulebook import (
     cases_scoring,
     cases_systems,
 )
-from tests.compliance.trees import Change, Submission, throughput, unfinished, usual
+from tests.compliance.trees import Change, Submission, sparse, throughput, unfinished, usual
 
 
 class Found(Protocol):
@@ -347,6 +347,7 @@ def _by_round(name: str) -> Judge:
 
 _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.too-many-runs": (_tree(_more_runs), _NOTHING),
+    "result.evaluations-left-out": (_all_runs(sparse), _NOTHING),
     "result.unfinished-run-dropped": (_logs(unfinished), _NOTHING),
     "result.not-converged": (_two_runs(_aborted), _NOTHING),
     "result.run-after-round": (_dated(2031), _NOTHING),

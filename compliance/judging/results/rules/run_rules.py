@@ -113,6 +113,18 @@ UNFINISHED_RUN_DROPPED = note(
     cites=RUNS,
     bad="the log of one run ends after an evaluation that misses the target",
 )
+EVALUATIONS_LEFT_OUT = policy(
+    "result.evaluations-left-out",
+    says="not every run of a result leaves out evaluations that the schedule sets",
+    why="evaluation is on the clock: a result whose runs evaluate less often is faster than the "
+    "rules allow",
+    message="each of the {runs} runs leaves out evaluations that the schedule sets; must evaluate "
+    "at every point of it",
+    help="see evaluation.off-schedule for each log: the first evaluation and the interval",
+    cites="training rules, Quality measure",
+    varies="an error from training 6.0 on: results of earlier rounds were accepted with it",
+    bad="every run evaluates at each second point of the schedule",
+)
 INVALID_LOG_NAME = policy(
     "result.invalid-log-name",
     says="logs are called result_<i>.txt with a number",

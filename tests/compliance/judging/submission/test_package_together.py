@@ -262,7 +262,11 @@ def test_good_throughput_has_no_finding(tmp_path: Path) -> None:
 def test_the_time_of_throughput_is_the_interval_of_all_instances(tmp_path: Path) -> None:
     tree = throughput(tmp_path)
     (entry,) = [each for each in tree.check().results if each.scaling == "weak"]
-    (scored,) = [each for each in score(tree.root, usage="hpc", round="3.0").results if each.scaling == "weak"]
+    (scored,) = [
+        each
+        for each in score(tree.root, usage="hpc", round="3.0").results
+        if each.scaling == "weak"
+    ]
     assert entry.minutes == entry.score == scored.time_to_train_all
     # The instances start one after another, so that no mean of them is as long
     assert entry.minutes is not None
