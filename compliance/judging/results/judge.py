@@ -34,6 +34,7 @@ from podium.compliance.judging.results.rules.run_rules import (
 )
 from podium.compliance.text.words import distinct, join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.published import granted_in
 
 _MOST = 20
 """Findings about names in one folder beyond this many are counted in the last one."""
@@ -314,13 +315,26 @@ def _crashes_verifier(result: Result) -> bool:
 
 
 def _decided(result: Result) -> str:
-    """That scaling.json brings a result that converges too soon to the reference's mean.
+    """What the committee decided on a result that fails the test; empty where it decided nothing.
 
-    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it.
+    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it, or
+    grants it in its review.
     """
+    if result.quirks.ignores_policy:
+        return ""
     judged, factor = result.convergence, result.score.factor
+    granted = granted_in(result.rules, result.place.submitter, result.place.benchmark)
+    if granted is not None:
+        return f"; granted in review: {granted.evidence}"
+    if factor.committee is None:
+        return ""
+    if result.rules.published and factor.committee > 1 + MARGIN:
+        return (
+            f"; granted in review: the result was published with the factor {factor.committee:.6g} "
+            f"in {SCALING_FILE}"
+        )
     ratio = normalising(judged)
-    if result.quirks.ignores_policy or factor.committee is None or ratio is None:
+    if ratio is None:
         return ""
     too_soon = (judged.margin or 0) < 0
     if not too_soon or abs(factor.committee - ratio) > MARGIN:

@@ -109,8 +109,8 @@ MISSPELT_FIELD = FixedRule(
     expected="{field}",
     actual="given",
     bad=(drop(SYSTEM, "division"), set_to(SYSTEM, "divison", "closed")),
-    varies="a warning where only the policy or only the official verifier demands the field; "
-    + _UNVERIFIED,
+    varies="a warning where only the policy or only the official verifier demands the field, and "
+    "before training 1.0 and HPC 1.0, when only the division was read; " + _UNVERIFIED,
 )
 
 PLACEHOLDER = policy(
