@@ -28,6 +28,7 @@ class PackageRules(msgspec.Struct, frozen=True):
     lie some folders lower, of a version or a task. `code_folder`: where code lies.
     `unprecedented`: no committee has accepted results that leave evaluations out or come without
     code, as those of earlier rounds did: each demand of the text is an error.
+    `framework_logs`: result files hold all that the framework wrote, not the records alone.
     `one_division`: no result was accepted whose logs and description name different divisions.
     `submission_rules` is the training round whose submission rules hold, empty where its own do.
 
@@ -54,6 +55,7 @@ class PackageRules(msgspec.Struct, frozen=True):
     nested_submissions: bool = False
     code_folder: str = "benchmarks"
     unprecedented: bool = False
+    framework_logs: bool = False
     one_division: bool = False
     submission_rules: str = ""
     seeds_compared: bool = False

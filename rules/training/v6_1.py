@@ -32,7 +32,7 @@ V6_1 = V6_0.next(
     published=False,
     limits=replace(V6_0.limits, evaluates=schedules.V6_1),
     # Training rules, v6.1 RCP Rules
-    package=replace(V6_0.package, points_due_days=7),
+    package=replace(V6_0.package, points_due_days=7, framework_logs=True),
     retires=("dlrm_dcnv2", "llama31_405b"),
     introduces=(DLRMV4, QWEN35_397B_GRPO),
     common=TableChange(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,7 @@ class Facts(msgspec.Struct):
     status: str | None = None
     nodes: int | None = None
     accelerators_per_node: int | None = None
+    model_parallel: int | None = None
     fingerprint: RunFingerprint = NO_MARKS
     config: str | None = None
     checkpoints: tuple[int, int] | None = None
@@ -139,6 +141,7 @@ def gather(
         status=_text(run, "submission_status"),
         nodes=_whole(run, "number_of_nodes"),
         accelerators_per_node=_whole(run, "accelerators_per_node"),
+        model_parallel=_model_parallel(run),
         fingerprint=_fingerprint(run),
         config=_text(run, "config_filename"),
         checkpoints=scored_checkpoints(run, rules, told),
@@ -196,6 +199,15 @@ def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
 def _whole(run: Run, key: str) -> int | None:
     number = run.number(key)
     return int(number) if number is not None and number.is_integer() else None
+
+
+def _model_parallel(run: Run) -> int | None:
+    """Among how many accelerators a log says that one replica of the model is divided."""
+    if "tensor_parallelism" not in run.where:
+        return None
+    ways = [_whole(run, f"{kind}_parallelism") for kind in ("tensor", "pipeline", "context")]
+    known = [each for each in ways if each is not None and each > 0]
+    return math.prod(known) if known else None
 
 
 def _text(run: Run, key: str) -> str | None:

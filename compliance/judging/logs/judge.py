@@ -13,7 +13,12 @@ import msgspec
 from podium.compliance.judging.logs.advice import advised, mark_named
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.consequences import mark_consequences
-from podium.compliance.judging.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
+from podium.compliance.judging.logs.log_rules import (
+    NO_RECORDS,
+    RECORDS_ONLY,
+    RULE_OF_FAULT,
+    VERIFIER_CRASH,
+)
 from podium.compliance.judging.logs.policy import PolicyReading
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
@@ -67,6 +72,8 @@ def judge_log(
     """
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
+    if profile is Profile.POLICY and rules.package.framework_logs and _holds_records_only(log):
+        verdict.findings.append(RECORDS_ONLY.found(profile, path))
     official = verdict.official
     if with_facts:
         gather = _gather()
@@ -85,6 +92,12 @@ def judge_log(
     if extra_checks:
         verdict.extra = judgement.found_by(extra_checks)
     return verdict
+
+
+def _holds_records_only(log: Log) -> bool:
+    """Whether every line of a log is a record, or was to be one."""
+    lines = log.data.count(b"\n") + (not log.data.endswith(b"\n"))
+    return 0 < lines <= len(log.records) + len(log.lenient) + len(log.faults)
 
 
 def _leaves_out(finding: Finding) -> bool:
