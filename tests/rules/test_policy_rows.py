@@ -61,6 +61,9 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ),
     ("deepcam", "opt_weight_decay"): (Case((0, 0.01), (-0.01, "x")),),
     ("deepcam", "scheduler_t_max"): (Case((0, 0.5, 9000), (-1, "x")),),
+    ("deepseekv3_671b", "opt_base_learning_rate"): (
+        Case((0.000025456, 0.00002545584412), (0.000025455, 0.000025457), batch=18_432),
+    ),
     ("deepseekv3_671b", "train_samples"): (Case((16_384, 10**9), (16_383, 1), batch=16_384),),
     ("dlrm", "eval_samples"): (Case((89_137_318, 89_137_319), (89_137_317, 89_137_320, None)),),
     ("dlrm", "train_samples"): (Case((209_759_884, 4_195_197_692), (209_759_883, 1)),),
