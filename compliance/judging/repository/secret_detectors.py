@@ -6,7 +6,7 @@ Only their patterns are used: none of its plugins' verification, which would cal
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from detect_secrets.filters.heuristic import (
     is_not_alphanumeric_string,
@@ -65,7 +65,7 @@ _WORD = r"(?:'([^'$\n]{4,})'|\"([^\"$\n]{4,})\"|([^\s'\"$|;<>(){}]{4,}))"
 class _PatternGroups(RegexBasedDetector):
     """A detector whose patterns have several groups, of which one matches."""
 
-    def analyze_string(self, string: str) -> Iterator[str]:
+    def analyze_string(self, string: str) -> Generator[str, None, None]:
         """The groups that match."""
         for pattern in self.denylist:
             for match in pattern.finditer(string):
