@@ -16,6 +16,7 @@ from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.results.official import JudgingContext, deciding, mark_official
+from podium.compliance.judging.results.rules.run_rules import UNFINISHED_RUN_DROPPED
 from podium.compliance.judging.waivers.suppressions import Suppressions
 from podium.compliance.reporting.data import (
     FileEntry,
@@ -265,16 +266,23 @@ class _LogReports:
         findings = [*findings, *extra]
         if standing.ours == "tolerated":
             # Its warnings reject nothing, and so need no waiver
-            return [_dropped(each) if each.severity == "error" else each for each in findings]
+            cause = ""
+            if verdict.facts is not None and verdict.facts.unfinished is not None:
+                cause = UNFINISHED_RUN_DROPPED.id
+            return [
+                _dropped(each, cause) if each.severity == "error" else each for each in findings
+            ]
         if standing.ours == "apart":
             return [_of_no_result(each) for each in findings]
         return findings
 
 
-def _dropped(finding: Finding) -> Finding:
+def _dropped(finding: Finding, cause: str) -> Finding:
     if finding.waived:
         return finding
-    return replace(finding, waived=True, waived_by=DROPPED_RUN)
+    return replace(
+        finding, waived=True, waived_by=DROPPED_RUN, caused_by=cause or finding.caused_by
+    )
 
 
 def _of_no_result(finding: Finding) -> Finding:

@@ -182,7 +182,9 @@ def _split(
 
 
 def _is_caused(finding: Finding) -> bool:
-    return bool(finding.caused_by) and not finding.waived
+    # What a run violates that is dropped may follow from what is said of the run
+    counts = not finding.waived or finding.waived_by == DROPPED_RUN
+    return counts and bool(finding.caused_by)
 
 
 def _with_following(

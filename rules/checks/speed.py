@@ -35,6 +35,9 @@ LEAST_HALVES, LEAST_TIMED_MS = 8, 120_000.0
 CHANGE = 1.75
 """Times by which one half may be slower than the other; accepted runs reach 1.6."""
 
+EVEN = 1.5
+"""Times by which intervals may differ where throughput is a running mean."""
+
 MOST_SAMPLED = 24
 """Records of throughput looked at: some runs log thousands, and a gap shows in any sample."""
 
@@ -249,6 +252,8 @@ def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
     ][:-1]
     if len(spans) < LEAST_INTERVALS:
         return
+    if _is_running_mean(run, done):
+        return
     usual = _median([worked for _, _, worked in spans])
     index, span, worked = min(spans, key=lambda each: each[2])
     if 0 < worked < CUT * usual and span * (usual / worked - 1) >= LEAST_MISSING_MS:
@@ -261,6 +266,24 @@ def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
             span,
             "log all of the run by one clock, and submit the log as it was written",
         )
+
+
+def _is_running_mean(run: Run, done: Sequence[tuple[int, float, float, float]]) -> bool:
+    """Whether throughput times the time since run_start is the training done, in each interval.
+
+    Then it is that of the whole run until there, which says little of one interval.
+    """
+    start = run.first("run_start")
+    if start is None:
+        return False
+    totals = [(value * (time - start.time_ms), position) for _, time, position, value in done]
+    rates = [
+        (after[0] - before[0]) / distance
+        for before, after in pairwise(totals)
+        if (distance := after[1] - before[1]) > 0
+    ]
+    usual = _median(rates)
+    return all(usual < EVEN * rate and rate < EVEN * usual for rate in rates)
 
 
 def _throughputs(run: Run, places: Sequence[int]) -> list[tuple[int, float, float, float]]:

@@ -14,6 +14,9 @@ from podium.rules.run import Run
 MOST_AT_ONCE = 32
 """How many training batches an evaluation may take at once; published logs have up to 16."""
 
+EVALUATION_BATCHES = (256, 512, 1024, 2048)
+"""Batch sizes of evaluations, whatever the batch size of the training is."""
+
 LEAST_PART = 16
 """What part of a training batch an evaluation may take at once."""
 
@@ -22,7 +25,7 @@ class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
     """The value is the number of samples of a data set, or of whole batches of them.
 
     Logs count samples, those of the last batch padded to a whole one (with `drops`: or left out),
-    or batches. A batch of an evaluation is a whole multiple or part of a training batch. `sizes`
+    or batches, those of an evaluation in its own batch size. `sizes`
     are those of the data set as it is told: with and without samples that have no annotation.
     Source: training rules, Data Set and Equivalence exceptions (the last partial batch).
     """
@@ -37,7 +40,7 @@ class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
             return True
         batch = run.logged("global_batch_size")
         return near_whole(value) and any(
-            self._padded(value, size, batch) or self._counts_batches(value, size / batch)
+            self._padded(value, size, batch) or self._counts_batches(value, size / batch, batch)
             for size in self.sizes
         )
 
@@ -45,12 +48,14 @@ class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
         least = floor(size / batch) * batch if self.drops else size
         return bool(0 < least <= value <= ceil(size / batch) * batch)
 
-    def _counts_batches(self, value: float, batches: float) -> bool:
+    def _counts_batches(self, value: float, batches: float, batch: float) -> bool:
         if self.drops:
             return value > 0 and value in (floor(batches), ceil(batches))
         several = (batches / times for times in range(1, MOST_AT_ONCE + 1))
         smaller = (batches * parts for parts in range(2, LEAST_PART + 1))
-        return any(value == ceil(count) for count in (*several, *smaller))
+        # No key gives the batch size of an evaluation, which mostly is a power of two
+        usual = (batches * batch / size for size in EVALUATION_BATCHES)
+        return any(value == ceil(count) for count in (*several, *smaller, *usual))
 
     def text(self) -> str:
         sizes = " or ".join(map(number_text, self.sizes))

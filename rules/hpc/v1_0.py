@@ -52,6 +52,7 @@ V1_0 = V0_7.next(
                         k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS,
                         policy=each_item((whole(), above(0)), listed=True),
                         why=PRESENCE,
+                        policy_severity=Severity.ERROR,
                     ),
                     policy_row(
                         k.TRAIN_SAMPLES,

@@ -26,6 +26,9 @@ class PackageRules(msgspec.Struct, frozen=True):
     `weak`; `pruned_instances`: of `weak` ones some may be left out. `described_by_entry`: systems
     may be described beside their results, without `systems`. `nested_submissions`: a submission may
     lie some folders lower, of a version or a task. `code_folder`: where code lies.
+    `unprecedented`: no committee has accepted results that leave evaluations out or come without
+    code, as those of earlier rounds did: each demand of the text is an error.
+    `framework_logs`: result files hold all that the framework wrote, not the records alone.
     `one_division`: no result was accepted whose logs and description name different divisions.
     `submission_rules` is the training round whose submission rules hold, empty where its own do.
 
@@ -51,6 +54,8 @@ class PackageRules(msgspec.Struct, frozen=True):
     described_by_entry: bool = False
     nested_submissions: bool = False
     code_folder: str = "benchmarks"
+    unprecedented: bool = False
+    framework_logs: bool = False
     one_division: bool = False
     submission_rules: str = ""
     seeds_compared: bool = False

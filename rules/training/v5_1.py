@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import BATCH
-from podium.rules.constraints.bounds import computes, equals, not_empty
+from podium.rules.constraints.bounds import at_least, at_most, computes, equals, not_empty
 from podium.rules.constraints.formula import as_of, ceil, constant
 from podium.rules.model.benchmark import Amend, TableChange
 from podium.rules.model.reasons import PRESENCE
@@ -38,6 +38,13 @@ V5_1 = V5_0.next(
             convergence=replace(LLAMA31_405B.convergence, allowance=0),
             closed=TableChange(
                 change=(
+                    row(
+                        k.GLOBAL_BATCH_SIZE,
+                        policy=(at_least(1152), at_most(9216)),
+                        why="outside these batch sizes the policy asks for new reference points",
+                        hint="submit reference runs at this batch size; until then the smallest "
+                        "reference point stands for what is below it",
+                    ),
                     row(
                         k.OPT_LEARNING_RATE_WARMUP_STEPS,
                         # The verifier compares the decay steps with it, never this value

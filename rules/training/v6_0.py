@@ -1,18 +1,23 @@
 """Training 6.0: what changed since 5.1."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
-from podium.rules.constraints.bounds import above, at_most, below, one_of, whole
+from podium.rules.constraints.bounds import above, at_most, below, computes, equals, one_of, whole
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Amend, TableChange
-from podium.rules.model.reasons import OPEN_LOSS, OPEN_TARGET
+from podium.rules.model.reasons import OPEN_LOSS, OPEN_TARGET, PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Target, row
 from podium.rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
 from podium.rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B
+from podium.rules.training.benchmarks.llama31_405b import WARMUP
 from podium.rules.training.shared.precisions import PRECISIONS
 from podium.rules.training.v5_1 import V5_1
 
 V6_0 = V5_1.next(
     "6.0",
+    package=replace(V5_1.package, unprecedented=True),
     retires=("bert", "retinanet", "rgat"),
     introduces=(DEEPSEEKV3_671B, GPT_OSS_20B),
     common=TableChange(
@@ -44,6 +49,17 @@ V6_0 = V5_1.next(
             )
         ),
         "llama31_405b": Amend(
+            closed=TableChange(
+                change=(
+                    row(
+                        k.OPT_LEARNING_RATE_WARMUP_STEPS,
+                        computes(WARMUP),
+                        policy=equals(WARMUP),
+                        why=PRESENCE,
+                        policy_severity=Severity.ERROR,
+                    ),
+                )
+            ),
             open=TableChange(
                 change=(
                     row(
@@ -54,7 +70,7 @@ V6_0 = V5_1.next(
                         why=OPEN_TARGET,
                     ),
                 )
-            )
+            ),
         ),
         "llama31_8b": Amend(
             open=TableChange(

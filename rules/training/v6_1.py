@@ -27,25 +27,29 @@ from podium.rules.training.shared import schedules
 from podium.rules.training.shared.precisions import MXFP6, PRECISIONS
 from podium.rules.training.v6_0 import V6_0
 
+DISCLOSURE = "training rules, v6.1 Specific Rules"
+
 V6_1 = V6_0.next(
     "6.1",
     published=False,
     limits=replace(V6_0.limits, evaluates=schedules.V6_1),
     # Training rules, v6.1 RCP Rules
-    package=replace(V6_0.package, points_due_days=7),
+    package=replace(V6_0.package, points_due_days=7, framework_logs=True),
     retires=("dlrm_dcnv2", "llama31_405b"),
     introduces=(DLRMV4, QWEN35_397B_GRPO),
     common=TableChange(
         change=(
-            row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS, MXFP6)),
-            row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS, MXFP6)),
-            row(k.LOWEST_NUMERICAL_PRECISION_IN_COMM, one_of(*PRECISIONS, MXFP6)),
-            row(k.TENSOR_PARALLELISM, whole(), at_least(1)),
-            row(k.PIPELINE_PARALLELISM, whole(), at_least(1)),
-            row(k.CONTEXT_PARALLELISM, whole(), at_least(1)),
-            row(k.EXPERT_PARALLELISM, whole(), at_least(1)),
-            row(k.MICRO_BATCH_SIZE, whole(), at_least(1)),
-            row(k.CONFIG_FILENAME, not_empty()),
+            row(
+                k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS, MXFP6), cites=DISCLOSURE
+            ),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS, MXFP6), cites=DISCLOSURE),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_COMM, one_of(*PRECISIONS, MXFP6), cites=DISCLOSURE),
+            row(k.TENSOR_PARALLELISM, whole(), at_least(1), cites=DISCLOSURE),
+            row(k.PIPELINE_PARALLELISM, whole(), at_least(1), cites=DISCLOSURE),
+            row(k.CONTEXT_PARALLELISM, whole(), at_least(1), cites=DISCLOSURE),
+            row(k.EXPERT_PARALLELISM, whole(), at_least(1), cites=DISCLOSURE),
+            row(k.MICRO_BATCH_SIZE, whole(), at_least(1), cites=DISCLOSURE),
+            row(k.CONFIG_FILENAME, not_empty(), cites=DISCLOSURE),
         )
     ),
     amends={

@@ -239,6 +239,19 @@ def later(log: LogBuilder) -> LogBuilder:
     return log.set("eval_accuracy", 6.0, only=0).set("eval_accuracy", 6.0, only=1)
 
 
+def unfinished(log: LogBuilder) -> LogBuilder:
+    """The log of a run that died after the last evaluation that misses the target."""
+    at = log.where("eval_accuracy")[-2]
+    return replace(log, lines=log.lines[: at + 1])
+
+
+def sparse(log: LogBuilder) -> LogBuilder:
+    """The log of a run that leaves out the last evaluation but one."""
+    for key in ("eval_accuracy", "eval_start", "eval_stop"):
+        log = log.drop(key, only=-2)
+    return log
+
+
 def throughput(place: Path) -> Submission:
     """HPC 3.0, open division: five instances on a quarter of the system, and a strong result."""
     log = build("hpc", "3.0", "open", "deepcam")

@@ -61,6 +61,9 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ),
     ("deepcam", "opt_weight_decay"): (Case((0, 0.01), (-0.01, "x")),),
     ("deepcam", "scheduler_t_max"): (Case((0, 0.5, 9000), (-1, "x")),),
+    ("deepseekv3_671b", "opt_base_learning_rate"): (
+        Case((0.000025456, 0.00002545584412), (0.000025455, 0.000025457), batch=18_432),
+    ),
     ("deepseekv3_671b", "train_samples"): (Case((16_384, 10**9), (16_383, 1), batch=16_384),),
     ("dlrm", "eval_samples"): (Case((89_137_318, 89_137_319), (89_137_317, 89_137_320, None)),),
     ("dlrm", "train_samples"): (Case((209_759_884, 4_195_197_692), (209_759_883, 1)),),
@@ -160,10 +163,13 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ("resnet", "sgd_opt_learning_rate_decay_poly_power"): (fixed(2),),
     ("resnet", "sgd_opt_learning_rate_decay_steps"): (COUNT,),
     ("resnet", "sgd_opt_momentum"): (fixed(0.9),),
+    ("deepcam", "scheduler_decay_rate"): (Case((0.5, 1.0, 1.5), ()),),
     ("retinanet", "opt_learning_rate_warmup_epochs"): (COUNT,),
     ("retinanet", "eval_samples"): (
         Case((24_781, 24_832, 97, 194, 49), (100, 24_780, 24_833, 0, None), 256),
         Case((24_781, 25, 2), (100, 26), 1024),
+        # Evaluated in batches of 1024 where training has 384: 32 on each of 32 accelerators
+        Case((25,), (26, 100), 384),
     ),
     ("retinanet", "train_samples"): (
         Case((1_170_301, 1_170_176, 1_170_432, 4571, 4572), (1_170_175, 100, 4573), 256),

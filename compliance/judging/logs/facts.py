@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import msgspec
 from podium.compliance.judging.logs.learning import learned_by, scored_checkpoints
 from podium.compliance.judging.logs.policy import tolerant_run
 from podium.compliance.judging.logs.seeds import SeededRun, seeded_run
+from podium.compliance.judging.logs.unfinished import Unfinished
 from podium.logging_spec import keys
 from podium.logging_spec.reader.read import Log
 from podium.rules.checks.lifecycle import ABORTED
@@ -69,7 +71,9 @@ NO_SETTINGS = Settings()
 class Facts(msgspec.Struct):
     """Facts of one log beside its findings; small enough to travel between processes.
 
-    `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target.
+    `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target;
+    `unfinished`: where it died, if that explains all of them. `leaves_out`: an evaluation that the
+    schedule sets is left out.
     `checkpoints`, of benchmarks that evaluate after the run: how many it scored until the target
     was reached, and how many there were. `logged_at` has the source line of each of the `settings`,
     such as `train.py:12`, empty where the log gives none; there are none in the verifier's profile.
@@ -81,11 +85,14 @@ class Facts(msgspec.Struct):
     settings: Settings = NO_SETTINGS
     broken: bool = False
     missed_only: bool = False
+    unfinished: Unfinished | None = None
+    leaves_out: bool = False
     org: str | None = None
     platform: str | None = None
     status: str | None = None
     nodes: int | None = None
     accelerators_per_node: int | None = None
+    model_parallel: int | None = None
     fingerprint: RunFingerprint = NO_MARKS
     config: str | None = None
     checkpoints: tuple[int, int] | None = None
@@ -93,6 +100,11 @@ class Facts(msgspec.Struct):
     sources: dict[str, int] = msgspec.field(default_factory=dict)
     logged_at: tuple[str, ...] = ()
     trace: Trace | None = None
+
+    @property
+    def droppable(self) -> bool:
+        """Whether all that is wrong with the run is that it did not converge."""
+        return self.missed_only or self.unfinished is not None
 
 
 def gather(
@@ -129,6 +141,7 @@ def gather(
         status=_text(run, "submission_status"),
         nodes=_whole(run, "number_of_nodes"),
         accelerators_per_node=_whole(run, "accelerators_per_node"),
+        model_parallel=_model_parallel(run),
         fingerprint=_fingerprint(run),
         config=_text(run, "config_filename"),
         checkpoints=scored_checkpoints(run, rules, told),
@@ -186,6 +199,15 @@ def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
 def _whole(run: Run, key: str) -> int | None:
     number = run.number(key)
     return int(number) if number is not None and number.is_integer() else None
+
+
+def _model_parallel(run: Run) -> int | None:
+    """Among how many accelerators a log says that one replica of the model is divided."""
+    if "tensor_parallelism" not in run.where:
+        return None
+    ways = [_whole(run, f"{kind}_parallelism") for kind in ("tensor", "pipeline", "context")]
+    known = [each for each in ways if each is not None and each > 0]
+    return math.prod(known) if known else None
 
 
 def _text(run: Run, key: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +19,7 @@ from podium.compliance.judging.logs.log_rules import (
     CUT_OUT,
     ENCODING,
     NO_RECORDS,
+    RECORDS_ONLY,
     RULE_OF_FAULT,
     VERIFIER_CRASH,
 )
@@ -32,6 +34,8 @@ from podium.rules.table import Violation
 if TYPE_CHECKING:
     from podium.compliance.judging.logs.facts import Facts
     from podium.rules.checks import Check
+
+OFF_SCHEDULE = "evaluation.off-schedule"
 
 MOST_PER_RULE = 20
 """Findings of one rule in one file beyond this many are counted in the last one."""
@@ -72,12 +76,19 @@ def judge_log(
     """
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
+    if profile is Profile.POLICY and rules.package.framework_logs and _holds_records_only(log):
+        verdict.findings.append(RECORDS_ONLY.found(profile, path))
     official = verdict.official
     if with_facts:
         gather = _gather()
         verdict.facts = gather(
             log, judgement.run, rules, profile, path, _errors(verdict), with_trace=with_trace
         )
+        verdict.facts.leaves_out = any(map(_leaves_out, verdict.findings))
+        if profile is Profile.POLICY and verdict.facts.broken:
+            from podium.compliance.judging.logs.unfinished import unfinished
+
+            verdict.facts.unfinished = unfinished(judgement.run, verdict.findings)
         if official is not None:
             from podium.compliance.judging.logs.facts import as_official
 
@@ -85,6 +96,20 @@ def judge_log(
     if extra_checks:
         verdict.extra = judgement.found_by(extra_checks)
     return verdict
+
+
+def _holds_records_only(log: Log) -> bool:
+    """Whether every line of a log is a record, or was to be one."""
+    lines = log.data.count(b"\n") + (not log.data.endswith(b"\n"))
+    return 0 < lines <= len(log.records) + len(log.lenient) + len(log.faults)
+
+
+def _leaves_out(finding: Finding) -> bool:
+    """Whether a finding says that an evaluation comes later than the schedule sets it."""
+    if finding.id != OFF_SCHEDULE or not isinstance(finding.actual, int | float):
+        return False
+    due = re.search(r"([\d.]+) \w+$|= ([\d.]+)\)$", finding.expected)
+    return due is not None and finding.actual > float(due[1] or due[2])
 
 
 def _errors(verdict: LogVerdict) -> set[str]:

@@ -16,7 +16,7 @@ from podium.rules.consequences import (
 )
 from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, append, write
-from podium.rules.fixed.fixed_rule import both, own, verifier
+from podium.rules.fixed.fixed_rule import both, own, policy, verifier
 
 _LOG = f"{RESULT}/result_0.txt"
 _FIELDS = '"namespace": "", "event_type": "POINT_IN_TIME"'
@@ -312,6 +312,18 @@ NO_RECORDS = both(
         OF_ANOTHER_ROUND,
     ),
 )
+RECORDS_ONLY = policy(
+    "log.records-only",
+    says="a result file holds all that the framework wrote, and the records among it",
+    why="reviewers read in the framework's lines what no record says",
+    message="the file holds records alone; must hold the full log of the framework",
+    help="submit the standard output of the run; a log above 100 MiB may be shortened, but not its "
+    "records",
+    cites="submission rules, Result files",
+    bad="a log of training 6.1 has no line that is not a record",
+    good="the log has a line of the framework",
+)
+
 VERIFIER_CRASH = verifier(
     "log.verifier-crash",
     Severity.ERROR,

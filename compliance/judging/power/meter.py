@@ -261,11 +261,21 @@ def _coverage(
     if gaps:
         longest, position = max(gaps, key=lambda gap: gap[0])
         line, seconds = meter.line(position), longest / 1000
-        short = None if longest > LOST_MS else Severity.NOTE
-        yield meter.found(CADENCE, line, READING, severity=short, count=len(gaps), longest=seconds)
+        severity = None if longest > LOST_MS else Severity.NOTE
+        if _usual_gap(readings) > LONGEST_GAP_MS:
+            severity = Severity.ERROR
+        yield meter.found(
+            CADENCE, line, READING, severity=severity, count=len(gaps), longest=seconds
+        )
     inside = sum(start <= reading.time <= stop for reading in readings)
     if inside < FEWEST_READINGS:
         yield meter.found(TOO_FEW_READINGS, None, READING, count=inside, fewest=FEWEST_READINGS)
+
+
+def _usual_gap(readings: list[Reading]) -> float:
+    """The median of the times between readings."""
+    gaps = sorted(after.time - before.time for before, after in itertools.pairwise(readings))
+    return gaps[len(gaps) // 2]
 
 
 def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> Iterator[Finding]:

@@ -279,7 +279,8 @@ CADENCE = policy(
     expected="one reading per second",
     actual="longest",
     cites=f"{_RULES}, Report 1 Measurement per Second",
-    varies="a note where no gap is longer than 3 s: single readings were lost or came late",
+    varies="an error where most gaps are too long: the meter is not read every second; a note "
+    "where no gap is longer than 3 s: single readings were lost or came late",
     bad="two readings are 4 s apart",
     good=_GOOD,
 )

@@ -62,9 +62,6 @@ MOST_PER_RULE = 200
 LONGEST_SHOWN = 120
 """Characters of a path that a message shows."""
 
-ALWAYS_VALID = frozenset({"Private Key", "Basic Auth Credentials"})
-"""Kinds of secrets that nobody's service lets expire."""
-
 _USUAL = (ItemKind.FILE, ItemKind.FOLDER)
 
 
@@ -242,8 +239,7 @@ class _Policy:
 def _secrets(path: str, found: Secrets) -> Iterator[Finding]:
     # The kind only: a report is passed around, and must not repeat the secret
     for line, kind in found:
-        severity = None if kind in ALWAYS_VALID else Severity.WARNING
-        yield SECRET.found(Profile.POLICY, path, line=line, kind=kind, severity=severity)
+        yield SECRET.found(Profile.POLICY, path, line=line, kind=kind)
 
 
 def _local(path: str, found: LocalPaths | None) -> Iterator[Finding]:

@@ -213,13 +213,11 @@ LINK_FROM_ELSEWHERE = verifier(
 
 SECRET = own(
     "repo.secret",
-    Severity.ERROR,
     says="no password, key or token is left in the tree",
     why="the tree is published",
-    message="what looks like a secret stands here ({kind})",
-    help="remove it and revoke it: whoever reads the tree can use it",
+    message="this line seems to hold a secret ({kind})",
+    help="remove it and revoke it: everyone who reads the tree can use it",
     cites=_PUBLISHED,
-    varies="a warning for tokens and keys of services, which may have expired",
     bad=(write("benchmarks/run.sh", "pip --index https://joe:Zx9Qw8Er7T@example.org/simple\n"),),
     good=(write("benchmarks/run.sh", "pip --index https://$USER:$TOKEN@example.org/simple\n"),),
 )

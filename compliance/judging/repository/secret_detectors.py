@@ -6,7 +6,7 @@ Only their patterns are used: none of its plugins' verification, which would cal
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from detect_secrets.filters.heuristic import (
     is_not_alphanumeric_string,
@@ -58,6 +58,43 @@ class NgcKey(RegexBasedDetector):
     denylist = (re.compile(r"\bnvapi-[\w-]{60,}"),)
 
 
+_WORD = r"(?:'([^'$\n]{4,})'|\"([^\"$\n]{4,})\"|([^\s'\"$|;<>(){}]{4,}))"
+"""A word of a shell that is not a variable, quoted or not."""
+
+
+class _PatternGroups(RegexBasedDetector):
+    """A detector whose patterns have several groups, of which one matches."""
+
+    def analyze_string(self, string: str) -> Generator[str, None, None]:
+        """The groups that match."""
+        for pattern in self.denylist:
+            for match in pattern.finditer(string):
+                yield from filter(None, match.groups())
+
+
+class PasswordOnCommandLine(_PatternGroups):
+    """Passwords that a script gives to sudo, sshpass or curl."""
+
+    secret_type = "Password on a command line"  # noqa: S105
+    denylist = (
+        re.compile(rf"\becho\s+(?:-\w+\s+)*{_WORD}\s*\|\s*sudo\s+(?:-\S+\s+)*?-\w*S"),
+        re.compile(rf"\bsudo\s+(?:-\S+\s+)*?-\w*S\b[^|;\n]*?<<<\s*{_WORD}"),
+        re.compile(rf"\bsshpass\s+-p\s*{_WORD}"),
+        re.compile(r"\bcurl\s[^|;\n]*?(?<=\s)(?:-u|--user)[\s=]*['\"]?[^\s:'\"$]+:([^\s'\"$]{4,})"),
+    )
+
+
+class TokenInUrl(_PatternGroups):
+    """Tokens that a URL carries: in place of a user, or as a parameter."""
+
+    secret_type = "Token in a URL"  # noqa: S105
+    denylist = (
+        re.compile(r"://([\w-]{16,})@"),
+        re.compile(r"://\S+?[?&][\w-]{0,20}token=([\w.-]{16,})"),
+        re.compile(r"://\S+?[?&](?:[\w-]{0,20}[_-])?(?:api)?key=([\w.-]{16,})"),
+    )
+
+
 _DETECTORS = tuple(
     detector()
     for detector in (
@@ -78,20 +115,29 @@ _DETECTORS = tuple(
         HuggingFaceToken,
         WandbKey,
         NgcKey,
+        PasswordOnCommandLine,
+        TokenInUrl,
     )
 )
 
 # The mark by which users of detect-secrets let a line through
 _ALLOWED = re.compile(r"pragma:? *allowlist[ -](?:nextline )?secret", re.IGNORECASE)
 _STAND_INS = re.compile(r"pass(?:word|wd)?|user(?:name)?|token|secret|x+|\*+", re.IGNORECASE)
+_EXAMPLES = re.compile(r"EXAMPLE|redacted|placeholder|change-?me|your[-_]?\w|dummy|xxxx|<", re.I)
+_HIDDEN_KEY = re.compile(r"PRIVATE KEY-----.{0,20}?(?:redacted|example|\.\.\.|<|\*{4}|x{8})", re.I)
+
+PRIVATE_KEY = str(PrivateKeyDetector.secret_type)
 
 
 def kind_of_secret(line: str) -> str | None:
     """What kind of secret a line holds; None where it holds none, or says that it is allowed."""
     if _ALLOWED.search(line):
         return None
+    shown = not _HIDDEN_KEY.search(line)
     for detector in _DETECTORS:
         found: Iterable[str] = detector.analyze_string(line)
+        if not shown and isinstance(detector, PrivateKeyDetector):
+            continue
         if any(_real(detector, secret) for secret in _texts(found)):
             return str(detector.secret_type)
     return None
@@ -107,6 +153,8 @@ def _real(detector: RegexBasedDetector, secret: str) -> bool:
     if isinstance(detector, PrivateKeyDetector | GitHubTokenDetector | GitLabTokenDetector):
         return True
     # Vendors write EXAMPLE into the keys of their manuals, which people copy
-    stand_in = _STAND_INS.fullmatch(secret) or is_templated_secret(secret) or "EXAMPLE" in secret
+    stand_in = (
+        _STAND_INS.fullmatch(secret) or is_templated_secret(secret) or _EXAMPLES.search(secret)
+    )
     weak = is_sequential_string(secret) or is_not_alphanumeric_string(secret)
     return not (stand_in or weak or is_prefixed_with_dollar_sign(secret))

@@ -43,7 +43,12 @@ _BINARY = frozenset(_ENDINGS.split())
 """Endings of files whose bytes are no text."""
 
 _MARKS = (
-    (b"://", rb"://[^\s/@:]+:[^\s/@]+@"),
+    (b"://", rb"://(?:[^\s/@:]+:[^\s/@]+|[\w-]{16,})@"),
+    (b"token=", rb"[?&][\w-]{0,20}token=[\w.-]{16}"),
+    (b"key=", rb"[?&](?:[\w-]{0,20}[_-])?(?:api)?key=[\w.-]{16}"),
+    (b"sudo", rb"sudo\s.{0,80}?-\w*S"),
+    (b"sshpass", rb"sshpass\s+-p"),
+    (b"curl", rb"curl\s.{0,300}?(?<=\s)(?:-u|--user)"),
     (b"AKIA", rb"AKIA[0-9A-Z]{16}"),
     (b"ASIA", rb"ASIA[0-9A-Z]{16}"),
     (b"aws", rb"aws.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
@@ -73,6 +78,9 @@ _MARKS = (
 """Of each kind of secret, bytes that it always has, and a pattern that its line must match; as good
 as never is one needed, and made.
 """
+
+_REDACTED = re.compile(rb"(?i)redacted|example|\.\.\.|<[\w ]+>|\*{4}|x{8}")
+"""How examples write what they do not show."""
 
 _find_marks = finder([literal for literal, _ in _MARKS])
 """Nearly every file has none of the marks, which one pass tells."""
@@ -165,12 +173,14 @@ def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, 
     """(line, kind of secret) of the places in a text that hold one."""
     if not spans:
         return
-    from podium.compliance.judging.repository.secret_detectors import kind_of_secret
+    from podium.compliance.judging.repository.secret_detectors import PRIVATE_KEY, kind_of_secret
 
     count = 0
     for start, end in spans:
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
-        if kind is not None:
+        # The lines of a key that an example shows hold no key
+        hidden = kind == PRIVATE_KEY and _REDACTED.search(data, end, end + LONGEST_MARK)
+        if kind is not None and not hidden:
             yield data.count(b"\n", 0, start) + 1, kind
             count += 1
             # Ends the counting of lines as well, which begins at the top each time

@@ -20,6 +20,7 @@ from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.rules.run_rules import (
     BAD_SCALING,
     BROKEN_RUN_DROPPED,
+    EVALUATIONS_LEFT_OUT,
     INVALID_LOG_NAME,
     NOT_CONVERGED,
     NUMBERING,
@@ -28,11 +29,13 @@ from podium.compliance.judging.results.rules.run_rules import (
     TOO_FEW_RUNS,
     TOO_MANY_FAILED_RUNS,
     TOO_MANY_RUNS,
+    UNFINISHED_RUN_DROPPED,
     UNSUPPORTED_SCALING,
     VERIFIER_CRASH,
 )
 from podium.compliance.text.words import distinct, join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.published import granted_in
 
 _MOST = 20
 """Findings about names in one folder beyond this many are counted in the last one."""
@@ -52,6 +55,7 @@ def judge_result(
     verdict.findings += _failures(verdict, where, context)
     if not quirks.ignores_policy:
         verdict.findings += _names(tree, folder, context)
+        verdict.findings += _left_out(result, where, context)
         verdict.findings += one_kind(verdict, where, context)
         verdict.findings += plausible(verdict, where, context)
         verdict.findings += spreads(result, context)
@@ -167,9 +171,28 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
     if failed <= allowed and not benchmark.first_converging:
         for run in verdict.result.runs:
             # The verifier drops any failing log as the slowest, whatever is wrong with it
-            if verdict.failing(run) and not run.facts.missed_only:
+            if not verdict.failing(run):
+                continue
+            ended = run.facts.unfinished
+            if ended is not None:
+                yield UNFINISHED_RUN_DROPPED.found(
+                    context.profile,
+                    run.display_path,
+                    line=ended.line,
+                    last=ended.line,
+                    phase=ended.phase,
+                )
+            elif not run.facts.missed_only:
                 found = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
                 yield replace(found, caused_by=run.fault)
+
+
+def _left_out(result: Result, where: str, context: JudgingContext) -> Iterator[Finding]:
+    """Evaluations that every run leaves out: no run of the result was timed by the rules."""
+    runs = result.runs
+    if runs and all(run.facts.leaves_out for run in runs):
+        severity = Severity.ERROR if context.rules.package.unprecedented else None
+        yield EVALUATIONS_LEFT_OUT.found(context.profile, where, severity=severity, runs=len(runs))
 
 
 # --- what lies in the folder ---
@@ -253,7 +276,6 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
             result.profile,
             where,
             key="scaling_factor",
-            severity=None if factor.too_low else Severity.WARNING,
             file=SCALING_FILE,
             problem=factor.note,
             given=factor.committee,
@@ -314,13 +336,26 @@ def _crashes_verifier(result: Result) -> bool:
 
 
 def _decided(result: Result) -> str:
-    """That scaling.json brings a result that converges too soon to the reference's mean.
+    """What the committee decided on a result that fails the test; empty where it decided nothing.
 
-    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it.
+    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it, or
+    grants it in its review.
     """
+    if result.quirks.ignores_policy:
+        return ""
     judged, factor = result.convergence, result.score.factor
+    granted = granted_in(result.rules, result.place.submitter, result.place.benchmark)
+    if granted is not None:
+        return f"; granted in review: {granted.evidence}"
+    if factor.committee is None:
+        return ""
+    if result.rules.published and factor.committee > 1 + MARGIN:
+        return (
+            f"; granted in review: the result was published with the factor {factor.committee:.6g} "
+            f"in {SCALING_FILE}"
+        )
     ratio = normalising(judged)
-    if result.quirks.ignores_policy or factor.committee is None or ratio is None:
+    if ratio is None:
         return ""
     too_soon = (judged.margin or 0) < 0
     if not too_soon or abs(factor.committee - ratio) > MARGIN:

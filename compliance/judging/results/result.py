@@ -208,6 +208,21 @@ class Result(msgspec.Struct, dict=True):
         scale = None if described is None else described.accelerators or described.nodes
         return score_throughput(rules.usage, rules.name, self.place.benchmark, self.counted, scale)
 
+    @property
+    def minutes(self) -> float | None:
+        """The time measured: the mean of the runs, of instances the interval that all of them take.
+
+        No factor scales the interval: throughput is not tested for convergence.
+        """
+        if self.throughput is not None:
+            return self.throughput.time_to_train_all
+        return self.score.minutes
+
+    @property
+    def scaled_minutes(self) -> float | None:
+        """The time that results are compared by."""
+        return self.minutes if self.weak else self.score.score
+
     # --- energy ---
 
     @cached_property

@@ -12,7 +12,7 @@ def result_entry(verdict: ResultVerdict, *, strict: bool = False) -> ResultEntry
     result, official = verdict.result, verdict.official
     if official is None and verdict.result.rules.verified:
         official = verdict
-    place, score = result.place, result.score
+    place = result.place
     return ResultEntry(
         path=place.display_path,
         submitter=place.submitter,
@@ -24,8 +24,8 @@ def result_entry(verdict: ResultVerdict, *, strict: bool = False) -> ResultEntry
         official_verdict=None if official is None else verdict_word(official.rejected),
         runs=len(result.runs),
         failed_runs=verdict.failed_runs,
-        minutes=score.minutes,
-        score=score.score,
+        minutes=result.minutes,
+        score=result.scaled_minutes,
         rcp=rcp_entry(result.convergence),
     )
 

@@ -31,7 +31,7 @@ def judge_throughput(
         if not run.facts.run.converged:
             yield NOT_CONVERGED.found(_PROFILE, run.display_path)
     for run in pruned:
-        if run.failed and not run.facts.missed_only:
+        if run.failed and not run.facts.droppable:
             yield INVALID_PRUNED_LOG.found(_PROFILE, run.display_path)
     described = verdict.result.description
     total = None if described is None else described.accelerators or described.nodes

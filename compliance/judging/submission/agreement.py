@@ -58,6 +58,7 @@ class LogAgreement:
                 facts.nodes,
                 facts.accelerators_per_node,
                 result.weak,
+                facts.model_parallel,
             )
             found.setdefault(logged, run)
         return found

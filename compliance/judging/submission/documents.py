@@ -66,7 +66,9 @@ def judge_documents(
 ) -> Iterator[Finding]:
     """What is missing of code and documents."""
     if not code.present:
-        yield NO_CODE.found(_PROFILE, tree.place(context.rules.package.code_folder))
+        package = context.rules.package
+        severity = Severity.ERROR if package.unprecedented else None
+        yield NO_CODE.found(_PROFILE, tree.place(package.code_folder), severity=severity)
         return
     results = list(results)
     yield from _descriptions(tree, [folder for folder, _ in results], code, context)

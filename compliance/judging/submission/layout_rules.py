@@ -31,6 +31,7 @@ NO_RESULTS = policy(
     message="the submission holds no result",
     help="put logs into results/<system>/<benchmark>/result_<i>.txt",
     cites=STRUCTURE,
+    varies="a warning in training 0.5, whose submissions have folders of code alone",
     bad=(remove(RESULT),),
 )
 NO_DESCRIPTION = both(
@@ -93,7 +94,8 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     if not context.quirks.ignores_policy:
         if not tree.results:
             named = UNKNOWN_BENCHMARK.id if tree.unjudged else ""
-            found = NO_RESULTS.found(context.profile, tree.place("results"))
+            severity = Severity.WARNING if context.rules.package.nested_submissions else None
+            found = NO_RESULTS.found(context.profile, tree.place("results"), severity=severity)
             yield replace(found, caused_by=named)
         yield from _surplus(tree, context)
     yield from reported(tree, context)

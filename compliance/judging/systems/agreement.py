@@ -15,6 +15,7 @@ from podium.compliance.judging.systems.fields import LOG_STATUS, letters
 from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.judging.systems.system_rules import (
     NAME_MISMATCH,
+    PARALLELISM_EXCEEDS_SYSTEM,
     PLATFORM_MISMATCH,
     SIZE_MISMATCH,
     STATUS_MISMATCH,
@@ -37,6 +38,7 @@ class LogFacts(NamedTuple):
     nodes: int | None = None
     accelerators_per_node: int | None = None
     weak: bool = False
+    model_parallel: int | None = None
 
 
 def agrees_with_logs(
@@ -55,7 +57,20 @@ def agrees_with_logs(
         *_platform(description, facts, path),
         *_status(description, facts, path, status),
         *_size(description, facts, path),
+        *_parallelism(description, facts, path),
     ]
+
+
+def _parallelism(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+    accelerators, model = description.accelerators, facts.model_parallel
+    if accelerators and model is not None and model > accelerators:
+        yield PARALLELISM_EXCEEDS_SYSTEM.found(
+            Profile.POLICY,
+            path,
+            key="tensor_parallelism",
+            model=model,
+            accelerators=accelerators,
+        )
 
 
 def agrees_with_folder(

@@ -189,6 +189,14 @@ _ALIASES: Mapping[str, Category] = {
     for alias in aliases.split()
 }
 
+_POLICY_WORDING = frozenset(
+    (
+        *("available", "availableonpremise", "availablecloud", "preview"),
+        *("rdi", "researchdevelopmentorinternal", "researchdevelopmentorinternalrdi"),
+    )
+)
+"""How the submission rules name the categories: in their table, their headings and their text."""
+
 LOG_STATUS: Mapping[Category, tuple[str, ...]] = {
     Category.ON_PREMISE: ("onprem",),
     Category.CLOUD: ("cloud",),
@@ -226,6 +234,11 @@ def misspelt_fields(named: tuple[str, ...]) -> dict[str, str]:
 def category_of(status: Any) -> Category | None:
     """The category that a status names in any of its spellings; None where it names none."""
     return _ALIASES.get(letters(status)) if isinstance(status, str) else None
+
+
+def in_policy_wording(status: Any) -> bool:
+    """Whether a status is a category as the submission rules name it, apart from capitals."""
+    return isinstance(status, str) and letters(status) in _POLICY_WORDING
 
 
 def status_listed(rules: Round) -> bool:

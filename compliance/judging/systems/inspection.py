@@ -28,6 +28,7 @@ from podium.compliance.judging.systems.fields import (
     Field,
     FieldKind,
     category_of,
+    in_policy_wording,
     may_be_empty,
     misspelt_fields,
     period_of,
@@ -163,7 +164,12 @@ class _Inspection:
         if instead is not None and not self.quirks.ignores_policy:
             stated_by = _stated_by(each.official, policy=demanded or not each.official)
             yield from self._found(
-                MISSPELT_FIELD, instead, stated_by, written=instead, field=each.name
+                MISSPELT_FIELD,
+                instead,
+                stated_by,
+                severity=None if self._counts(each) else Severity.WARNING,
+                written=instead,
+                field=each.name,
             )
             return
         how = each.meaning + (f", such as {each.example!r}" if each.example else "")
@@ -277,14 +283,19 @@ class _Inspection:
                 fix=BY_FIX,
             )
 
+    def _counts(self, each: Field) -> bool:
+        """Whether a fault of the field can reject: at first only the division was read."""
+        return self.rules.package.fields_checked or each.kind is FieldKind.DIVISION
+
     def _bad_count(self, each: Field, found: str) -> Iterator[Finding]:
         """No system size without some counts: the official result summary crashes on them."""
         multiplied = each.name in COUNTS
+        weight = Severity.ERROR if multiplied else None
         effect = "; the official result summary cannot be made without it" if multiplied else ""
         yield from self._found(
             BAD_COUNT,
             each.name,
-            severity=Severity.ERROR if multiplied else None,
+            severity=weight if self._counts(each) else Severity.WARNING,
             field=each.name,
             found=found,
             least=f" of at least {each.least}" if multiplied else "",
@@ -302,10 +313,10 @@ class _Inspection:
             return
         problem = "not an availability category"
         if strict and category is not None:
-            problem = "the official verifier accepts only the exact spellings"
+            problem = f"the official verifier accepts only the exact spellings {CATEGORIES}"
         meant = category if category in CANONICAL else None
         # In 4.0 a slip in the verifier's condition makes it demand what the policy does not yet.
-        policy = category is None or status_intended(self.rules)
+        policy = category is None or (status_intended(self.rules) and not in_policy_wording(value))
         yield from self._found(
             BAD_STATUS,
             "status",

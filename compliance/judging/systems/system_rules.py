@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from podium.compliance.judging.systems.fields import CANONICAL, CITES
 from podium.compliance.judging.systems.organizations import same_organization
+from podium.rules.citations import OWN
 from podium.rules.consequences import Follows, Reach
 from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, drop, link, set_to, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, own, policy, verifier
 
 _LOG = f"{RESULT}/result_0.txt"
 
@@ -109,8 +110,8 @@ MISSPELT_FIELD = FixedRule(
     expected="{field}",
     actual="given",
     bad=(drop(SYSTEM, "division"), set_to(SYSTEM, "divison", "closed")),
-    varies="a warning where only the policy or only the official verifier demands the field; "
-    + _UNVERIFIED,
+    varies="a warning where only the policy or only the official verifier demands the field, and "
+    "before training 1.0 and HPC 1.0, when only the division was read; " + _UNVERIFIED,
 )
 
 PLACEHOLDER = policy(
@@ -278,6 +279,19 @@ DIVISION_MISMATCH = policy(
     varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
 )
 
+PARALLELISM_EXCEEDS_SYSTEM = own(
+    "system.parallelism-exceeds-system",
+    says="a model is not divided among more accelerators than the system has",
+    why="tensor, pipeline and context parallelism together take so many accelerators at least",
+    message="tensor * pipeline * context parallelism is {model}; the system has {accelerators} "
+    "accelerators",
+    help="correct the parallelism in the log, or the nodes and accelerators of the description",
+    cites=f"{OWN}, Plausibility",
+    expected="at most {accelerators}",
+    actual="model",
+    bad="a log has tensor_parallelism 128, and the description 8 nodes of 8 accelerators",
+    good="the log has tensor_parallelism 8",
+)
 STATUS_MISMATCH = policy(
     "system.status-mismatch",
     says="a description and the logs of its system name the same availability",

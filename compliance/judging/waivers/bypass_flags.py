@@ -156,7 +156,8 @@ class _Reading:
         reported = {number for number, _ in refused}
         for flag, number in read.flags.items():
             if flag not in read.official and number not in reported:
-                yield self._found(UNSEEN, number, flag=flag, reason=self._why_unseen(flag))
+                reason, form = self._why_unseen(flag), self._seen_form(flag)
+                yield self._found(UNSEEN, number, flag=flag, reason=reason, form=form)
 
     def _why_unseen(self, flag: str) -> str:
         if self.top:
@@ -164,6 +165,14 @@ class _Reading:
         if flag in _OFFICIAL_BELOW:
             return f"it wants {flag}, spelled so, on the last line and no line end after it"
         return "it takes this flag in the submission's own folder only"
+
+    def _seen_form(self, flag: str) -> str:
+        """How the official verifier sees a flag."""
+        if self.top:
+            return f"{flag} on a line of its own, with a line end"
+        if flag in _OFFICIAL_BELOW:
+            return f"{flag} as the last line, without a line end"
+        return f"{flag} into {PARAMS_FILE} in the submission's own folder"
 
     def _found(self, rule: FixedRule, line: int | None, **fields: Any) -> Finding:
         return rule.found(self.profile, self.params._display_path(self.path), line=line, **fields)

@@ -50,7 +50,7 @@ UNSEEN = verifier(
     why="it honours a flag only on a last line without a line end; its scripts, only on a line "
     "with one",
     message="the official verifier does not see {flag} here: {reason}",
-    help="give the flag in the form the official verifier sees, too",
+    help="write {form}",
     bad=(write(_FLAGS, "rcp-bypass\n"),),
     good=(write(_FLAGS, "rcp-bypass"),),
 )

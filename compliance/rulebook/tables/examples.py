@@ -83,12 +83,14 @@ class _Maker:
         self.added.add(name)
         record = at(blank(key), len(self.before))
         row = self.known.get(name)
-        if row is not None and row.each:
-            for other in dict.fromkeys(key for each in row.each for key in each.needs()):
+        # An example that the policy rejects for another key shows nothing
+        wanted = () if row is None else (*row.each, *(row.policy or ()))
+        if wanted:
+            for other in dict.fromkeys(key for each in wanted for key in each.needs()):
                 self._add(other)
             run = Run([*self.before, record])
             run.position = len(self.before)
-            found = _search(row.each, record, run)
+            found = _search(wanted, record, run)
             record = record if found is None else found
         self.before.append(record)
         return True

@@ -25,6 +25,7 @@ from podium.compliance.tools.drift.text import (
     row_text,
 )
 from podium.compliance.tools.drift.trials import Trial, batches, trials
+from podium.compliance.tools.drift.whole_round import compare_round
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.finding import Profile, Severity
@@ -87,7 +88,14 @@ def compare(wanted: DriftScope, python: str | None, jobs: int) -> Comparison:
     else:
         batches = spread(_work, tasks, jobs, TaskPolicy(lambda _: LONGEST_S, _lost))
     found = [one for batch in batches for one in batch]
-    rows = merged([*_whole_rounds(wanted, about), *(row for one in found for row in one.rows)])
+    tables = (
+        row
+        for rules, ruleset in pairs
+        if rules.name == ruleset
+        for row in compare_round(rules, about, wanted.benchmark)
+    )
+    of_logs = (row for one in found for row in one.rows)
+    rows = merged([*_whole_rounds(wanted, about), *tables, *of_logs])
     return Comparison(
         about,
         name,

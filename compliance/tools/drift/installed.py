@@ -33,12 +33,26 @@ class KeyRule(msgspec.Struct, frozen=True):
         return "; ".join(filter(None, (*self.each, *first, *some, self.times)))
 
 
+class OfficialPoint(msgspec.Struct, frozen=True):
+    """A reference convergence point of a release."""
+
+    batch_size: float
+    to_converge: tuple[float, ...]
+
+
 class About(msgspec.Struct, frozen=True):
-    """An installed release: its rule files by round, file and key, and runs by suite."""
+    """An installed release: its rule files by round, file and key, and runs by suite.
+
+    `names` are the benchmarks of each round, `points` the reference points by round, benchmark and
+    id, `aliases` the benchmarks that other names of folders stand for.
+    """
 
     version: str
     rules: dict[str, dict[str, dict[str, KeyRule]]]
     runs: dict[str, dict[str, int]] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    points: dict[str, dict[str, dict[str, OfficialPoint]]] = {}
+    aliases: dict[str, str] = {}
 
     def files(self, usage: str, round_name: str) -> dict[str, dict[str, KeyRule]]:
         """The rule files of a round; none where it does not have the round."""

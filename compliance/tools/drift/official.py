@@ -72,6 +72,47 @@ class Checker:
         except Exception:  # an older release has no such table
             return {}
 
+    def names(self) -> dict[str, Any]:
+        """The benchmarks of each round."""
+        try:
+            meta: Any = importlib.import_module("mlperf_logging.benchmark_meta")
+        except ImportError:  # an older release has no such table
+            return {}
+        found = {}
+        for title in self.rules():
+            with contextlib.suppress(ValueError):
+                found[title] = sorted({*meta.get_allowed_benchmarks(*title.split(" "))})
+        return found
+
+    def points(self) -> dict[str, Any]:
+        """The reference points of each round, by benchmark and id."""
+        folder = os.path.join(os.path.dirname(self.folder), "rcp_checker")
+        found: dict[str, Any] = {}
+        for title in self.rules():
+            inner = os.path.join(folder, title.replace(" ", "_") + ".0")
+            for name in sorted(os.listdir(inner)) if os.path.isdir(inner) else ():
+                match = re.fullmatch(r"rcps_(\w+)\.json", name)
+                if match:
+                    with open(os.path.join(inner, name), encoding="utf-8") as stream:
+                        records = json.load(stream)
+                    made = {point: _point(record) for point, record in records.items()}
+                    found.setdefault(title, {})[match[1]] = made
+        return found
+
+    def aliases(self) -> dict[str, str]:
+        """The benchmarks that other names stand for, as the source of the summary says."""
+        module = os.path.join(
+            os.path.dirname(self.folder), "result_summarizer", "result_summarizer.py"
+        )
+        try:
+            with open(module, encoding="utf-8") as stream:
+                source = stream.read()
+        except OSError:
+            return {}
+        function = re.search(r"def _benchmark_alias\b.*?(?=\ndef )", source, re.DOTALL)
+        pairs = r"== ['\"](\w+)['\"]:\s+return ['\"](\w+)['\"]"
+        return dict(re.findall(pairs, function[0])) if function else {}
+
     def judge(self, usage: str, round_name: str, path: str) -> dict[str, Any]:
         """Whether a log passes, and the keys at fault; `crash` where there is no verdict."""
         self.module.enqueued_configs.clear()
@@ -83,6 +124,12 @@ class Checker:
             except Exception as error:  # it ends in any kind of exception
                 return {"passes": False, "keys": [], "crash": f"{type(error).__name__}: {error}"}
         return {"passes": passes, "keys": sorted(checker.overwritable), "crash": ""}
+
+
+def _point(record: dict[str, Any]) -> dict[str, Any]:
+    """A reference point: its batch size, and how long each run took."""
+    values = record.get("Epochs to converge") or record.get("samples to converge") or []
+    return {"batch_size": record.get("BS", 0), "to_converge": values}
 
 
 def _rule(key: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +153,8 @@ def main() -> int:
         version = "unknown"
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             version = importlib.metadata.version("mlperf-logging")
-        about = {"version": version, "rules": checker.rules(), "runs": checker.runs()}
+        tables = ("rules", "runs", "names", "points", "aliases")
+        about = {"version": version} | {name: getattr(checker, name)() for name in tables}
         out.write(json.dumps(about) + "\n")
         return 0
     for line in sys.stdin:

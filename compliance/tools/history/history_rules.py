@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.rules.finding import Severity
 from podium.rules.fixed.fixed_rule import note, policy
 
 _RESUBMISSION = "training rules, Results Resubmission"
@@ -57,6 +58,7 @@ OTHER_SUBMITTER = policy(
 
 SYSTEM_CHANGED = policy(
     "earlier.system-changed",
+    Severity.ERROR,
     says="the system of resubmitted logs is described as it was",
     why="the logs show the system as it was then",
     message="{fields} differ from {then}; must be the same, as logs of {title} are resubmitted",

@@ -32,7 +32,12 @@ COSMOFLOW = Benchmark(
             # 0.7 fixes two boundaries, 1.0 allows any number of them
             policy=(each_item((whole(), above(0)), listed=True), part("len(value)", equals(2))),
         ),
-        row(k.OPT_LEARNING_RATE_DECAY_FACTOR, policy=each_item((above(0), below(1))), why=PRESENCE),
+        row(
+            k.OPT_LEARNING_RATE_DECAY_FACTOR,
+            policy=each_item((above(0), below(1))),
+            why=PRESENCE,
+            policy_severity=Severity.ERROR,
+        ),
         policy_row(k.TRAIN_SAMPLES, equals(262_144), why=SAMPLES, policy_severity=Severity.ERROR),
         policy_row(k.EVAL_SAMPLES, equals(65_536), why=SAMPLES, policy_severity=Severity.ERROR),
         row(k.EVAL_ERROR, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(0.124), above(0.0))),

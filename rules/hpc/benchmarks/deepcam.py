@@ -65,7 +65,12 @@ DEEPCAM = Benchmark(
             "multistep",
             (
                 row(k.SCHEDULER_MILESTONES, part("len(value)", at_least(0))),
-                row(k.SCHEDULER_DECAY_RATE, at_most(1.0)),
+                row(
+                    k.SCHEDULER_DECAY_RATE,
+                    at_most(1.0),
+                    policy=(),
+                    why="the policy leaves the factor free",
+                ),
             ),
             lower=True,
         ),

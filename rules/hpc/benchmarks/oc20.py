@@ -24,6 +24,7 @@ OC20 = Benchmark(
             at_least(0.0),
             policy=above(0),
             why="the policy asks for more than 0",
+            policy_severity=Severity.ERROR,
         ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
         row(
@@ -31,16 +32,19 @@ OC20 = Benchmark(
             at_least(0.0),
             policy=(at_least(0.0), at_most(1.0)),
             why="the official verifier has no upper bound",
+            policy_severity=Severity.ERROR,
         ),
         row(
             k.OPT_LEARNING_RATE_DECAY_BOUNDARY_STEPS,
             policy=each_item((whole(), above(0)), listed=True),
             why=PRESENCE,
+            policy_severity=Severity.ERROR,
         ),
         row(
             k.OPT_LEARNING_RATE_DECAY_FACTOR,
             policy=each_item((at_least(0.0), at_most(1.0))),
             why=PRESENCE,
+            policy_severity=Severity.ERROR,
         ),
         policy_row(k.TRAIN_SAMPLES, equals(2_000_000), why=SAMPLES, policy_severity=Severity.ERROR),
         policy_row(k.EVAL_SAMPLES, equals(999_866), why=SAMPLES, policy_severity=Severity.ERROR),

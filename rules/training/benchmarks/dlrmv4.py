@@ -1,7 +1,6 @@
 """Sequential recommendation: DLRMv4 on Yambda-5B, as introduced in Training 6.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.constraints.benchmark_constraints import BATCH, within_factors
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
 from podium.rules.constraints.evaluation_points import (
@@ -22,7 +21,6 @@ PINNED = "training rules, v6.1 Specific Rules"
 DLRMV4 = Benchmark(
     name="dlrmv4",
     title="Sequential recommendation: DLRMv4 on Yambda-5B",
-    cites=COMPLIANCE_CHECKER,
     runs=10,
     target="AUC of 0.75",
     # The training rules call it by the first, logs of the reference by the second

@@ -59,7 +59,6 @@ QWEN35_397B_GRPO = Benchmark(
     name="qwen35_397b_grpo",
     title="Language model reinforcement learning: Qwen3.5 397B with GRPO",
     also_called=("qwen", "qwen35", "qwen35_397b", "qwen35_grpo", "grpo"),
-    cites=COMPLIANCE_CHECKER,
     runs=3,
     target="pass@4 above 0.69",
     starts_from_weights=True,

@@ -79,7 +79,12 @@ RESNET = Benchmark(
                     policy_severity=Severity.ERROR,
                 ),
                 row(k.SGD_OPT_WEIGHT_DECAY, power_of_two_times(0.0001)),
-                row(k.SGD_OPT_MOMENTUM, policy=equals(0.9), why=PRESENCE),
+                row(
+                    k.SGD_OPT_MOMENTUM,
+                    policy=equals(0.9),
+                    why=PRESENCE,
+                    policy_severity=Severity.ERROR,
+                ),
                 row(k.MODEL_BN_SPAN),
                 row(
                     k.OPT_LEARNING_RATE_WARMUP_EPOCHS,

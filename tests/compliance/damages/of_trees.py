@@ -67,7 +67,7 @@ RESULTS = (
         (write(SCALING, '{"scaling_factor": 0.9}'),),
         "result.unsupported-scaling",
         SCALING,
-        "P",
+        "",
     ),
     Damage(
         "a factor that cannot be read",
@@ -233,14 +233,14 @@ REST = (
         (write(f"{OURS}/id_rsa", f"{_KEY.format('BEGIN')}b3Blbn\n{_KEY.format('END')}"),),
         "repo.secret",
         f"{OURS}/id_rsa:1",
-        "P",
+        "",
     ),
     Damage(
         "a password",
         (write(_SCRIPT, "true\npip --index https://joe:Zx9Qw8Er7T@example.org/simple\n"),),
         "repo.secret",
         f"{_SCRIPT}:2",
-        "P",
+        "",
     ),
     Damage(
         "somebody's home",

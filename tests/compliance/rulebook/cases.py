@@ -32,7 +32,7 @@ from tests.compliance.rulebook import (
     cases_scoring,
     cases_systems,
 )
-from tests.compliance.trees import Change, Submission, throughput, usual
+from tests.compliance.trees import Change, Submission, sparse, throughput, unfinished, usual
 
 
 class Found(Protocol):
@@ -348,6 +348,23 @@ def _all_runs(change: Change) -> Judge:
     return _tree(lambda tree: tree.result(change=change))
 
 
+def _framework_lines(lines: bytes) -> Judge:
+    """A log of training 6.1 with these lines of the framework."""
+
+    def judge(place: Path, profile: Profile) -> Iterable[Found]:
+        log = build("training", "6.1", "closed", "llama31_8b")
+        path = place / "result_0.txt"
+        path.write_bytes(lines + b"".join(line.bytes + b"\n" for line in log.lines))
+        return check(path, round="6.1", profile=profile.value).findings
+
+    return judge
+
+
+def _divided(ways: int) -> Judge:
+    """A usual submission whose first log divides the model so."""
+    return _logs(lambda log: log.add("tensor_parallelism", ways, before="init_stop"))
+
+
 def _two_runs(change: Change) -> Judge:
     return _tree(lambda tree: tree.log(0, change).log(1, change))
 
@@ -370,6 +387,10 @@ def _by_round(name: str) -> Judge:
 
 _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.too-many-runs": (_tree(_more_runs), _NOTHING),
+    "result.evaluations-left-out": (_all_runs(sparse), _NOTHING),
+    "log.records-only": (_framework_lines(b""), _framework_lines(b"loading data\n")),
+    "system.parallelism-exceeds-system": (_divided(128), _divided(8)),
+    "result.unfinished-run-dropped": (_logs(unfinished), _NOTHING),
     "result.not-converged": (_two_runs(_aborted), _NOTHING),
     "result.run-after-round": (_dated(2031), _NOTHING),
     "result.run-long-before-round": (_dated(2015), _NOTHING),

@@ -124,6 +124,15 @@ def test_throughput_that_agrees_has_no_finding(minutes: list[float]) -> None:
     assert DISAGREES not in tracked(minutes).faults()
 
 
+def test_a_running_mean_of_throughput_is_not_that_of_an_interval() -> None:
+    """Minigo trains in bursts and logs the throughput since run_start."""
+    log = GoodLog([12_288])
+    for number, minute in enumerate(GAP):
+        mean = 1000 * (number + 1) / minute
+        log.add(at(minute, "tracked_stats", {"throughput": mean}, step=1000 * (number + 1)))
+    assert DISAGREES not in log.faults()
+
+
 @pytest.mark.parametrize("value", [None, "fast", float("nan"), True, 0])
 def test_what_is_no_throughput_finds_nothing(value: object) -> None:
     assert DISAGREES not in tracked(GAP, value).faults()

@@ -14,7 +14,7 @@ from podium.rules.consequences import (
 )
 from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
-from podium.rules.fixed.fixed_rule import both, own, policy, verifier
+from podium.rules.fixed.fixed_rule import both, note, own, policy, verifier
 
 RUNS = "training rules, Benchmark Results"
 LAYOUT = "submission rules, Directory structure"
@@ -117,8 +117,8 @@ NOT_CONVERGED = policy(
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
     Severity.ERROR,
-    says="a run that is left out as the slowest violates no rule but the target's",
-    why="runs may fail to converge; a run that violates rules is no run of the result at all",
+    says="a run that is left out as the slowest violates no rule except that it did not converge",
+    why="runs may fail to converge; a run that violates rules is not a run of the result",
     message="this log violates rules beyond missing the target; only a run that did not converge "
     "may be dropped as the slowest",
     help="fix the findings of this log, or repeat the run",
@@ -129,6 +129,27 @@ BROKEN_RUN_DROPPED = policy(
         Follows("system.division-mismatch", Reach.SYSTEM),
         Follows("result.other-division"),
     ),
+)
+UNFINISHED_RUN_DROPPED = note(
+    "result.unfinished-run-dropped",
+    says="a run that ends before its run_stop did not converge, and is left out as the slowest",
+    why="a crash is one way not to converge; reviewers want to know which run crashed, and where",
+    message="the run ends during {phase} at line {last}; dropped as the slowest",
+    help="submit the log as it is, or repeat the whole set of runs",
+    cites=RUNS,
+    bad="the log of one run ends after an evaluation that misses the target",
+)
+EVALUATIONS_LEFT_OUT = policy(
+    "result.evaluations-left-out",
+    says="not every run of a result leaves out evaluations that the schedule sets",
+    why="evaluation is on the clock: a result whose runs evaluate less often is faster than the "
+    "rules allow",
+    message="each of the {runs} runs leaves out evaluations that the schedule sets; must evaluate "
+    "at every point of it",
+    help="see evaluation.off-schedule for each log: the first evaluation and the interval",
+    cites="training rules, Quality measure",
+    varies="an error from training 6.0 on: results of earlier rounds were accepted with it",
+    bad="every run evaluates at each second point of the schedule",
 )
 INVALID_LOG_NAME = policy(
     "result.invalid-log-name",
@@ -164,7 +185,6 @@ BAD_SCALING = policy(
 
 UNSUPPORTED_SCALING = policy(
     "result.unsupported-scaling",
-    Severity.ERROR,
     says="the factor in scaling.json is the one that the reference convergence points imply",
     why="a factor that is too low makes the score better than the rules allow; the committee may "
     "set another, and it should be known that it did",
@@ -174,7 +194,6 @@ UNSUPPORTED_SCALING = policy(
     expected="{implied}",
     actual="given",
     cites="training rules, Score scaling",
-    varies="a warning where scaling.json gives more than the points imply: no result gains by it",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
     follows=(
         *(replace(each, when=_may_be_right) for each in WITHOUT_A_RUN),

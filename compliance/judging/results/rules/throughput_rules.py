@@ -34,7 +34,8 @@ NOT_CONVERGED = policy(
 )
 INVALID_PRUNED_LOG = policy(
     "throughput.broken-pruned-log",
-    says="logs of pruned instances violate no rule but that of the target",
+    Severity.ERROR,
+    says="logs of pruned instances violate no rule except that the run did not converge",
     why="they show that no instance was left out for another reason",
     message="this pruned log violates rules beyond missing the target; pruned logs must comply",
     help="correct what is found in this log",

@@ -188,7 +188,7 @@ class _Results:
 def _about(one: Candidate) -> str:
     """A note on a run, printed beside its path."""
     # A run that only misses the target violates no rule
-    if one.errors and not (one.facts and one.facts.missed_only):
+    if one.errors and not (one.facts and one.facts.droppable):
         return f"its log violates {plural(len(one.errors), 'rule')}: {one.errors[0]}"
     if one.facts is not None and not one.facts.run.converged:
         return "did not converge; kept, as it counts as slowest"

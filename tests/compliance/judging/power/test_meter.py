@@ -113,9 +113,16 @@ def test_a_stop_that_repeats_the_start_is_a_note(result: Path) -> None:
 
 @pytest.mark.parametrize(("every", "severity"), [(3000, Severity.NOTE), (3001, Severity.WARNING)])
 def test_a_single_reading_may_be_lost(result: Path, every: int, severity: Severity) -> None:
-    write(result, {"node_0.txt": began() + readings(every=every) + ended()})
+    gap = readings(last=START + 40_000) + readings(START + 40_000 + every)
+    write(result, {"node_0.txt": began() + gap + ended()})
     [cadence] = [f for f in checked(result).findings if f.id == "power.cadence"]
     assert cadence.severity is severity
+
+
+def test_a_meter_that_is_not_read_every_second_is_an_error(result: Path) -> None:
+    write(result, {"node_0.txt": began() + readings(every=2000) + ended()})
+    [cadence] = [f for f in checked(result).findings if f.id == "power.cadence"]
+    assert cadence.severity is Severity.ERROR
 
 
 def test_sixty_readings_are_enough(result: Path) -> None:

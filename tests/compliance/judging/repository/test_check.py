@@ -241,6 +241,8 @@ SECRETS = {
     "SendGrid API Key": "SG." + WORD[:22] + "." + (WORD * 2)[:43],
     "PyPI Token": "pypi-AgEIcHlwaS5vcmc" + WORD * 2,
     "NPM tokens": "//npm.example/:_authToken=npm_" + WORD[:36],
+    "Password on a command line": "echo Zx9Qw8Er7T | sudo -S apt-get update",
+    "Token in a URL": "git clone https://" + WORD[:20] + "@example.org/a.git",
     "JSON Web Token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
     "eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 }
@@ -258,9 +260,8 @@ def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> Non
     (tree / name).write_text(f"first\n:::MLLOG {{}}\n{SECRETS[kind]}\n")
     (finding,) = found(tree)
     assert (finding.id, finding.path, finding.line) == ("repo.secret", name, 3)
-    # Keys and passwords open what they open for as long as nobody revokes them
-    lasting = kind in ("Private Key", "Basic Auth Credentials")
-    assert finding.severity is (Severity.ERROR if lasting else WARNING)
+    # No text of the committee speaks of secrets: podium warns
+    assert finding.severity is WARNING
     assert kind in finding.message
     secret = SECRETS[kind].split()[-1][-12:]
     assert secret == "KEY-----" or secret not in repr(finding)
@@ -279,12 +280,42 @@ def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> Non
         "aws_access_key_id = 'AKIA" + "IOSFODNN7EXAMPLE'",
         "AWS_SECRET_ACCESS_KEY='wJalrXUtnFEMI/K7MDENG/bPxRfiCYEX" + "AMPLEKEY'",
         "wandb: run abc",
+        "echo $PASSWORD | sudo -S apt-get update",
+        "sshpass -p $PASSWORD ssh node",
+        "sshpass -p <password> ssh node",
+        "curl -u $USER:$TOKEN https://example.org",
+        "curl -u user:password https://example.org",
+        "https://example.org/?token=$TOKEN",
+        '"private_key": "-----BEGIN PRIVATE KEY-----<REDACTED>-----END PRIVATE KEY-----",',
+        "# -----BEGIN PRIVATE KEY-----\n# <REDACTED>\n# -----END PRIVATE KEY-----",
+        "https://joe:REDACTED-by-us@example.org",
         "hf_model_name_that_is_long_but_has_underscores_in_it",
     ],
 )
 def test_what_is_no_secret(tree: Path, line: str) -> None:
     (tree / "run.sh").write_text(line + "\n")
     assert said(tree) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo 'Zx9Qw8Er7T' | sudo -S -k dnf install",
+        "sudo -S true <<< Zx9Qw8Er7T",
+        "sshpass -p Zx9Qw8Er7T ssh node",
+        "sshpass -p 'Zx9Qw8Er7T' ssh node",
+        "curl -s -u joe:Zx9Qw8Er7T https://example.org",
+        "curl --user 'joe:Zx9Qw8Er7T' https://example.org",
+        "wget https://example.org/data?access_token=" + WORD[:20],
+        "wget 'https://example.org/data?user=joe&api_key=" + WORD[:20] + "'",
+    ],
+)
+def test_passwords_and_tokens_of_commands_are_found_and_masked(tree: Path, line: str) -> None:
+    (tree / "run.sh").write_text(f"true\n{line}\n")
+    (finding,) = found(tree)
+    assert (finding.id, finding.line, finding.severity) == ("repo.secret", 2, WARNING)
+    assert "Zx9Qw8Er7T" not in repr(finding)
+    assert WORD[:20] not in repr(finding)
 
 
 def test_where_no_secrets_are_looked_for(tree: Path) -> None:

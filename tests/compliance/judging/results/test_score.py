@@ -201,7 +201,8 @@ def test_factor_is_the_committees_or_that_of_convergence() -> None:
     assert (same.value, same.source, same.note) == (1.03, "scaling.json", "")
     both = choose_factor(1.5, implied)
     assert (both.value, both.source) == (1.5, "scaling.json")
-    assert both.note == "scaling.json gives 1.5; the reference points imply 1.03"
+    assert both.note.startswith("scaling.json gives 1.5; the formula ")
+    assert both.note.endswith(" gives 1.03")
     assert choose_factor(math.nan, implied).value == 1.03
     facts = runs([5.0, 1.0, 3.0, 2.0, 4.0])
     scaled = score_result("training", "4.0", "resnet", facts, Profile.POLICY, both)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from podium.compliance.reporting.models import Report
 from podium.rules.finding import Severity
 from tests.builders import LogBuilder, build
 from tests.compliance.command_line import podium
-from tests.compliance.trees import Submission, as_run, good, usual
+from tests.compliance.trees import Change, Submission, as_run, good, unfinished, usual
 
 PROFILES = ("policy", "verifier")
 
@@ -384,6 +385,66 @@ def test_a_run_that_breaks_rules_is_not_dropped_quietly(tmp_path: Path) -> None:
     assert tree.check().results[0].verdict == "rejected"
     assert tree.found("result.broken-run-dropped", "verifier") == []
     assert usual(tmp_path / "other").log(2, aborted).told("result.broken-run-dropped") == []
+
+
+def test_a_run_that_died_is_dropped_as_the_slowest(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(2, unfinished)
+    report = tree.check()
+    assert (report.verdict, report.official_verdict) == ("accepted", "accepted")
+    assert [finding.severity for finding in report.findings if not finding.waived] == ["note"]
+    [finding] = tree.found("result.unfinished-run-dropped")
+    assert finding.message == "the run ends during training at line 39; dropped as the slowest"
+    assert (finding.path[-12:], finding.line) == ("result_2.txt", 39)
+    rest = [each for each in report.findings if each.id != finding.id]
+    assert {each.caused_by for each in rest} == {finding.id}
+    assert {each.id for each in rest} == {"common.run_stop", "closed.llama31_405b.target"}
+
+
+def test_a_run_that_died_is_one_block_of_the_text(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(2, unfinished)
+    done = podium("check", tree.root, "--round", "5.1", "--format", "text")
+    assert done.exit_code == 0
+    assert "2 findings follow from it" in done.stdout
+    assert "[common.run_stop]" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda log: broken(unfinished(log)),
+        lambda log: unfinished(log).drop("global_batch_size"),
+        lambda log: log.drop("run_stop"),
+    ],
+    ids=["wrong optimizer", "no batch size", "target reached"],
+)
+def test_a_run_that_died_obeys_all_other_rules(change: Change, tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(2, change)
+    assert tree.found("result.unfinished-run-dropped") == []
+    assert tree.found("result.broken-run-dropped") != []
+    assert tree.check().verdict == "rejected"
+
+
+def test_a_run_may_die_during_initialization(tmp_path: Path) -> None:
+    def died(log: LogBuilder) -> LogBuilder:
+        return replace(log, lines=log.lines[: log.where("init_stop")[0]])
+
+    report = usual(tmp_path).log(2, died).check()
+    assert report.verdict == "accepted"
+    [finding] = [each for each in report.findings if not each.waived and each.severity == "note"]
+    assert "ends during initialization" in finding.message
+
+
+def test_the_line_that_a_run_was_writing_may_be_cut(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(2, unfinished)
+    path = tree.root / tree.folder() / "result_2.txt"
+    path.write_text(path.read_text() + ':::MLLOG {"namespace": "", "time_')
+    assert tree.check().verdict == "accepted"
+
+
+def test_two_runs_that_died_are_too_many(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(1, unfinished).log(2, unfinished)
+    assert tree.found("result.unfinished-run-dropped") == []
+    assert tree.check().verdict == "rejected"
 
 
 @pytest.mark.parametrize(("status", "told"), [("abort", False), ("aborted", False), ("x", True)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from podium.compliance import check
+from podium.compliance import check, score
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.layout import scan
 from podium.compliance.judging.options import Options
@@ -257,6 +257,20 @@ def test_good_throughput_has_no_finding(tmp_path: Path) -> None:
     tree = throughput(tmp_path)
     assert together(tree) == {}
     assert [finding for verdict in tree.judged() for finding in verdict.findings] == []
+
+
+def test_the_time_of_throughput_is_the_interval_of_all_instances(tmp_path: Path) -> None:
+    tree = throughput(tmp_path)
+    (entry,) = [each for each in tree.check().results if each.scaling == "weak"]
+    (scored,) = [
+        each
+        for each in score(tree.root, usage="hpc", round="3.0").results
+        if each.scaling == "weak"
+    ]
+    assert entry.minutes == entry.score == scored.time_to_train_all
+    # The instances start one after another, so that no mean of them is as long
+    assert entry.minutes is not None
+    assert entry.minutes > 60
 
 
 def test_throughput_alone_is_told(tmp_path: Path) -> None:

@@ -329,11 +329,18 @@ def test_where_the_verifier_crashes(name: str) -> None:
 
 
 def test_status_from_4_0_on() -> None:
-    for status in ("onprem", "available on premise", "Preview ", "preview"):
+    for status in ("onprem", "available onprem"):
         found, *others = judge(good(status=status)).findings
         assert (found.id, found.severity) == ("system.bad-status", Severity.ERROR)
         assert all(each.severity is Severity.NOTE for each in others)
         assert "did you mean" in found.hint
+        assert not judge(good(status=status), profile=Profile.VERIFIER).passed
+    for status in ("available", "preview", "RDI", "Research, Development, or Internal"):
+        report = judge(good(status=status))
+        (found,) = [each for each in report.findings if each.id == "system.bad-status"]
+        assert (found.severity, found.stated_by) == (Severity.WARNING, StatedBy.VERIFIER)
+        assert "only the exact spellings Available on-premise |" in found.message
+        assert report.passed
         assert not judge(good(status=status), profile=Profile.VERIFIER).passed
     found = only(judge(good(status="onprem"), find_round("training", "4.0")))
     assert (found.severity, found.stated_by) == (Severity.NOTE, StatedBy.VERIFIER)

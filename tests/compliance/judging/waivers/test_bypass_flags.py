@@ -7,6 +7,8 @@ import pytest
 
 from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
 from podium.rules.finding import Profile
+from podium.rules.fixed.edits import RESULT
+from tests.compliance.trees import usual
 
 POLICY, VERIFIER = Profile.POLICY, Profile.VERIFIER
 SYSTEM, BENCHMARK = "results/big", "results/big/bert"
@@ -161,3 +163,22 @@ def test_each_file_is_read_and_told_once(tmp_path: Path) -> None:
     (tmp_path / "package_checker_params").unlink()
     assert given.flags("results/other/ssd") == {RCP}
     assert len(given.findings) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "form"),
+    [
+        ("", "rcp-bypass", "rcp-bypass on a line of its own, with a line end"),
+        (RESULT, "rcp-bypass\n", "rcp-bypass as the last line, without a line end"),
+    ],
+)
+def test_a_flag_with_and_without_a_line_end_is_in_force(
+    place: str, text: str, form: str, tmp_path: Path
+) -> None:
+    """The policy reads both; the official programs one of the two, and which depends on where."""
+    tree = usual(tmp_path)
+    for written in ("rcp-bypass", "rcp-bypass\n"):
+        (tree.root / place / "package_checker_params").write_text(written)
+        assert len(tree.found("params.in-force")) == 1
+        unseen = tree.found("params.unseen")
+        assert [each.hint for each in unseen] == ([f"write {form}"] if written == text else [])

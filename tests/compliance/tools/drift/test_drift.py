@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from podium.compliance.tools.drift.installed import Installed
 from podium.compliance.tools.drift.translate import translated
+from podium.compliance.tools.drift.whole_round import compare_round
+from podium.rules.catalogue import USAGES, rounds_of
 from tests.compliance.command_line import podium
 from tests.compliance.tools.drift.upstream import Release
 from tests.docs.pages import Copy, copied
@@ -103,6 +106,59 @@ PLANTED: dict[str, tuple[str, Callable[[Release], Release], str, str]] = {
         f"'samples_count' in v['metadata']; some: {LOWER}; AT_LEAST_ONE",
     ),
 }
+
+
+SUMMARY = "result_summarizer/result_summarizer.py"
+
+TABLES: dict[str, tuple[str, str, str, str, str, str]] = {
+    "another number of runs": (
+        "benchmark_meta.py",
+        f"'{BENCHMARK}': 10,",
+        f"'{BENCHMARK}': 12,",
+        "runs",
+        "10",
+        "12",
+    ),
+    "another value of a reference point": (
+        f"rcp_checker/training_6.1.0/rcps_{BENCHMARK}.json",
+        '"BS": 16,',
+        '"BS": 24,',
+        f"reference point {BENCHMARK}_ref_16",
+        "batch size 16, 20 runs",
+        "batch size 24, 20 runs",
+    ),
+    "an alias that is new": (
+        SUMMARY,
+        "if benchmark == 'mask':\n        return 'maskrcnn'",
+        f"if benchmark == 'tundra':\n        return '{BENCHMARK}'",
+        "alias tundra",
+        "",
+        BENCHMARK,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_change_beside_the_rule_files_is_found(tmp_path: Path, name: str) -> None:
+    file, before, after, key, ours, theirs = TABLES[name]
+    release = Release(tmp_path / "release", with_points=True)
+    path = release.rules.parent / file
+    text = path.read_text()
+    assert text.count(before) == 1
+    path.write_text(text.replace(before, after))
+    (rules,) = [one for one in rounds_of("training").values() if one.name == "6.1"]
+    about = Installed.about(str(release.python))
+    (row,) = compare_round(rules, about, BENCHMARK)
+    assert (row.benchmark, row.key) == (BENCHMARK, key)
+    assert row.ours.startswith(ours)
+    assert row.theirs.startswith(theirs)
+
+
+@pytest.mark.parametrize("usage", USAGES)
+def test_the_installed_release_has_the_same_tables(usage: str) -> None:
+    about = Installed.about()
+    found = [row for rules in rounds_of(usage).values() for row in compare_round(rules, about)]
+    assert [row for row in found if rounds_of(usage)[row.round].verified] == []
 
 
 @pytest.mark.long

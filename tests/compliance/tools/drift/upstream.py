@@ -26,10 +26,11 @@ TARGET = "v['value'] <= 0.25 and v['value'] > 0.0"
 class Release:
     """A copy of the installed release below a folder, with a Python that imports it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, with_points: bool = False) -> None:
         self.folder = folder
         installed = Path(str(import_module("mlperf_logging").__file__)).parent
-        leave = shutil.ignore_patterns("__pycache__", "rcps_*", "training_[0-5]*", "hpc_*")
+        names = ("__pycache__", "training_[0-5]*", "hpc_*")
+        leave = shutil.ignore_patterns(*names, *(() if with_points else ("rcps_*",)))
         shutil.copytree(installed, folder / "lib" / "mlperf_logging", ignore=leave)
         self.rules = folder / "lib" / "mlperf_logging" / "compliance_checker"
         self.python = folder / "bin" / "python"

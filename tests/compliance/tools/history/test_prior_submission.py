@@ -77,7 +77,7 @@ def test_the_description_must_be_the_same(tmp_path: Path) -> None:
     assert "earlier.system-changed" not in told(checked(tree, earlier))
     tree.system(framework="Another 2.0")
     finding = told(checked(tree, earlier))["earlier.system-changed"]
-    assert (finding.path, finding.severity) == (SYSTEM, "warning")
+    assert (finding.path, finding.severity) == (SYSTEM, "error")
     assert finding.message.startswith("framework differ from ")
 
 

@@ -1,0 +1,60 @@
+"""Whether a run ended before its run_stop, and which errors of its log that explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from podium.logging_spec import keys
+from podium.rules.finding import Finding, Severity
+from podium.rules.run import Run
+
+
+class Unfinished(msgspec.Struct, frozen=True, gc=False):
+    """A run that died: the line of its last record, and what it was doing."""
+
+    line: int
+    phase: Literal["initialization", "training"]
+
+
+_OUTCOMES = frozenset(("eval_accuracy", "eval_error", "eval_iteration_accuracy"))
+_OF_TRAINING = _OUTCOMES | {
+    *("run_stop", "run_final", "block_start", "block_stop", "epoch_start", "epoch_stop"),
+    *("eval_start", "eval_stop", "aggregated_eval_accuracy", "train_epoch"),
+}
+"""Keys that a run logs after run_start, and may not come to."""
+
+
+def unfinished(run: Run, findings: Sequence[Finding]) -> Unfinished | None:
+    """Where the run ended, if it died before its target and no other error is in its log.
+
+    Training rules, Benchmark Results: a run that does not converge may be dropped as the slowest.
+    A run that died is one of these; a rule that it violated while it was alive remains violated.
+    """
+    if not run.records or "run_stop" in run.where:
+        return None
+    ended = Unfinished(
+        run.line(len(run.records) - 1),
+        "training" if "run_start" in run.where else "initialization",
+    )
+    # A consequence is explained by what explains its cause
+    errors = [each for each in findings if each.severity is Severity.ERROR and not each.caused_by]
+    missed = any(each.id.endswith(".target") for each in errors)
+    evaluated = any(key in run.where for key in _OUTCOMES)
+    # Open runs have no target: without run_stop none of them has a result
+    if evaluated and not missed and run.value("submission_division") != "open":
+        return None
+    return ended if all(_explained(each, ended) for each in errors) else None
+
+
+def _explained(error: Finding, ended: Unfinished) -> bool:
+    if error.id.endswith(".target"):
+        return True
+    if error.line is not None:
+        # The line that was being written
+        return error.line > ended.line
+    # Rows that several keys satisfy have none, but the id of each ends in one of them
+    key = error.id.rpartition(".")[2]
+    return key in (keys.ALL if ended.phase == "initialization" else _OF_TRAINING)

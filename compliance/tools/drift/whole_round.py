@@ -1,0 +1,74 @@
+"""What a release says of a round besides its rule files: runs, names, reference points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.compliance.text.words import join_limited
+from podium.compliance.tools.drift.installed import About, OfficialPoint
+from podium.compliance.tools.drift.text import Disagreement
+from podium.rules.benchmark_names import intended
+from podium.rules.convergence.data import Point, points_of
+from podium.rules.model.round import Round
+
+
+def compare_round(rules: Round, about: About, benchmark: str = "") -> Iterator[Disagreement]:
+    """Where a round differs; of one benchmark alone where it is given.
+
+    A release that has none of a round's tables, as older ones have no points, says nothing of it.
+    """
+    title = f"{rules.usage} {rules.name}"
+    names = [benchmark] if benchmark else [*rules.allowed]
+    yield from _names(rules, about.names.get(title, ()), benchmark)
+    yield from _aliases(rules, about, benchmark)
+    runs, points = about.runs.get(rules.usage, {}), about.points.get(title, {})
+    for name in names:
+        ours = rules.benchmark(name).runs
+        if runs and name in rules.allowed and runs.get(name) != ours:
+            yield _row(rules, name, "runs", "benchmark_meta", str(ours), _text(runs.get(name)))
+        if points:
+            yield from _points(rules, name, points.get(name, {}))
+
+
+def _names(rules: Round, theirs: tuple[str, ...], benchmark: str) -> Iterator[Disagreement]:
+    differing = {*theirs} ^ {*rules.allowed} if theirs else set()
+    for name in sorted(differing):
+        if benchmark in ("", name):
+            ours, said = ("", name) if name in theirs else (name, "")
+            yield _row(rules, name, "benchmark", "benchmark_meta", ours, said)
+
+
+def _aliases(rules: Round, about: About, benchmark: str) -> Iterator[Disagreement]:
+    for alias, name in about.aliases.items():
+        meant = rules.aliases.get(alias) or intended(alias, rules)
+        if name in rules.allowed and meant != name and benchmark in ("", name):
+            yield _row(rules, name, f"alias {alias}", "result_summarizer", meant, name)
+
+
+def _points(rules: Round, name: str, theirs: dict[str, OfficialPoint]) -> Iterator[Disagreement]:
+    ours = {point.id: point for point in points_of(rules.usage, rules.name, name)}
+    for point in dict.fromkeys((*ours, *theirs)):
+        known, said = ours.get(point), theirs.get(point)
+        own = None if known is None else _official(known)
+        if own != said:
+            text, other = _point_text(own), _point_text(said)
+            yield _row(rules, name, f"reference point {point}", f"rcps_{name}", text, other)
+
+
+def _official(point: Point) -> OfficialPoint:
+    return OfficialPoint(point.batch_size, point.to_converge)
+
+
+def _point_text(point: OfficialPoint | None) -> str:
+    if point is None:
+        return ""
+    values = join_limited([f"{value:g}" for value in sorted(point.to_converge)], 6)
+    return f"batch size {point.batch_size:g}, {len(point.to_converge)} runs: {values}"
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _row(rules: Round, benchmark: str, key: str, file: str, ours: str, theirs: str) -> Disagreement:
+    return Disagreement(rules.usage, rules.name, "", benchmark, key, file, ours, theirs)
