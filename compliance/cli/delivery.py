@@ -13,6 +13,8 @@ from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
     from podium.compliance.files.staging import Leftover
+    from podium.compliance.judging.inputs.given_paths import GivenPaths
+    from podium.compliance.judging.options import Options
     from podium.compliance.judging.workers.engine import Engine
     from podium.compliance.reporting.console import Printing, Rulebook
     from podium.compliance.reporting.data import Outcome
@@ -47,6 +49,26 @@ def clear_leftovers(*targets: Path) -> None:
         gone = [each for each in found if each.folder not in {kept.folder for kept in left}]
         tell_leftovers(gone, "removed")
         tell_leftovers(left, "if no other call uses it, remove it")
+
+
+@contextmanager
+def with_named_results(given: GivenPaths, options: Options) -> Iterator[GivenPaths]:
+    """The paths, with an assembled tree for each folder whose podium.toml names its results.
+
+    Says so on standard error. Raises UsageFault where such a tree cannot be packed.
+    """
+    from podium.compliance.judging.inputs.named_results import names_results
+    from podium.compliance.judging.inputs.round_selection import RoundRequest
+    from podium.compliance.text.terminal import clean
+
+    request = RoundRequest(options.usage, options.round)
+    if not any(names_results(path, request) for path in given.own):
+        yield given
+        return
+    from podium.compliance.tools.packing.assembled import with_assembled
+
+    with with_assembled(given, options, lambda line: warn(clean(line))) as there:
+        yield there
 
 
 def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:

@@ -16,6 +16,7 @@ from podium.compliance.cli.delivery import (
     refuse_unknown,
     rulebook,
     warn,
+    with_named_results,
     working,
 )
 from podium.compliance.cli.help import examples
@@ -167,7 +168,8 @@ def check(
     with at_hand(paths) as given, working(engine, jobs) as workers:
         options = replace(options, engine=workers)
         compared = _comparators(given, earlier or (), options, output)
-        report = _check(given, options, printing, compared, again, score=score)
+        with with_named_results(given, options) as there:
+            report = _check(there, options, printing, compared, again, score=score)
     raise typer.Exit(report.exit_status)
 
 
