@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +26,46 @@ if TYPE_CHECKING:
 def warn(message: str) -> None:
     """One line on standard error."""
     typer.echo(f"podium: {message}", err=True)
+
+
+def suggest(*words: object) -> None:
+    """The next command, as the last line of an answer."""
+    from podium.compliance.reporting.console import print_text
+
+    print_text(f"{_next_line(words)}\n")
+
+
+def suggest_after_verdict(*words: object) -> None:
+    """The next command on standard error: the last line of the answer is a verdict."""
+    # Where both streams go to one file, the answer comes first
+    sys.stdout.flush()
+    typer.echo(_next_line(words), err=True)
+
+
+def _next_line(words: Sequence[object]) -> str:
+    from podium.compliance.text.terminal import clean
+
+    return f"next: {clean(shlex.join(['podium', *map(str, words)]))}"
+
+
+def shown_from_here(path: Path) -> Path:
+    """A path as it is typed in the working directory, where it lies in it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def suggest_unpack(archive: Path, receipt: Path | None) -> None:
+    """The command that unpacks an archive, and verifies it where there is a receipt."""
+    verify = () if receipt is None else ("--verify", shown_from_here(receipt))
+    suggest("unpack", archive, "--output", "received", *verify)
+
+
+def suggest_pack(path: Path) -> None:
+    """The command that packs a folder with a podium.toml; else what a submission still lacks."""
+    if (path / "podium.toml").is_file():
+        suggest_after_verdict("pack", path)
+    elif (path / "results").is_dir():
+        suggest_after_verdict("doctor", path)
 
 
 def tell_leftovers(found: Sequence[Leftover], what: str) -> None:

@@ -15,6 +15,7 @@ from podium.compliance.cli.delivery import (
     refuse_inside,
     refuse_unknown,
     rulebook,
+    suggest_after_verdict,
     warn,
     with_named_results,
     working,
@@ -170,7 +171,18 @@ def check(
         compared = _comparators(given, earlier or (), options, output)
         with with_named_results(given, options) as there:
             report = _check(there, options, printing, compared, again, score=score)
+        if len(given.own) == 1 and printing.for_people:
+            _suggest_next(given.own[0], report)
     raise typer.Exit(report.exit_status)
+
+
+def _suggest_next(path: Path, report: Outcome) -> None:
+    if (path / "results").is_dir() or (path / "podium.toml").is_file():
+        suggest_after_verdict("doctor", path)
+    elif path.is_dir() and not report.submissions and not report.exit_status:
+        suggest_after_verdict(
+            "init", "FOLDER", "--submitter", "NAME", "--round", report.rules.round
+        )
 
 
 def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.delivery import refuse_inside, suggest
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -57,6 +57,12 @@ def fix(
     else:
         text = to_text(done, path, width(), written=write)
     send(text, output)
+    if (
+        output is None
+        and format is AnswerFormat.TEXT
+        and (write or not any(one.changes for one in done))
+    ):
+        suggest("check", path)
     left = any(one.left for one in done)
     found = left if write else left or any(one.changes for one in done)
     raise typer.Exit(Exit.FOUND if found else Exit.CLEAN)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside, with_named_results
+from podium.compliance.cli.delivery import refuse_inside, suggest_after_verdict, with_named_results
 from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -140,6 +140,8 @@ def check(
         text = check_json(found) if as_json else check_text(found, width(), quiet=quiet)
         draw(found, plot)
         send(given.as_given(text), output)
+    if output is None and not as_json and not quiet:
+        suggest_after_verdict("score", folder)
     raise typer.Exit(Exit.FOUND if any(one.failed for one in found) else Exit.CLEAN)
 
 

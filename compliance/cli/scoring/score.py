@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside, with_named_results
+from podium.compliance.cli.delivery import refuse_inside, suggest_pack, with_named_results
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     JobsOption,
@@ -135,6 +135,8 @@ def score(
             _compare(scores, compare, options, printing)
         else:
             _deliver(scores, printing, long=long)
+    if output is None and format is Format.TEXT and not quiet:
+        suggest_pack(path)
     raise typer.Exit(_status(scores))
 
 
