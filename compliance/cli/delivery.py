@@ -32,20 +32,21 @@ def suggest(*words: object) -> None:
     """The next command, as the last line of an answer."""
     from podium.compliance.reporting.console import print_text
 
-    print_text(f"{_next_line(words)}\n")
+    print_text(f"{_next_lines(words)}\n")
 
 
 def suggest_after_verdict(*words: object) -> None:
     """The next command on standard error: the last line of the answer is a verdict."""
     # Where both streams go to one file, the answer comes first
     sys.stdout.flush()
-    typer.echo(_next_line(words), err=True)
+    typer.echo(_next_lines(words), err=True)
 
 
-def _next_line(words: Sequence[object]) -> str:
-    from podium.compliance.text.terminal import clean
+def _next_lines(words: Sequence[object]) -> str:
+    from podium.compliance.reporting.console import width
+    from podium.compliance.text.terminal import clean, wrap
 
-    return f"next: {clean(shlex.join(['podium', *map(str, words)]))}"
+    return "\n".join(wrap(f"next: {clean(shlex.join(['podium', *map(str, words)]))}", width()))
 
 
 def shown_from_here(path: Path) -> Path:
