@@ -6,6 +6,7 @@ Its packages are links to those of the environment that runs the tests.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,14 +23,16 @@ from packaging.requirements import Requirement
 from tests.locations import ROOT
 
 _CALLS = """
-import contextlib, io, json, sys
+import contextlib, io, json, os, sys
 from podium.compliance.cli.entry import run
 from podium.compliance.judging.inputs.round_selection import forget
 answers = sys.stdout
 for line in sys.stdin:
+    folder, words = json.loads(line)
+    os.chdir(folder)
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        status = run(json.loads(line))
+        status = run(words)
     forget()
     answers.write(json.dumps([int(status), out.buffer.getvalue().decode()]) + "\\n")
     answers.flush()
@@ -72,7 +75,20 @@ def make_environment(home: Path) -> Path:
             if not top.endswith(".pth") and not (site / top).exists():
                 (site / top).symlink_to(Path(str(each.locate_file(top))))
     (site / "podium-source.pth").write_text(f"{ROOT / 'src'}\n", encoding="utf-8")
-    return home / "bin" / "python"
+    interpreter, command = home / "bin" / "python", home / "bin" / "podium"
+    command.write_text(f'#!/bin/sh\nexec "{interpreter}" -m podium "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    return interpreter
+
+
+def environment(interpreter: Path) -> dict[str, str]:
+    """The variables of a shell that has the environment active, 80 columns wide."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return kept | {
+        "COLUMNS": "80",
+        "PATH": f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}",
+        "XDG_CACHE_HOME": str(interpreter.parent / "cache"),
+    }
 
 
 class Session:
@@ -81,19 +97,19 @@ class Session:
     def __init__(self, process: subprocess.Popen[str], asks: IO[str], answers: IO[str]) -> None:
         self.process, self.asks, self.answers = process, asks, answers
 
-    def podium(self, *words: str) -> Answer:
-        self.asks.write(json.dumps(words) + "\n")
+    def podium(self, folder: Path, *words: str) -> Answer:
+        """Call podium in a folder."""
+        self.asks.write(json.dumps([str(folder), words]) + "\n")
         self.asks.flush()
         return Answer(*json.loads(self.answers.readline()))
 
 
 @contextmanager
-def session(interpreter: Path, folder: Path, environment: dict[str, str]) -> Iterator[Session]:
-    """A session in a folder."""
+def session(interpreter: Path) -> Iterator[Session]:
+    """A session that podium's calls share."""
     process = subprocess.Popen(
         [interpreter, "-c", _CALLS],
-        cwd=folder,
-        env=environment,
+        env=environment(interpreter),
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -32,21 +32,21 @@ def suggest(*words: object) -> None:
     """The next command, as the last line of an answer."""
     from podium.compliance.reporting.console import print_text
 
-    print_text(f"{_next_lines(words)}\n")
+    print_text(f"{_next_line(words)}\n")
 
 
 def suggest_after_verdict(*words: object) -> None:
     """The next command on standard error: the last line of the answer is a verdict."""
     # Where both streams go to one file, the answer comes first
     sys.stdout.flush()
-    typer.echo(_next_lines(words), err=True)
+    typer.echo(_next_line(words), err=True)
 
 
-def _next_lines(words: Sequence[object]) -> str:
-    from podium.compliance.reporting.console import width
-    from podium.compliance.text.terminal import clean, wrap
+def _next_line(words: Sequence[object]) -> str:
+    from podium.compliance.text.terminal import clean
 
-    return "\n".join(wrap(f"next: {clean(shlex.join(['podium', *map(str, words)]))}", width()))
+    # On one line however long it is, to be copied
+    return f"next: {clean(shlex.join(['podium', *map(str, words)]))}"
 
 
 def shown_from_here(path: Path) -> Path:

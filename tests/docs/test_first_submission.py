@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 import re
 import shlex
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core_only import Session, make_environment, session
+from tests.core_only import Session, environment, make_environment, session
 from tests.docs.pages import blocks
 from tests.docs.raw_logs import CONFIG, raw_logs
 from tests.docs.test_tutorial import commands, told
@@ -47,11 +46,6 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return kept | {"COLUMNS": "80"}
-
-
 def words_of(command: str, folder: Path) -> list[str]:
     """The words of a podium command, with globs as a shell expands them."""
     _, *words = shlex.split(command.replace("\\\n", " "))
@@ -65,7 +59,7 @@ def words_of(command: str, folder: Path) -> list[str]:
 def carried_out(command: str, place: Path, core: Session) -> str:
     """What a command prints to both streams."""
     if command.startswith("podium "):
-        answer = core.podium(*words_of(command, place))
+        answer = core.podium(place, *words_of(command, place))
         assert answer.status == (2 if command == NOTHING_TO_JUDGE else 0), f"{command}: {answer}"
         return answer.text
     done = subprocess.run(["bash", "-c", command], cwd=place, capture_output=True, text=True)
@@ -77,7 +71,7 @@ def test_the_page_leads_from_raw_logs_to_a_package(work: Path, tmp_path: Path) -
     before = {path: path.read_bytes() for path in (work / "rawlogs").iterdir()}
     interpreter = make_environment(tmp_path / "core")
     wrong = []
-    with session(interpreter, work, environment()) as core:
+    with session(interpreter) as core:
         shown = [each for each in blocks(PAGE) if each.language == "console"]
         for command, output in (pair for block in shown for pair in commands(block.text)):
             if command.startswith(INSTALL):
@@ -98,7 +92,11 @@ def test_the_environment_has_no_extra(tmp_path: Path) -> None:
     extras = ("torch", "numpy", "psutil", "cpuinfo", "pyarrow", "pandas", "matplotlib", "pynvml")
     tried = f"import importlib.util as u; print([n for n in {extras} if u.find_spec(n)])"
     done = subprocess.run(
-        [interpreter, "-c", tried], capture_output=True, text=True, check=True, env=environment()
+        [interpreter, "-c", tried],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(interpreter),
     )
     assert done.stdout == "[]\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -12,9 +11,9 @@ import pytest
 
 from tests.builders import build
 from tests.compliance.trees import as_run
-from tests.core_only import Session, make_environment, session
+from tests.core_only import Session, environment, make_environment, session
 from tests.docs.pages import blocks
-from tests.docs.test_first_submission import environment, words_of
+from tests.docs.test_first_submission import words_of
 from tests.docs.test_tutorial import INSTALLS, commands
 
 
@@ -54,15 +53,14 @@ def carried_out(command: str, place: Path, core: Session, interpreter: Path) -> 
             stand_in(place)
             return
     if command.startswith("podium "):
-        answer = core.podium(*words_of(command, place))
+        answer = core.podium(place, *words_of(command, place))
         wanted = int(command.startswith(tuple(FOUND)))
         assert answer.status == wanted, f"{command}: {answer.text}"
         return
-    paths = {"PATH": f"{interpreter.parent}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=place,
-        env=environment() | paths,
+        env=environment(interpreter),
         capture_output=True,
         text=True,
         check=False,
@@ -76,7 +74,7 @@ def test_the_tutorial_works_without_a_trainer(tmp_path: Path) -> None:
     place.mkdir()
     interpreter = make_environment(tmp_path / "core")
     shown = [block for block in blocks("tutorial.md") if block.language == "console"]
-    with session(interpreter, place, environment()) as core:
+    with session(interpreter) as core:
         for command, _ in (pair for block in shown for pair in commands(block.text)):
             if not command.startswith(INSTALLS):
                 carried_out(command, place, core, interpreter)

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "podium check result_0.txt --round 5.1",
     "podium check training_results_v5.1 --profile verifier",
-    "podium check . --format sarif --output podium.sarif",
+    "podium check Acme --format sarif --output podium.sarif",
     "podium check training_results_v5.1 --cache",
     "podium check . --since origin/main",
     "zcat result_0.txt.gz | podium check - --round 5.1",

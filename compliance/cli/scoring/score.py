@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "podium score training_results_v5.1",
     "podium score results/my_system/bert --explain bert",
-    "podium score . --format csv --long --output runs.csv",
+    "podium score Acme --format csv --long --output runs.csv",
     "podium score new --compare old",
 )
 
