@@ -286,3 +286,11 @@ def test_swapped_levels_are_named(tmp_path: Path) -> None:
         assert finding.hint == (
             "the levels are swapped: move results/llama31_405b/ex_n8 to results/ex_n8/llama31_405b"
         )
+
+
+def test_a_submitter_in_other_capitals_is_noted(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system(submitter="ACME")
+    [finding] = tree.found("system.name-mismatch")
+    assert (finding.severity, finding.line) == ("note", 2)
+    assert finding.message == "`submitter` is 'ACME', and the submission's folder is 'Acme'"
+    assert tree.check().verdict == "accepted"

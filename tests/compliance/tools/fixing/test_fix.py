@@ -327,3 +327,19 @@ def test_what_is_no_submission_is_refused(what: str, tmp_path: Path) -> None:
         path = complete(tmp_path).root / RESULT / "result_0.txt"
     done = podium("fix", path)
     assert (done.exit_code, done.stdout, len(done.stderr.splitlines())) == (Exit.USAGE, "", 1)
+
+
+def test_a_configuration_that_scripts_read_needs_no_permission(tmp_path: Path) -> None:
+    tree = complete(tmp_path)
+    for name in ("config_ex_n8.sh", "run.sh"):
+        tree.write(f"benchmarks/llama31_405b/implementations/ours/{name}", "#!/bin/bash\n")
+    shown = fix(tree).output
+    assert "run.sh from" in shown
+    assert "config_ex_n8.sh" not in shown
+
+
+def test_the_command_that_writes_has_the_options_of_the_call(tmp_path: Path) -> None:
+    tree = complete(tmp_path)
+    tree.write("benchmarks/llama31_405b/implementations/ours/run.sh", "#!/bin/bash\n")
+    done = podium("fix", tree.root, "--round", "5.1", columns=300)
+    assert f"$ podium fix {tree.root} --round 5.1 --write\n" in done.output
