@@ -6,7 +6,9 @@ folder that podium.toml lies in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -14,12 +16,13 @@ from typing import NamedTuple
 from podium.compliance.errors import ComplianceError, UsageFault
 from podium.compliance.files.durable import write_new
 from podium.compliance.judging.inputs.given_paths import GivenPaths, private_folder
+from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.named_results import names_results
 from podium.compliance.judging.inputs.round_selection import RoundRequest, config_bytes
 from podium.compliance.judging.options import Options
 from podium.compliance.text.words import plural
 from podium.compliance.tools.packing.planning.building import make_plan
-from podium.compliance.tools.packing.planning.config import CONFIG_FILE
+from podium.compliance.tools.packing.planning.config import CONFIG_FILE, PackConfig
 from podium.compliance.tools.packing.planning.plan import Plan, Remark
 from podium.compliance.tools.packing.planning.request import read_request
 from podium.compliance.tools.packing.writing.write import Stage
@@ -48,12 +51,55 @@ class Assembled(NamedTuple):
         return [*lines, f"{plural(more, 'more log')} left out"] if more else lines
 
 
+class _Allowed:
+    """Where files may lie that a podium.toml names: below its folder, or the working directory.
+
+    A tree that is checked may be another's, unlike one that is packed: its podium.toml must not
+    have any file of this machine read and quoted.
+    """
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.folders = os.path.realpath(base), os.path.realpath(".")
+
+    def check(self, paths: Iterable[str]) -> None:
+        """Raise UsageFault for a path that lies elsewhere; a glob is judged by its first part."""
+        for path in paths:
+            fixed = re.split(r"[*?[]", path, maxsplit=1)[0]
+            full = os.path.realpath(self.base / fixed)
+            if not any(holds(folder, full) for folder in self.folders):
+                raise UsageFault(
+                    f"{self.base / CONFIG_FILE} names {path}, which lies neither below its folder "
+                    "nor below the working directory: call podium from a folder that holds both"
+                )
+
+
+def _paths(config: PackConfig) -> Iterator[str]:
+    """Every path and glob that a configuration names."""
+    systems = config.systems
+    yield from systems.values() if isinstance(systems, dict) else systems
+    yield from (*config.documents.values(), *config.merge, *(each.folder for each in config.code))
+    for result in config.results:
+        power = result.power
+        yield from (*result.logs, *result.names.values(), *result.pruned)
+        yield from power.values() if isinstance(power, dict) else filter(None, [power])
+        yield from filter(None, [result.scaling_file])
+    yield from filter(None, [config.waivers])
+
+
 @contextmanager
 def assembled(folder: Path, options: Options) -> Iterator[Assembled]:
-    """The tree of a folder's podium.toml, until the context ends; raises UsageFault."""
+    """The tree of a folder's podium.toml, until the context ends; raises UsageFault.
+
+    Nothing is read that lies neither below that folder nor below the working directory.
+    """
     given = {"usage": options.usage, "round": options.round}
     wanted = read_request(folder, {name: value for name, value in given.items() if value})
+    allowed = _Allowed(wanted.base)
+    allowed.check(_paths(wanted.config))
     plan = make_plan(wanted.config, wanted.rules, wanted.base, options.jobs)
+    # Links below the folders that were named may lead out
+    allowed.check(entry.source.path for entry in plan.entries.values())
     with private_folder("podium-assembled") as place:
         # The round and the rules of the tree are those that the file states
         write_new(place / CONFIG_FILE, iter([config_bytes(folder / CONFIG_FILE)]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,3 +107,41 @@ def test_within_a_boundary_no_file_is_followed(
     done = podium("check", loose.work)
     assert done.exit_code == Exit.USAGE
     assert "nothing to judge" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"systems": {"ex_n8": "../elsewhere/sys.json"}},
+        {"code": [{"benchmark": "llama31_405b", "folder": "../elsewhere"}]},
+        {"documents": {"a": "../elsewhere/sys.json"}},
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "doctor", "score"])
+def test_a_file_elsewhere_is_not_read(command: str, fields: dict[str, Any], loose: Loose) -> None:
+    (loose.place / "elsewhere").mkdir()
+    (loose.place / "elsewhere/sys.json").write_bytes((loose.work / "sys.json").read_bytes())
+    loose.configure(**fields)
+    done = podium(command, loose.work)
+    assert done.exit_code == Exit.USAGE
+    assert "names ../elsewhere" in done.stderr
+    assert loose.pack("--dry-run") == Exit.CLEAN
+
+
+def test_a_link_that_leads_elsewhere_is_not_read(loose: Loose) -> None:
+    log = next(loose.work.rglob("*.log"))
+    moved = log.rename(loose.place / "moved.log")
+    log.symlink_to(moved)
+    done = podium("check", loose.work)
+    assert done.exit_code == Exit.USAGE
+    assert "which lies neither below its folder nor below the working directory" in done.stderr
+
+
+def test_the_working_directory_may_hold_the_files(
+    loose: Loose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (loose.work / "runs").rename(loose.place / "runs")
+    loose.result(logs=["../runs/**/*.log"])
+    assert podium("check", loose.work).exit_code == Exit.USAGE
+    monkeypatch.chdir(loose.place)
+    assert podium("check", "work").exit_code == Exit.CLEAN
