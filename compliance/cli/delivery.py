@@ -61,11 +61,12 @@ def suggest_unpack(archive: Path, receipt: Path | None) -> None:
     suggest("unpack", archive, "--output", "received", *verify)
 
 
-def suggest_pack(path: Path) -> None:
+def suggest_pack(path: Path, *, begun: bool) -> None:
     """The command that packs a folder with a podium.toml; else what a submission still lacks."""
-    if (path / "podium.toml").is_file():
+    configured = (path / "podium.toml").is_file()
+    if configured and begun:
         suggest_after_verdict("pack", path)
-    elif (path / "results").is_dir():
+    elif configured or (path / "results").is_dir():
         suggest_after_verdict("doctor", path)
 
 

@@ -46,7 +46,7 @@ class Step:
     rules: tuple[str, ...]
     command: str
     missing: tuple[str, ...] = ()
-    begins_with: Literal["", "system", "result"] = ""
+    begins_with: Literal["", "system", "log", "result"] = ""
 
 
 STEPS = (
@@ -74,21 +74,21 @@ STEPS = (
         "logs",
         ("log.*", "common.*", "closed.*", "open.*"),
         "podium check {logs}",
-        begins_with="result",
+        begins_with="log",
     ),
     Step(
         "seeds",
         ("seed.*", "seeds.*"),
         "podium check {path} --select 'seeds.*'",
-        begins_with="result",
+        begins_with="log",
     ),
-    Step("convergence", ("rcp.*",), "podium rcp check {path}", begins_with="result"),
+    Step("convergence", ("rcp.*",), "podium rcp check {path}", begins_with="log"),
     Step(
         "power",
         ("power.*",),
         "podium check {path} --select 'power.*'",
         ("power.no-run-folder", "power.node-count"),
-        begins_with="result",
+        begins_with="log",
     ),
     Step(
         "code and documents",

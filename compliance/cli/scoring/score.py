@@ -136,7 +136,7 @@ def score(
         else:
             _deliver(scores, printing, long=long)
     if output is None and format is Format.TEXT and not quiet:
-        suggest_pack(path)
+        suggest_pack(path, begun=bool(scores.results))
     raise typer.Exit(_status(scores))
 
 
