@@ -44,7 +44,12 @@ OverallOption = Annotated[
 AllOption = Annotated[bool, typer.Option("--all", help="Results of Training as well.")]
 PricesOption = Annotated[
     Path | None,
-    typer.Option("--prices", help="A CSV with your prices: docs/analysis.md.", metavar="FILE"),
+    typer.Option(
+        "--prices",
+        help="A CSV with your prices: InstanceType, AcceleratorName, AcceleratorCount, Region, "
+        "Price, date and source.",
+        metavar="FILE",
+    ),
 ]
 SpotOption = Annotated[bool, typer.Option("--spot", help="Take the column SpotPrice.")]
 EntryOption = Annotated[
@@ -60,7 +65,11 @@ GivenStoreOption = Annotated[
     typer.Option("--store", help="A store that `podium results build` made.", metavar="DIR"),
 ]
 ClaimsArgument = Annotated[
-    Path, typer.Argument(help="A CSV of statements: docs/analysis.md.", metavar="FILE")
+    Path,
+    typer.Argument(
+        help="A CSV of statements: result, number, unit; optionally against and claim.",
+        metavar="FILE",
+    ),
 ]
 FirstArgument = Annotated[str, typer.Argument(help="A result, or a system.", metavar="A")]
 SecondArgument = Annotated[str, typer.Argument(help="Another one.", metavar="B")]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.delivery import refuse_inside, suggest
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -52,11 +52,17 @@ def fix(
 
     refuse_inside("--output", output, [path])
     done = fix_path(path, RoundRequest(usage, round), write=write)
-    if format is AnswerFormat.JSON:
-        text = json_text(to_data(done, written=write))
-    else:
-        text = to_text(done, path, width(), written=write)
+    as_json = format is AnswerFormat.JSON
+    given = (("--usage", usage), ("--round", round))
+    options = [part for name, value in given if value for part in (name, str(value))]
+    text = (
+        json_text(to_data(done, written=write))
+        if as_json
+        else to_text(done, path, width(), written=write, options=options)
+    )
     send(text, output)
+    if output is None and not as_json and (write or not any(one.changes for one in done)):
+        suggest("check", path, *options)
     left = any(one.left for one in done)
     found = left if write else left or any(one.changes for one in done)
     raise typer.Exit(Exit.FOUND if found else Exit.CLEAN)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.compliance.cli.delivery import clear_leftovers, tell_leftovers
+from podium.compliance.cli.delivery import (
+    clear_leftovers,
+    shown_from_here,
+    suggest,
+    suggest_unpack,
+    tell_leftovers,
+)
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -150,6 +156,8 @@ def pack(
     _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
     _print(packed := _pack(job, git, push=push, dry_run=dry_run), format, quiet=quiet)
     _bundle(packed, bundle, durable=not no_sync)
+    if format is AnswerFormat.TEXT and not quiet:
+        _suggest_next(packed, config, bundle, dry_run=dry_run)
     raise typer.Exit(_status(packed, force=force))
 
 
@@ -202,6 +210,19 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     if not quiet:
         print_text(plan_text.to_text(packed, width()) + "\n")
     print_text(plan_text.outcome_text(packed, width()))
+
+
+def _suggest_next(packed: Packed, config: Path, archive: Path | None, *, dry_run: bool) -> None:
+    """The command that follows: the real call, or the one that writes or opens the archive."""
+    if packed.state in ("refused", "rejected"):
+        suggest("doctor", config if config.is_dir() else config.parent)
+    elif dry_run:
+        if not packed.plan.stopped():
+            suggest("pack", config)
+    elif archive is None:
+        suggest("bundle", shown_from_here(packed.target), f"{packed.target.name}.tar.zst")
+    else:
+        suggest_unpack(archive, packed.receipt_file)
 
 
 def _bundle(packed: Packed, archive: Path | None, *, durable: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.delivery import refuse_inside, suggest_pack, with_named_results
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     JobsOption,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "podium score training_results_v5.1",
     "podium score results/my_system/bert --explain bert",
-    "podium score . --format csv --long --output runs.csv",
+    "podium score Acme --format csv --long --output runs.csv",
     "podium score new --compare old",
 )
 
@@ -108,6 +108,7 @@ def score(
 
     Exit status: 0 every result has a valid score, 1 at least one has not, 2 bad arguments.
     """
+    from podium.compliance.judging.inputs.given_paths import GivenPaths
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import Printing, send
 
@@ -121,16 +122,21 @@ def score(
         jobs=processes(jobs),
         factors=None if factors is None else factors.value,
     )
-    scores, results = _scored(path, options, quiet=quiet)
-    if write_scaling:
-        # Only on request: the official tools write this file into the tree unasked
-        _write_scaling(results)
-    if explain is not None:
-        send(_explained(results, explain), output)
-    elif compare is not None:
-        _compare(scores, compare, options, printing)
-    else:
-        _deliver(scores, printing, long=long)
+    with with_named_results(GivenPaths([path]), options) as given:
+        if write_scaling and given.names:
+            raise UsageFault("--write-scaling goes with a tree; run podium pack first")
+        scores, results = _scored(given.paths[0], options, quiet=quiet)
+        if write_scaling:
+            # Only on request: the official tools write this file into the tree unasked
+            _write_scaling(results)
+        if explain is not None:
+            send(given.as_given(_explained(results, explain)), output)
+        elif compare is not None:
+            _compare(scores, compare, options, printing)
+        else:
+            _deliver(scores, printing, long=long)
+    if output is None and format is Format.TEXT and not quiet:
+        suggest_pack(path, begun=bool(scores.results))
     raise typer.Exit(_status(scores))
 
 

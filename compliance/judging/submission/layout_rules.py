@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.inputs.benchmark_names import is_early
+from podium.compliance.judging.inputs.benchmark_names import is_early, levels_swapped
 from podium.compliance.judging.inputs.layout import Tree
 from podium.compliance.judging.inputs.tree_rules import (
     LINKED_FOLDER,
@@ -22,6 +22,7 @@ from podium.compliance.judging.results.official import JudgingContext
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
 from podium.rules.fixed.fixed_rule import both, policy
+from podium.rules.model.round import Round
 
 NO_RESULTS = policy(
     "tree.no-results",
@@ -161,12 +162,16 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
             tree.place(f"systems/{system}.json"),
             stated_by=stated_by,
             system=system,
-            advice=_advice(tree, system),
+            advice=_advice(tree, system, context.rules),
         )
 
 
-def _advice(tree: Tree, system: str) -> str:
+def _advice(tree: Tree, system: str, rules: Round) -> str:
     """How a system gets its description: a file under another name is probably meant for it."""
+    for below in tree.systems:
+        swapped = levels_swapped(system, below, rules)
+        if swapped and tree.disk.has(f"results/{system}", below):
+            return swapped
     init = f"run `podium system init systems/{system}.json` on the system"
     unused = sorted({*tree.systems} - {*tree.result_systems})
     if not unused:

@@ -21,7 +21,7 @@ def text(review: Review, width: int) -> str:
     lines = [clean(f"Review of {title_of(review)}: {_summary(review)}")]
     lines += wrap(review.confidential, width)
     names = [clean(entry.submitter) for entry in review.submissions]
-    wide = min(max(map(len, names), default=0), 32)
+    wide = min(max(map(len, ("submitter", *names))), 32)
     lines += ["", f"{'submitter':{wide}}  policy    official  results  open"]
     for name, entry in zip(names, review.submissions, strict=True):
         official = entry.official_verdict or "-"
