@@ -37,16 +37,18 @@ _DRAFT = b"draft"
 
 
 class Leftover(NamedTuple):
-    """A folder whose process is gone: its size in bytes, its age in seconds.
+    """A folder that no process of this machine holds: its size in bytes, its age in seconds.
 
-    `disposable`: the folder holds nothing but an unfinished draft, and its process ran on this
-    machine and is gone for certain. Otherwise the folder may hold the only copy of something, or
-    may be in use on another machine, or on a file system without locks.
+    `owner_gone`: its process ran on this machine and has certainly ended. Otherwise the folder may
+    be in use on another machine, or on a file system without locks.
+    `disposable`: the owner is gone, and the folder holds nothing but an unfinished draft. Otherwise
+    it may hold the only copy of something.
     """
 
     folder: Path
     size: int
     age: float
+    owner_gone: bool = False
     disposable: bool = False
 
 
@@ -109,17 +111,15 @@ def leftovers(
     except OSError:
         return []
     found = ((Path(place, name), _state(Path(place, name), target, whatever)) for name in names)
-    return [
-        _measured(folder, disposable=state is _State.DISPOSABLE)
-        for folder, state in found
-        if state is not _State.IN_USE
-    ]
+    return [_measured(folder, state) for folder, state in found if state is not _State.IN_USE]
 
 
-def remove_disposable(target: Path, *, whatever: bool = False) -> list[Leftover]:
+def remove_disposable(
+    target: Path, within: Path | None = None, *, whatever: bool = False
+) -> list[Leftover]:
     """Remove the disposable leftovers of a target; returns what is left of all leftovers."""
     left = []
-    for each in leftovers(target, whatever=whatever):
+    for each in leftovers(target, within, whatever=whatever):
         if each.disposable:
             discard(each.folder)
         if os.path.lexists(each.folder):
@@ -128,11 +128,12 @@ def remove_disposable(target: Path, *, whatever: bool = False) -> list[Leftover]
 
 
 class _State(Enum):
-    """What is known of a folder: its owner lives or is another's, or the owner is gone."""
+    """What is known of a folder and its owner; `OWNER_GONE` may hold more than a draft."""
 
     IN_USE = 0
-    ABANDONED = 1
-    DISPOSABLE = 2
+    OWNER_UNKNOWN = 1
+    OWNER_GONE = 2
+    DISPOSABLE = 3
 
 
 def _state(folder: Path, target: Path, whatever: bool) -> _State:
@@ -155,26 +156,29 @@ def _state(folder: Path, target: Path, whatever: bool) -> _State:
         if not data and held == [MARKER]:
             # Ended before it wrote the marker, which it locks first
             mine = of_the_target and settled
-            return _of_locked(marker, disposable=True) if mine else _State.IN_USE
+            return _of_locked(marker, _State.DISPOSABLE) if mine else _State.IN_USE
         # A marker of an earlier podium holds the path only
         found, host, purpose = (*data.split(b"\0"), b"", b"")[:3]
         if whatever:
             found, wanted = os.path.dirname(found), os.path.dirname(wanted)
         if found != wanted:
             return _State.IN_USE
-        return _of_locked(marker, disposable=(host, purpose) == (_host(), _DRAFT))
+        if host != _host():
+            return _of_locked(marker, _State.OWNER_UNKNOWN)
+        draft = purpose == _DRAFT
+        return _of_locked(marker, _State.DISPOSABLE if draft else _State.OWNER_GONE)
     except OSError:
         return _State.IN_USE
     finally:
         os.close(marker)
 
 
-def _of_locked(marker: int, *, disposable: bool) -> _State:
-    """The state that a folder has by the lock of its marker."""
+def _of_locked(marker: int, unlocked: _State) -> _State:
+    """The state of a folder: `unlocked` where no process of this machine locks its marker."""
     locked = _lock(marker)
-    if locked is False:
-        return _State.IN_USE
-    return _State.DISPOSABLE if locked and disposable else _State.ABANDONED
+    if locked is None:
+        return _State.OWNER_UNKNOWN
+    return unlocked if locked else _State.IN_USE
 
 
 def _host() -> bytes:
@@ -206,7 +210,7 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
-def _measured(folder: Path, *, disposable: bool) -> Leftover:
+def _measured(folder: Path, state: _State) -> Leftover:
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -215,4 +219,6 @@ def _measured(folder: Path, *, disposable: bool) -> Leftover:
     begun = time.time()
     with suppress(OSError):
         begun = os.lstat(folder / MARKER).st_mtime
-    return Leftover(folder, size, max(0.0, time.time() - begun), disposable)
+    disposable = state is _State.DISPOSABLE
+    owner_gone = disposable or state is _State.OWNER_GONE
+    return Leftover(folder, size, max(0.0, time.time() - begun), owner_gone, disposable)

@@ -26,7 +26,7 @@ import msgspec
 
 from podium.compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from podium.compliance.files.optional_imports import needed
-from podium.compliance.files.staging import discard, leftovers, staging
+from podium.compliance.files.staging import remove_disposable, staging
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.placing import based
 
@@ -111,9 +111,6 @@ AT_ONCE = 16
 PIECE = 1 << 20
 """Bytes that are read at a time."""
 
-LEFT_SECONDS = 60.0
-"""After so long a folder that no process holds is one that a killed call has left."""
-
 LOCAL = {"file", "local"}
 """What fsspec calls this disk: it is read in place, so that its links are seen as such."""
 
@@ -132,13 +129,10 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
     """
     library = needed("fsspec", "a URL", EXTRA)
     place = Path(tempfile.gettempdir(), "podium-remote")
-    # Nobody else would remove what a call that was killed had fetched; one that has just begun has
-    # not marked its folder yet
-    for each in leftovers(place):
-        if each.age > LEFT_SECONDS:
-            discard(each.folder)
+    # Nobody else would remove what a call that was killed had fetched
+    remove_disposable(place)
     with ExitStack() as stack:
-        folder = stack.enter_context(staging(place))
+        folder = stack.enter_context(staging(place, draft=True))
         # The rules are not to be chosen by what lies above, in a folder that all users share
         (folder / "podium.toml").touch()
         budget = _Budget()
