@@ -127,6 +127,15 @@ def remove_disposable(
     return left
 
 
+def staged_below(root: Path) -> list[Path]:
+    """The folders at or below a root that hold folders with the name of a leftover."""
+    found = []
+    for folder, names, _ in os.walk(root):
+        if any(_NAME.fullmatch(name) for name in names):
+            found.append(Path(folder))
+    return found
+
+
 class _State(Enum):
     """What is known of a folder and its owner; `OWNER_GONE` may hold more than a draft."""
 

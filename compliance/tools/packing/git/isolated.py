@@ -132,10 +132,11 @@ class IsolatedGit:
 
     def _new_folder(self) -> Path:
         if self.read_only:
-            made = tempfile.TemporaryDirectory(prefix="podium.")
-            return Path(self._open.enter_context(made))
-        # What a killed call left is known by its place; no tree has this name
-        target, place = self.directory.root / ".git", self.directory.own
+            place = Path(tempfile.gettempdir())
+            target = place / "podium-git"
+        else:
+            # What a killed call left is known by its place; no tree has this name
+            target, place = self.directory.root / ".git", self.directory.own
         remove_disposable(target, place)
         try:
             folder = self._open.enter_context(staging(target, place, draft=True)) / "common"
