@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from podium.compliance.files.staging import MARKER, PREFIX, leftovers, staging
 from podium.compliance.tools.bundling.bundle import bundle
 from podium.compliance.tools.packing.planning.request import read_request
 from podium.compliance.tools.packing.writing.pack import PackJob, pack
+from tests.compliance.clones import Review, alone
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose, files_in
 from tests.compliance.tools.review.rounds import submission
@@ -139,7 +141,10 @@ def test_clean_where_nothing_was_ever_packed_makes_no_folder(loose: Loose) -> No
     assert not loose.packed.parent.exists()
 
 
-COMMANDS = ["bundle", "unpack", "init", "system init", "review", "results build", "results site"]
+COMMANDS = (
+    *("bundle", "unpack", "init", "system init", "fix"),
+    *("review", "results build", "results site"),
+)
 
 
 @pytest.mark.parametrize("what", COMMANDS)
@@ -153,6 +158,7 @@ def test_other_commands_remove_what_they_left(
         "unpack": ("unpack", tmp_path / "there.tar", "--output", tmp_path / "out"),
         "init": ("init", tmp_path / "new", "--submitter", "Acme", "--round", "5.1"),
         "system init": ("system", "init", tmp_path / "n.json", "--no-probe", "--round", "5.1"),
+        "fix": ("fix", tree, "--write"),
         "review": ("review", tree, "--no-curves", "--output", tmp_path / "review"),
         "results build": ("results", "build", tree, "--output", tmp_path / "store", "--quiet"),
         "results site": (
@@ -160,6 +166,9 @@ def test_other_commands_remove_what_they_left(
             *("--no-charts", "--quiet"),
         ),
     }
+    if what == "fix":
+        system = tree / "Acme/systems/ex_n8.json"
+        system.write_text(system.read_text().replace('"closed"', '"Closed"'))
     if what == "results site":
         assert podium(*calls["results build"]).exit_code == 0
     with monkeypatch.context() as patched:
@@ -241,3 +250,19 @@ def test_pack_removes_no_folder_whose_owner_may_live(
         assert str(folder) in done.stderr
         assert "if no other call uses it, remove it" in done.stderr
         assert folder.is_dir()
+
+
+def test_a_killed_since_leaves_nothing_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    alone(tmp_path, monkeypatch)
+    clone = Review.made(tmp_path).clone()
+    call = ("check", clone, "--round", "5.1", "--since", "HEAD")
+    with monkeypatch.context() as patched:
+        killed(lambda: podium(*call), "symlink", patched)
+    assert len(left(place)) == 1
+    podium(*call)
+    assert left(place) == []
