@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -71,31 +70,46 @@ def staging(target: Path, within: Path | None = None, *, draft: bool = False) ->
         discard(folder)
         if marker >= 0:
             os.close(marker)
+        if os.path.lexists(folder):
+            # The marker may have been the last handle that this process may have
+            discard(folder)
 
 
 def discard(folder: Path) -> None:
     """Remove a folder as far as the disk lets it; raises nothing."""
     # A call of the system that failed once may work now
     for _ in range(2):
-        # Python passes some errors on that it was told to ignore
+        # A kill may leave a part of the folder, which is known by its marker: that goes last
+        if folder.is_symlink() or not _emptied(folder, kept=MARKER):
+            continue
         with suppress(OSError):
-            _remove_all_but_the_marker(folder)
-            shutil.rmtree(folder, ignore_errors=True)
-        if not os.path.lexists(folder):
+            (folder / MARKER).unlink(missing_ok=True)
+            os.rmdir(folder)
             return
 
 
-def _remove_all_but_the_marker(folder: Path) -> None:
-    """What a kill leaves of a folder that is being removed is known by its marker: that goes last.
+def _emptied(folder: Path | str, *, kept: str = "") -> bool:
+    """Remove what is in a folder, but for one name; whether nothing else is left.
 
-    Raises OSError.
+    Only one handle is open at a time: the reason for the removal may be that there are no more.
     """
-    with os.scandir(folder) as entries:
-        for each in entries:
-            if each.is_dir(follow_symlinks=False):
-                shutil.rmtree(each.path, ignore_errors=True)
-            elif each.name != MARKER:
+    left = False
+    try:
+        with os.scandir(folder) as entries:
+            found = [each for each in entries if each.name != kept]
+    except OSError:
+        return False
+    for each in found:
+        try:
+            if not each.is_dir(follow_symlinks=False):
                 os.unlink(each.path)
+            elif _emptied(each.path):
+                os.rmdir(each.path)
+            else:
+                left = True
+        except OSError:
+            left = True
+    return not left
 
 
 def leftovers(
