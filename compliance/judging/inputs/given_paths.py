@@ -114,7 +114,7 @@ PIECE = 1 << 20
 LOCAL = {"file", "local"}
 """What fsspec calls this disk: it is read in place, so that its links are seen as such."""
 
-_SECRET = re.compile(r"(?<=://)[^/@]*@")
+_SECRET = re.compile(r"(?<=://)[^/?#]*@")
 _SIGNED = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE)
 """Where URLs have what nobody else may know: in front of the host, and in the signature of one that
 is good for some hours."""

@@ -153,6 +153,7 @@ def test_this_disk_is_read_in_place(good: LogBuilder, tmp_path: Path) -> None:
         ("dropbox://x/y", "dropbox://x/y cannot be read: "),
         ("simplecache::memory://x", "simplecache::memory://x"),
         ("http://me:secret@127.0.0.1:1/x", "http://127.0.0.1:1/x cannot be read: "),
+        ("http://me:secret@word@127.0.0.1:1/x", "http://127.0.0.1:1/x cannot be read: "),
         ("https://127.0.0.1:1/x?key=secret", "https://127.0.0.1:1/x cannot be read: "),
     ],
 )
