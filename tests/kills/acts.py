@@ -42,6 +42,8 @@ class Act:
     name: str
     words: Callable[[Path], list[str]]
     target: Callable[[Path], Path]
+    before: Callable[[Path], list[str]] | None = None
+    """A command that is called once, and makes what this one reads."""
     fresh: bool = False
     """The command writes only where nothing is."""
     first: Callable[[Path], object] | None = None
@@ -123,6 +125,10 @@ ACTS = (
             *("results", "site", str(at / "made"), "--output", str(at / "site"), "--no-charts"),
         ],
         lambda at: at / "site",
+        before=lambda at: [
+            *("results", "build", str(at / "tree"), "--round", "5.1"),
+            *("--output", str(at / "made")),
+        ],
         fresh=True,
     ),
     Act(

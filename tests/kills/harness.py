@@ -331,9 +331,8 @@ def make_bench(act: Act, place: Path) -> Bench:
         log.write_bytes(log.read_bytes() + b"a line of a framework\n" * 100_000)
     with podium(["bundle", str(place / "tree"), str(place / "given.tar.gz")]) as command:
         assert command.wait(120) == 0
-    if act.name == "results site":
-        words = ["results", "build", str(place / "tree"), "--round", "5.1"]
-        with podium([*words, "--output", str(place / "made")]) as command:
+    if act.before is not None:
+        with podium(act.before(place)) as command:
             assert command.wait(120) == 0
     bench = Bench(act, place)
     bench.prepare()
