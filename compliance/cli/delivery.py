@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from podium.compliance.reporting.render.sarif import RuleText
 
 
+REMOVE_UNUSED = "if no other call uses it, remove it"
+"""What to do about a folder whose owner is not certainly gone."""
+
+
 def warn(message: str) -> None:
     """One line on standard error."""
     typer.echo(f"podium: {message}", err=True)
@@ -80,19 +84,20 @@ def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
         warn(f"left behind by a call that was killed: {clean(str(each.folder))} ({facts}); {what}")
 
 
-def clear_leftovers(*targets: Path) -> None:
-    """Remove what killed calls that made these files or folders have left beside them.
+def clear_leftovers(*targets: Path, whatever: bool = False) -> None:
+    """Remove what killed calls that made these files or folders have left in the same folder.
 
-    What may be in use, or may hold more than a draft, is named and stays.
+    What may be in use, or may hold more than a draft, is named and stays. `whatever`: the calls
+    may have made other files or folders there.
     """
     from podium.compliance.files.staging import leftovers, remove_disposable
 
     for target in targets:
-        found = leftovers(target)
-        left = remove_disposable(target) if found else []
+        found = leftovers(target, whatever=whatever)
+        left = remove_disposable(target, whatever=whatever) if found else []
         gone = [each for each in found if each.folder not in {kept.folder for kept in left}]
         tell_leftovers(gone, "removed")
-        tell_leftovers(left, "if no other call uses it, remove it")
+        tell_leftovers(left, REMOVE_UNUSED)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside, suggest
+from podium.compliance.cli.delivery import clear_leftovers, refuse_inside, suggest
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -44,6 +44,7 @@ def fix(
     Logs are renamed or decompressed, never changed. Exit status: 0 nothing to fix, or all fixed; 1
     something to fix, or left to you after --write; 2 no submission, or it cannot be written.
     """
+    from podium.compliance.files.staging import staged_below
     from podium.compliance.judging.inputs.round_selection import RoundRequest
     from podium.compliance.reporting.console import send, width
     from podium.compliance.reporting.json_text import json_text
@@ -51,6 +52,11 @@ def fix(
     from podium.compliance.tools.fixing.session import fix_path
 
     refuse_inside("--output", output, [path])
+    if write:
+        if path.is_dir():
+            clear_leftovers(*(folder / "any" for folder in staged_below(path)), whatever=True)
+        else:
+            clear_leftovers(path)
     done = fix_path(path, RoundRequest(usage, round), write=write)
     as_json = format is AnswerFormat.JSON
     given = (("--usage", usage), ("--round", round))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.compliance.cli.delivery import (
+    REMOVE_UNUSED,
     clear_leftovers,
     shown_from_here,
     suggest,
@@ -175,15 +176,17 @@ def _leftovers(
         place = place_in(job, clone)
     if clean:
         tell_leftovers(write.clean(*place), "removed")
+        tell_leftovers(leftovers(*place), REMOVE_UNUSED)
         raise typer.Exit(Exit.CLEAN)
     if archive is not None:
         from podium.compliance.tools.bundling.format.hashes import archive_files
 
         clear_leftovers(*archive_files(archive))
-    if found := leftovers(*place):
-        # Whoever packs removes them, as they may hold the old tree
-        what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
-        tell_leftovers(found, what)
+    found = leftovers(*place)
+    # The call itself removes them under its lock, as they may hold the old tree
+    what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
+    tell_leftovers([each for each in found if each.owner_gone], what)
+    tell_leftovers([each for each in found if not each.owner_gone], REMOVE_UNUSED)
 
 
 def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Packed:

@@ -26,7 +26,7 @@ import msgspec
 
 from podium.compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from podium.compliance.files.optional_imports import needed
-from podium.compliance.files.staging import discard, leftovers, staging
+from podium.compliance.files.staging import remove_disposable, staging
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.placing import based
@@ -114,13 +114,10 @@ AT_ONCE = 16
 PIECE = 1 << 20
 """Bytes that are read at a time."""
 
-LEFT_SECONDS = 60.0
-"""After so long a folder that no process holds is one that a killed call has left."""
-
 LOCAL = {"file", "local"}
 """What fsspec calls this disk: it is read in place, so that its links are seen as such."""
 
-_SECRET = re.compile(r"(?<=://)[^/@]*@")
+_SECRET = re.compile(r"(?<=://)[^/?#]*@")
 _SIGNED = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE)
 """Where URLs have what nobody else may know: in front of the host, and in the signature of one that
 is good for some hours."""
@@ -154,11 +151,9 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
 def private_folder(name: str) -> Iterator[Path]:
     """A folder for what one call reads, removed at the end; also those that killed calls left."""
     place = Path(tempfile.gettempdir(), name)
-    # A call that has just begun has not marked its folder yet
-    for each in leftovers(place):
-        if each.age > LEFT_SECONDS:
-            discard(each.folder)
-    with staging(place) as folder:
+    # Nobody else would remove what a call that was killed has left
+    remove_disposable(place)
+    with staging(place, draft=True) as folder:
         yield folder
 
 
