@@ -13,6 +13,7 @@ FORMER_IDS: Mapping[str, tuple[str, ...]] = {
     "guard.conflicting-declaration": ("guard.declared-otherwise",),
     "pairing.unclosed-interval": ("pairing.left-open",),
     "progress.not-monotonic": ("progress.goes-back",),
+    "result.copied-run": ("review.same-learning",),
     "result.invalid-log-name": ("result.strange-log-name",),
     "result.unsupported-scaling": ("score.factor-differs",),
     "score.uneven-speed": ("score.wide-spread",),

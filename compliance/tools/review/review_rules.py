@@ -40,17 +40,6 @@ COPIED_STRETCH = policy(
     bad="four losses in a row of one log stand in another log, too",
     good="every log has losses of its own",
 )
-SAME_LEARNING = policy(
-    "review.same-learning",
-    says="runs of different seeds learn differently",
-    why="two runs that agree to the last digit had one seed, whatever they log",
-    message="every evaluation and loss is that of {other}, though this run logs seed {seed} and "
-    "that one {theirs}",
-    help="ask where the seed goes in the code, and whether one run was submitted twice",
-    cites=_SEEDS,
-    bad="two logs have the seeds 17 and 18, and the same losses and evaluations",
-    good="their losses differ",
-)
 CLOCK_BACK = policy(
     "review.clock-back",
     says="the clock of a log runs forward",

@@ -79,11 +79,6 @@ def with_losses(first: Sequence[float], second: Sequence[float]) -> Build:
     return build
 
 
-def twin(log: LogBuilder) -> LogBuilder:
-    """A run that learned as run 0 did, on its own clock, with its own seed."""
-    return learning(log, UNEVEN, values(0)).set("seed", seed(1))
-
-
 # --- clocks ---
 
 
@@ -218,7 +213,6 @@ CASES: dict[str, Case] = {
     for rule, bad, good in (
         ("review.overlapping-runs", at_minutes(0, 20, 120), at_minutes(0, 60, 120)),
         ("review.copied-stretch", with_losses(STRETCH, STRETCH), with_losses(STRETCH, [])),
-        ("review.same-learning", with_log(twin), alone),
         ("review.clock-back", with_log(backwards), alone),
         ("review.clock-stands", with_log(standing(3)), with_log(standing(2))),
         ("review.regular-times", with_log(ticking(EVEN)), with_log(ticking(UNEVEN))),

@@ -22,7 +22,6 @@ Finder = Callable[[Material], Iterator[Finding]]
 FINDERS: tuple[Finder, ...] = (
     runs.overlapping,
     stretches.copied_stretches,
-    stretches.same_learning,
     clocks.clocks,
     peers.too_fast,
     peers.outside_band,

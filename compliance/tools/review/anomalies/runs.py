@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -10,7 +11,7 @@ from statistics import median
 import msgspec
 
 from podium.compliance.judging.results.result import Result, Run
-from podium.compliance.tools.review.anomalies.stretches import seeds_of
+from podium.compliance.tools.review.anomalies.stretches import began, seeds_of
 from podium.compliance.tools.review.material import Material
 from podium.compliance.tools.review.review_rules import (
     MISSING_RUN,
@@ -148,7 +149,10 @@ def reused(material: Material) -> Iterator[Finding]:
         for finding in material.outcome.findings
         if finding.id in ("earlier.resubmitted", "result.copied-run")
     }
-    for result in material.results:
+    ordered = sorted(
+        material.results, key=lambda each: min(map(began, each.runs), default=(math.inf, ""))
+    )
+    for result in ordered:
         path = result.place.display_path
         seeds = _seeds(result)
         places: dict[tuple[str, str], list[int]] = defaultdict(list)
