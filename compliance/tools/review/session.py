@@ -35,7 +35,8 @@ def review_round(
 ) -> tuple[Review, Manifest, Outcome]:
     """Review a round; with it the hash of every file, and the check's report with all findings.
 
-    `before` is the review of an earlier state of the same round. Raises ComplianceError where a
+    `before` is the review of an earlier state of the same round. A review without names has no
+    hashes: published files would tell whose they are. Raises ComplianceError where a
     path holds nothing to judge.
     """
     material = read_round(path, earlier, options, progress)
@@ -63,7 +64,7 @@ def review_round(
     )
     whole = replace(outcome, findings=[*outcome.findings, *found])
     if anonymous:
-        review, files = anonymised(review, files, material)
+        return anonymised(review, files, material), {}, whole
     return review, files, whole
 
 
