@@ -138,7 +138,12 @@ def _in_new_order(review: Review) -> Review:
 def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:
     """Objections with ids that are numbers: a hash of a place is the same in the named review."""
     placed = [
-        replace(each, evidence=sorted(each.evidence, key=lambda at: (at.path, at.line or 0)), id="")
+        replace(
+            each,
+            id="",
+            evidence=sorted(each.evidence, key=lambda at: (at.path, at.line or 0)),
+            folded=sorted(each.folded, key=lambda group: group.path),
+        )
         for each in objections
     ]
     return [

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from podium.compliance.reporting.data import OfficialVerdict, RcpEntry, Rules, Tool, Verdict
+from podium.compliance.tools.review.kinds import Kind
 
 SCHEMA: Literal["podium.review/1"] = "podium.review/1"
 
@@ -145,6 +146,21 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
+class EvidenceGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The places of one result that show the same, their values aside."""
+
+    path: Annotated[str, msgspec.Meta(description="the result, or another file or folder")]
+    runs: Annotated[
+        int | None, msgspec.Meta(description="runs of the result; null where it is none")
+    ] = None
+    places: int = 1
+    files: Annotated[
+        Sequence[str], msgspec.Meta(description="names of the logs of the result that show it")
+    ] = ()
+    line: Annotated[int | None, msgspec.Meta(description="line of the first place")] = None
+    message: Annotated[str, msgspec.Meta(description="message of the first place")]
+
+
 class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an objection between two states of a round."""
 
@@ -158,13 +174,16 @@ class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
 class Objection(msgspec.Struct, frozen=True, kw_only=True):
     """What to ask one submitter about, and how far that has come.
 
-    All findings of one rule (and key) in a submission are one objection.
+    All findings of one rule in a submission are one objection.
     """
 
     id: str
     submitter: str
     submission: str
     rule: str
+    kind: Annotated[Kind, msgspec.Meta(description="what it is about; copies come first")] = (
+        "hygiene"
+    )
     severity: Literal["error", "warning", "note"]
     anomaly: Annotated[
         bool, msgspec.Meta(description="shows beside others only, or hints at how runs were made")
@@ -174,6 +193,9 @@ class Objection(msgspec.Struct, frozen=True, kw_only=True):
     cites: str = ""
     official: Annotated[bool, msgspec.Meta(description="the official verifier rejects for it")]
     evidence: Sequence[Evidence] = ()
+    folded: Annotated[
+        Sequence[EvidenceGroup], msgspec.Meta(description="the evidence by result")
+    ] = ()
     state: State = "open"
     by: str = ""
     date: str = ""

@@ -34,7 +34,7 @@ COPIED_STRETCH = policy(
     "review.copied-stretch",
     says="no stretch of a run is that of another",
     why="rows of numbers or of times that are equal to the last digit are one run's, taken twice",
-    message="{what} of lines {lines} are those of lines {theirs} of {other}{round}{others}",
+    message="{what} of lines {lines} are those of lines {theirs} of {other}{others}",
     help="ask how both logs came about, and for the raw output of the two runs",
     cites=_RUNS,
     bad="four losses in a row of one log stand in another log, too",
@@ -124,7 +124,7 @@ SEEDS_REUSED = policy(
     "review.seeds-reused",
     says="results draw their seeds anew",
     why="seeds that come again were chosen, perhaps for what they give",
-    message="{count} of {total} seeds, such as {seed}, are those of {other}{round}",
+    message="{count} of {total} seeds, such as {seed}, are those of {other}",
     help="ask how the seeds are drawn, and how many were tried",
     cites=_SEEDS,
     bad="the runs of two results have the same large seeds",
@@ -153,6 +153,20 @@ MISSING_NUMBERS = policy(
     cites=_RUNS,
     bad="the logs name the jobs 5119, 5120 and 5122, or are called result_5119_06.txt to _10.txt",
     good="the jobs are 5119, 5120 and 5121",
+)
+UNFINISHED_RUN = policy(
+    "review.unfinished-run",
+    Severity.ERROR,
+    says="a log goes on until its run has ended",
+    why="a log that ends during training lacks all records that follow, each of which is reported "
+    "by a rule of its own",
+    message="the log ends{at} during training, {seconds:.0f} s after run_start{dropped} ({count} "
+    "findings of the check)",
+    help="confirm that this is a failed run, and say why it ended",
+    cites=_RUNS,
+    varies="a warning where the check rejects nothing for what the log lacks",
+    bad="a log has run_start and two evaluations, and nothing more",
+    good="it has run_stop",
 )
 CONFIG_DISAGREES = policy(
     "review.config-disagrees",

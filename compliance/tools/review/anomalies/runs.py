@@ -140,10 +140,10 @@ LEAST_TELLING = 100
 
 def reused(material: Material) -> Iterator[Finding]:
     """Results with the seeds of another one, of this round or an earlier one."""
-    known: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    known: dict[int, list[str]] = defaultdict(list)
     for earlier in material.earlier:
         for result in earlier.results:
-            _add(known, result, earlier.place(result.place.display_path), f" ({earlier.title})")
+            _add(known, result, earlier.place(result.place.display_path))
     copies = {
         finding.path
         for finding in material.outcome.findings
@@ -155,12 +155,12 @@ def reused(material: Material) -> Iterator[Finding]:
     for result in ordered:
         path = result.place.display_path
         seeds = _seeds(result)
-        places: dict[tuple[str, str], list[int]] = defaultdict(list)
+        places: dict[str, list[int]] = defaultdict(list)
         for seed in sorted(seeds):
             for place in known[seed]:
                 places[place].append(seed)
         if places and not _copied(result, copies):
-            (other, round_), shared = max(places.items(), key=lambda each: len(each[1]))
+            other, shared = max(places.items(), key=lambda each: len(each[1]))
             if len(shared) >= LEAST_SHARED or max(shared) >= LARGE:
                 yield SEEDS_REUSED.found(
                     Profile.POLICY,
@@ -169,9 +169,8 @@ def reused(material: Material) -> Iterator[Finding]:
                     total=len(seeds),
                     seed=shared[-1],
                     other=other,
-                    round=round_,
                 )
-        _add(known, result, path, "")
+        _add(known, result, path)
 
 
 def _copied(result: Result, copies: set[str]) -> bool:
@@ -181,9 +180,9 @@ def _copied(result: Result, copies: set[str]) -> bool:
     )
 
 
-def _add(known: dict[int, list[tuple[str, str]]], result: Result, path: str, round_: str) -> None:
+def _add(known: dict[int, list[str]], result: Result, path: str) -> None:
     for seed in _seeds(result):
-        known[seed].append((path, round_))
+        known[seed].append(path)
 
 
 def _seeds(result: Result) -> set[int]:

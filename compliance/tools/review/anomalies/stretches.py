@@ -19,11 +19,10 @@ _WHAT = {"values": "evaluations or losses", "times": "the times between evaluati
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a stretch stood first: the log, the round it is of if an earlier one, its lines."""
+    """Where a stretch is first: the log, its path and its lines."""
 
     run: Run
     path: str
-    round: str
     stretch: Stretch
 
 
@@ -44,19 +43,19 @@ def copied_stretches(material: Material) -> Iterator[Finding]:
     for earlier in material.earlier:
         for result in earlier.results:
             for run in result.runs:
-                _add(known, run, earlier.place(run.display_path), f" ({earlier.title})")
+                _add(known, run, earlier.place(run.display_path))
     copies = _whole_copies(material)
     runs = [run for result in material.results for run in result.runs]
     for run in sorted(runs, key=began):
         shared = _shared(known, run)
         if shared is not None and run.display_path not in copies:
             yield _found(run, shared)
-        _add(known, run, run.display_path, "")
+        _add(known, run, run.display_path)
 
 
-def _add(known: dict[tuple[str, int], _Place], run: Run, path: str, round_: str) -> None:
+def _add(known: dict[tuple[str, int], _Place], run: Run, path: str) -> None:
     for stretch in trace(run).stretches:
-        known.setdefault((stretch.kind, stretch.mark), _Place(run, path, round_, stretch))
+        known.setdefault((stretch.kind, stretch.mark), _Place(run, path, stretch))
 
 
 def _whole_copies(material: Material) -> set[str]:
@@ -97,7 +96,6 @@ def _found(run: Run, shared: _Shared) -> Finding:
         lines=f"{own.first} to {own.last}",
         theirs=f"{first.stretch.first} to {first.stretch.last}",
         other=first.path,
-        round=first.round,
         others=text,
     )
 
