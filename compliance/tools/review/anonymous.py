@@ -15,7 +15,7 @@ from podium.compliance.judging.results.result import Result
 from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.reporting.pages.templates import plain_name
 from podium.compliance.tools.review.material import Material
-from podium.compliance.tools.review.model import Objection, Review
+from podium.compliance.tools.review.model import Objection, ResultEntry, Review
 from podium.compliance.tools.review.objections import about, weight
 from podium.compliance.tools.review.records import Manifest
 
@@ -121,7 +121,7 @@ def _in_new_order(review: Review) -> Review:
     return replace(
         review,
         submissions=sorted(review.submissions, key=lambda each: each.path),
-        results=[replace(each, borrows=sorted(each.borrows)) for each in review.results],
+        results=[_without_hashes(each) for each in review.results],
         objections=_numbered(review.objections, "objection"),
         notes=_numbered(review.notes, "note"),
         against=None
@@ -133,6 +133,12 @@ def _in_new_order(review: Review) -> Review:
             unasked=sorted(review.against.unasked),
         ),
     )
+
+
+def _without_hashes(result: ResultEntry) -> ResultEntry:
+    """A result without the hashes of its logs, which are published later."""
+    runs = [replace(run, records={}) for run in result.runs]
+    return replace(result, runs=runs, borrows=sorted(result.borrows))
 
 
 def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:

@@ -33,6 +33,17 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     points: Sequence[CurvePoint] = ()
 
 
+class LoggedKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The records of one key in a log, by which `--against` finds what was edited."""
+
+    count: int = 1
+    value: Annotated[
+        str | int | float | bool | None, msgspec.Meta(description="value of a single record")
+    ] = None
+    values: Annotated[str, msgspec.Meta(description="hash of values and metadata")] = ""
+    times: Annotated[str, msgspec.Meta(description="hash of times")] = ""
+
+
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a result."""
 
@@ -55,6 +66,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     quality: Curve = Curve()
     loss: Curve = Curve()
     throughput: Curve = Curve()
+    records: dict[str, LoggedKey] = {}
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,6 +252,9 @@ class ResultChange(msgspec.Struct, frozen=True, kw_only=True):
     asked: bool
     settings: dict[str, tuple[Any, Any]] = {}
     logs: Sequence[str] = ()
+    edits: Annotated[
+        Sequence[str], msgspec.Meta(description="what was edited or exchanged, in which logs")
+    ] = ()
     minutes: tuple[float | None, float | None] | None = None
     lender: Annotated[
         str, msgspec.Meta(description="the result that all changed settings are borrowed from")

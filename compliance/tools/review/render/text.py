@@ -71,6 +71,9 @@ def _against(review: Review, width: int) -> list[str]:
         return []
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(review.against.counts.items()))
     lines = ["", f"Since the last review: {counts or 'no objections'}"]
+    for result in review.against.results:
+        for edit in result.edits:
+            lines += wrap(clean(f"{result.path}: {edit}"), width, "  - ", "    ")
     unasked: Sequence[str] = review.against.unasked
     if unasked:
         lines.append(f"Changed though no objection was about it ({len(unasked)}):")
@@ -97,5 +100,7 @@ def markdown(review: Review) -> str:
         lines += ["", "## Since the last review", ""]
         counts = Counter(review.against.counts)
         lines += [f"- {count} {kind}" for kind, count in sorted(counts.items())]
+        for result in review.against.results:
+            lines += [f"- {code(result.path)}: {escape(edit)}" for edit in result.edits]
         lines += [f"- changed unasked: {code(path)}" for path in review.against.unasked]
     return "\n".join(lines) + "\n"
