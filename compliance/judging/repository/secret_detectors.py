@@ -58,6 +58,20 @@ class NgcKey(RegexBasedDetector):
     denylist = (re.compile(r"\bnvapi-[\w-]{60,}"),)
 
 
+class CommandPassword(RegexBasedDetector):
+    """Passwords that a script gives to a command: `echo … | sudo -S`, `sshpass -p …`, `curl -u`."""
+
+    secret_type = "Password of a Command"  # noqa: S105
+    denylist = (
+        re.compile(
+            r"""(?:echo|printf)\s+(?:-\w+\s+)*["']?([^\s"'|]+)["']?\s*\|\s*sudo\s.{0,40}?-S"""
+        ),
+        re.compile(r"""sudo\s.{0,40}?-S.{0,80}?<<<\s*["']?([^\s"']+)"""),
+        re.compile(r"""sshpass\s+-p\s*["']?([^\s"']+)"""),
+        re.compile(r"""curl\s.{0,200}?(?:-u|--user)[\s=]+["']?[^\s:"'$]+:([^\s"']+)"""),
+    )
+
+
 _DETECTORS = tuple(
     detector()
     for detector in (
@@ -78,6 +92,7 @@ _DETECTORS = tuple(
         HuggingFaceToken,
         WandbKey,
         NgcKey,
+        CommandPassword,
     )
 )
 

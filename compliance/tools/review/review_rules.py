@@ -87,14 +87,52 @@ PACE = policy(
 TOO_FAST = own(
     "review.too-fast",
     says="a result trains about as fast as others on the same accelerator",
-    why="a speed that nobody else reaches is a secret worth telling, or a mistake",
+    why="a speed that nobody else reaches has a reason that can be named, or is a mistake",
     message="{speed:.4g} {unit} per second and accelerator, {times:.2f} times the median of "
-    "{peers} results on {accelerator} (robust z = {z:.1f})",
+    "{peers} results on as many {accelerator} (robust z = {z:.1f})",
     help="ask what makes it so fast: precision, batch size, software, or another count of "
     "accelerators",
     cites=_PLAUSIBLE,
     bad="one of six results on an accelerator trains three times as fast as the others",
     good="all six are within a fifth of their median",
+)
+TOO_SLOW = own(
+    "review.too-slow",
+    Severity.NOTE,
+    says="a result trains about as fast as others on the same accelerator",
+    why="a system that is far slower than others of its kind may not be as it is described",
+    message="{speed:.4g} {unit} per second and accelerator; the median of {peers} results on as "
+    "many {accelerator} is {times:.2f} times as fast (robust z = {z:.1f})",
+    help="ask what makes it so slow, and whether the description is that of the system",
+    cites=_PLAUSIBLE,
+    bad="one of six results on an accelerator trains 2.5 times slower than the others",
+    good="all six are within a fifth of their median",
+)
+OUTLIER_RUN = own(
+    "review.outlier-run",
+    Severity.NOTE,
+    says="all runs of a result train at one speed",
+    why="a run that is faster or slower than the others was made on other nodes or with other "
+    "software, or its clock is another",
+    message="this run trains {times:.3f} times as fast as the median of the {total} runs "
+    "(robust z = {z:.1f})",
+    help="ask what was different in this run",
+    cites=_PLAUSIBLE,
+    bad="nine runs of a result train within 1 % of each other, and the tenth at 0.9 of their speed",
+    good="all ten are within 1 %",
+)
+SLOW_START = own(
+    "review.slow-start",
+    Severity.NOTE,
+    says="the first intervals of a run take as long as the last",
+    why="intervals that fall steadily in all runs show that data is staged or cached while the run "
+    "is timed",
+    message="intervals between evaluations fall from {first:.3g} to {last:.3g} min; so in {count} "
+    "of {total} runs",
+    help="ask whether data is staged or cached during the run",
+    cites=_PLAUSIBLE,
+    bad="intervals take 19, 9, 5 and 3 minutes in all runs",
+    good="all take 3 minutes",
 )
 OUTSIDE_BAND = policy(
     "review.outside-band",

@@ -118,6 +118,28 @@ def peers(times: float) -> Build:
     return build
 
 
+def uneven(share: float) -> Build:
+    """Six runs of one result, one of which takes a share of the time of the others."""
+
+    def build(place: Path) -> None:
+        tree = submission(place)
+        for number in range(6):
+            minutes = 40 * (share if number == 4 else 1 + number / 2000)
+            tree.log(number, lambda log, n=number, m=minutes: own(log, n).lasting(m))
+
+    return build
+
+
+def falling(minutes: Sequence[float]) -> Build:
+    """Runs whose intervals between evaluations take so long."""
+
+    def change(log: LogBuilder) -> LogBuilder:
+        gaps = [60_000 * each for each in minutes]
+        return learning(log, gaps, values(1)[: len(gaps)])
+
+    return lambda place: relearned(submission(place), 0, change=change)
+
+
 def converging(samples: int, batch: int) -> Build:
     """Every run reaches the target at so many samples, at a batch size."""
 
@@ -225,6 +247,9 @@ CASES: dict[str, Case] = {
         ("review.regular-times", with_log(ticking(EVEN)), with_log(ticking(UNEVEN))),
         ("review.pace", with_log(paced(0.4)), with_log(paced(0.95))),
         ("review.too-fast", peers(3.0), peers(1.05)),
+        ("review.too-slow", peers(0.4), peers(0.95)),
+        ("review.outlier-run", uneven(0.905), uneven(0.99)),
+        ("review.slow-start", falling([19.2, 9.5, 5.0, 3.1]), falling([3.2, 3.1, 3.1, 3.1])),
         ("review.outside-band", converging(368_640, 4608), converging(493_056, 4608)),
         ("review.near-miss", converging(314_400, 1152), converging(320_000, 1152)),
         ("review.seeds-reused", seeded(share=True), seeded(share=False)),
