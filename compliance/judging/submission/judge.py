@@ -59,7 +59,8 @@ class SubmissionVerdict(msgspec.Struct, frozen=True):
 
     `logs` are the verdicts on its logs, marked with its waivers, by the path that reports show.
     `systems` are the findings about each description, by its path. `described` has the path of each
-    result with that of its system's description, "" where it has none.
+    result with that of its system's description, "" where it has none. `suppressions` are the
+    waivers given and its own.
     """
 
     findings: list[Finding]
@@ -67,6 +68,7 @@ class SubmissionVerdict(msgspec.Struct, frozen=True):
     results: list[ResultVerdict]
     systems: dict[str, list[Finding]]
     described: dict[str, str]
+    suppressions: Suppressions = NOTHING_LEFT_OUT
 
 
 class RoundState(msgspec.Struct):
@@ -129,6 +131,7 @@ def judge_submission(
             for folder in tree.results
             for path in [tree.systems.get(folder.system)]
         },
+        suppressions=suppressions,
     )
 
 

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.reporting.data import Outcome
+from podium.compliance.reporting.grouping import own_findings
 from podium.compliance.tools.review.against import EarlierReview, compared, followed
 from podium.compliance.tools.review.anomalies.every import anomalies
 from podium.compliance.tools.review.anomalies.peers import ranked
 from podium.compliance.tools.review.anonymous import anonymised
+from podium.compliance.tools.review.causes import by_cause
 from podium.compliance.tools.review.material import Material, read_round
 from podium.compliance.tools.review.model import NearMiss, Objection, Review, SubmissionEntry
 from podium.compliance.tools.review.objections import OWN_FAULTS, objections_of, weight
@@ -35,12 +37,15 @@ def review_round(
 ) -> tuple[Review, Manifest, Outcome]:
     """Review a round; with it the hash of every file, and the check's report with all findings.
 
-    `before` is the review of an earlier state of the same round. Raises ComplianceError where a
+    `before` is the review of an earlier state of the same round. A review without names has no
+    hashes: published files would tell whose they are. Raises ComplianceError where a
     path holds nothing to judge.
     """
     material = read_round(path, earlier, options, progress)
     found = anomalies(material)
-    asked = objections_of(material.outcome, found)
+    runs = {each.place.display_path: len(each.runs) for each in material.results}
+    causes = by_cause([*own_findings(material.outcome), *found], material)
+    asked = objections_of(material.outcome, causes, runs)
     objections = [each for each in asked if each.severity != "note"]
     files: Manifest = manifest_of(material.homes)
     results = result_entries(material)
@@ -53,7 +58,7 @@ def review_round(
         against = compared(results, files, objections, before, rules)
     review = Review(
         rules=outcome.rules,
-        earlier=[each.path for each in material.earlier],
+        earlier=[each.name for each in material.earlier],
         submissions=_submissions(material, objections),
         results=results,
         near_misses=_near(material),
@@ -63,7 +68,7 @@ def review_round(
     )
     whole = replace(outcome, findings=[*outcome.findings, *found])
     if anonymous:
-        review, files = anonymised(review, files, material)
+        return anonymised(review, files, material), {}, whole
     return review, files, whole
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -139,9 +140,25 @@ def _shared(material: Material, held: Mapping[str, Code]) -> Iterator[Finding]:
     for home in material.homes:
         for name, hashes in _hashed(held[home.path]).items():
             benchmarks[name].append(_Files(home, name, hashes))
+    first = _first_runs(material)
     for name, held_by in sorted(benchmarks.items()):
+        # Who has the earliest logs had the code first
+        held_by.sort(key=lambda each: first.get((each.home.path, name), math.inf))
         for index, here in enumerate(held_by):
             yield from _beside(here, held_by[:index], name)
+
+
+def _first_runs(material: Material) -> dict[tuple[str, str], float]:
+    """When the first run of each submission began, by its path and the benchmark."""
+    found: dict[tuple[str, str], float] = {}
+    roots = {home.root: home.path for home in material.homes}
+    for result in material.results:
+        home = next((roots[up] for up in result.place.folder.parents if up in roots), "")
+        starts = (run.facts.run.start_ms for run in result.runs)
+        key = (home, result.place.benchmark)
+        began = (start for start in starts if start is not None)
+        found[key] = min(found.get(key, math.inf), min(began, default=math.inf))
+    return found
 
 
 def _beside(here: _Files, others: list[_Files], benchmark: str) -> Iterator[Finding]:

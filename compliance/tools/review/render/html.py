@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from podium.compliance.reporting.pages.templates import asset, environment, slugs
 from podium.compliance.tools.review.model import Objection, ResultEntry, Review
-from podium.compliance.tools.review.objections import about, letter
+from podium.compliance.tools.review.objections import about, first_looked_at, letter
 from podium.compliance.tools.review.render.charts import Picture
 
 MOST_EVIDENCE = 50
@@ -100,7 +100,7 @@ class _Pages:
             {"entry": entry, "file": self.files[entry.path], **by_home[entry.path]}
             for entry in review.submissions
         ]
-        first = sorted(opened, key=_first)[:MOST_FIRST]
+        first = sorted(opened, key=first_looked_at)[:MOST_FIRST]
         return self._render(
             "index.html.j2",
             "index.html",
@@ -158,11 +158,6 @@ def _is_of(objection: Objection, entry: Any) -> bool:
     if objection.submission:
         return bool(objection.submission == entry.path)
     return bool(objection.submitter == entry.submitter)
-
-
-def _first(objection: Objection) -> tuple[bool, bool, int, str]:
-    grave = objection.severity != "error"
-    return (not objection.anomaly and grave, grave, -len(objection.evidence), objection.id)
 
 
 def _counts(review: Review, path: str) -> dict[str, int]:

@@ -30,11 +30,13 @@ README = """# Review of {title}
 Open index.html in a browser. It asks no server for anything.
 
 - `review.json`: all of it as data (`podium rules schema review`).
-- `files.json`: the hash of every file.
-- `objections/ID.toml`: the state of each objection. Edit `state`, `by`, `date` and `comment`, and
-  commit the folder: git merges the edits of several people.
+{files}- `objections/ID.toml`: the state of each objection. Edit `state`, `by`, `date` and
+  `comment`, and commit the folder: git merges the edits of several people.
 - `objections/SUBMITTER.md`: what to send to each submitter.
+{next}"""
 
+FILES = "- `files.json`: the hash of every file.\n"
+NEXT = """
 On the next state of the round: `podium review ROUND --against THIS-FOLDER --output NEW-FOLDER`.
 """
 
@@ -63,14 +65,20 @@ def write_review(
         for name, text in render(review, title, drawn, undrawn, rules):
             _write(draft / name, text)
         _write(draft / REVIEW_FILE, json_text(review, None))
-        _write(draft / MANIFEST_FILE, json_text(files, None))
-        _write(draft / "README.md", README.format(title=title, notice=review.confidential))
+        if not review.anonymous:
+            _write(draft / MANIFEST_FILE, json_text(files, None))
+        _write(draft / "README.md", _readme(review, title))
         (draft / FOLDER).mkdir()
         for name, text in _objections(review, title, rules):
             _write(draft / FOLDER / name, text)
         if bundled is not None:
             _write(draft / "charts" / SCRIPT, bundled.result())
     return undrawn if curves else ""
+
+
+def _readme(review: Review, title: str) -> str:
+    files, following = ("", "") if review.anonymous else (FILES, NEXT)
+    return README.format(title=title, notice=review.confidential, files=files, next=following)
 
 
 def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from pathlib import Path
 
@@ -89,23 +88,6 @@ def test_what_logs_and_descriptions_say_is_inert(folder: Path) -> None:
 def test_the_folder_says_that_it_is_confidential(folder: Path) -> None:
     for path in (*pages(folder), folder / "README.md", folder / "review.json"):
         assert "confidential" in path.read_text(encoding="utf-8")
-
-
-def test_an_anonymous_review_names_nobody(folder: Path, tmp_path: Path) -> None:
-    output, tree = tmp_path / "hidden", folder.parent / NAME
-    words = ["review", str(tree), "--anonymous", "--output", str(output), "-q"]
-    assert cli.run(words) == Exit.FOUND
-    for path in output.rglob("*"):
-        assert not re.search(r"acme|bmce|evil|ex_n8", str(path.relative_to(output)).lower())
-        if path.is_file():
-            text = path.read_text(encoding="utf-8").lower()
-            assert not re.search(r"\b(?:acme|bmce|evil|ex_n8)\b", text), path.name
-    made = json.loads((output / "review.json").read_text(encoding="utf-8"))
-    assert made["anonymous"] is True
-    names = {each["submitter"] for each in made["submissions"]}
-    assert names == {"submitter-01", "submitter-02", "submitter-03"}
-    assert {each["submitter"] for each in made["results"]} == names
-    assert cli.run(["review", str(tree), "--against", str(output)]) == Exit.USAGE
 
 
 @pytest.mark.skipif(not DRAWN, reason="the libraries that draw curves are not here")
