@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium.compliance.cli.delivery import clear_leftovers, refuse_inside, rulebook, warn
-from podium.compliance.cli.help import examples
+from podium.compliance.cli.help import DefaultGroup, examples, group
+from podium.compliance.cli.judging import review_code
 from podium.compliance.cli.options import (
     JobsOption,
     QuietOption,
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from podium.compliance.tools.review.model import Review
     from podium.compliance.tools.review.records import Manifest
     from podium.compliance.tools.review.render.html import RuleTexts
+
+app = group(
+    "Review a round: compare results, find anomalies, write objections and follow them.\n\n"
+    "The name of the first command may be left out: podium review ROUND.",
+    DefaultGroup,
+)
 
 EXAMPLES = examples(
     "podium review training_results_v5.1 --output review",
@@ -71,6 +78,7 @@ CurvesOption = Annotated[bool, typer.Option("--no-curves", help="Draw no curves.
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the summary.")]
 
 
+@app.command("round", epilog=EXAMPLES)
 def review(
     path: RoundArgument,
     usage: UsageOption = None,
@@ -148,3 +156,6 @@ def _print(made: Review, format: Format) -> None:  # noqa: A002 - the option's n
         print_text(markdown(made))
     else:
         print_text(text(made, width()))
+
+
+app.command("code", epilog=review_code.EXAMPLES)(review_code.code)
