@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,9 +23,10 @@ from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
     from podium.compliance.reporting.data import Outcome
+    from podium.compliance.tools.review.code.read_marks import ReadMark
     from podium.compliance.tools.review.model import Review
-    from podium.compliance.tools.review.records import Manifest
     from podium.compliance.tools.review.render.html import RuleTexts
+    from podium.compliance.tools.review.session import Reviewed
 
 app = group(
     "Review a round: compare results, find anomalies, write objections and follow them.\n\n"
@@ -88,6 +90,7 @@ def review(
     against: AgainstOption = None,
     anonymous: AnonymousOption = False,
     no_curves: CurvesOption = False,
+    reference: review_code.ReferenceOption = None,
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -100,6 +103,7 @@ def review(
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import progress_bar
     from podium.compliance.tools.review.against import read_before
+    from podium.compliance.tools.review.code.session import CodeRequest
     from podium.compliance.tools.review.session import review_round
 
     refuse_inside("--output", output, [path, *(earlier or ())])
@@ -108,27 +112,40 @@ def review(
         refuse_occupied(output)
         clear_leftovers(output)
     before = None if against is None else read_before(against)
+    marks = review_code.marks_of(None, against)
+    request = CodeRequest(reference=reference, marks=marks, shown=review_code.shown_before(against))
     options = Options(usage=usage, round=round, jobs=processes(jobs))
     with progress_bar(quiet) as progress:
-        made, files, outcome = review_round(
+        reviewed = review_round(
             path,
             options,
             earlier=earlier or (),
             before=before,
             anonymous=anonymous,
+            code=request if output is not None else None,
             progress=progress,
         )
     if output is not None:
-        _write(output, made, files, _texts(outcome), curves=not no_curves)
-    _print(made, format)
-    opened = any(each.is_open for each in made.objections)
+        _write(output, reviewed, marks, curves=not no_curves)
+    _print(reviewed.review, format)
+    opened = any(each.is_open for each in reviewed.review.objections)
     raise typer.Exit(Exit.FOUND if opened else Exit.CLEAN)
 
 
-def _write(folder: Path, made: Review, files: Manifest, texts: RuleTexts, *, curves: bool) -> None:
+def _write(
+    folder: Path, reviewed: Reviewed, marks: Mapping[str, ReadMark], *, curves: bool
+) -> None:
     from podium.compliance.tools.review.render.write import write_review
 
-    undrawn = write_review(folder, made, files, texts, curves=curves)
+    undrawn = write_review(
+        folder,
+        reviewed.review,
+        reviewed.files,
+        _texts(reviewed.outcome),
+        curves=curves,
+        code=reviewed.code,
+        marks=marks,
+    )
     if undrawn:
         warn(undrawn)
 

@@ -98,9 +98,9 @@ def code(
 
     if mark_read and (read is None or not only):
         raise UsageFault("--mark-read needs --read FILE and SUBMITTER[/BENCHMARK]")
-    marks = _marks(read, against, is_new=bool(mark_read))
+    marks = marks_of(read, against, is_new=bool(mark_read))
     request = CodeRequest(
-        base=base, only=only, reference=reference, marks=marks, shown=_shown(against)
+        base=base, only=only, reference=reference, marks=marks, shown=shown_before(against)
     )
     now = read_code(path, Options(usage=usage, round=round))
     before = [read_code(each, Options()) for each in earlier or ()]
@@ -111,7 +111,10 @@ def code(
     raise typer.Exit(Exit.FOUND if made.to_read else Exit.CLEAN)
 
 
-def _marks(read: Path | None, against: Path | None, *, is_new: bool) -> dict[str, ReadMark]:
+def marks_of(
+    read: Path | None, against: Path | None, *, is_new: bool = False
+) -> dict[str, ReadMark]:
+    """The files that are recorded as read: in a file, else in the review before."""
     from podium.compliance.tools.review.code.read_marks import READ_FILE, read_marks
 
     kept = None if against is None else against / READ_FILE
@@ -122,7 +125,8 @@ def _marks(read: Path | None, against: Path | None, *, is_new: bool) -> dict[str
     return read_marks(read)
 
 
-def _shown(against: Path | None) -> frozenset[str]:
+def shown_before(against: Path | None) -> frozenset[str]:
+    """The hunks that the review before has shown."""
     from podium.compliance.tools.review.code.kept import kept_hunks
 
     return frozenset() if against is None else kept_hunks(against)

@@ -17,6 +17,7 @@ from podium.compliance.reporting.data import Outcome
 from podium.compliance.tools.history.comparators import comparisons
 from podium.compliance.tools.history.prior_submission import Earlier as EarlierTrees
 from podium.compliance.tools.history.prior_submission import add_tree
+from podium.compliance.tools.review.code.round_code import RoundCode, code_of, read_code
 from podium.compliance.tools.scoring.session import results_of
 
 NO_TRACE = Trace()
@@ -28,6 +29,7 @@ class Earlier(msgspec.Struct, frozen=True):
     path: str
     title: str
     results: list[Result]
+    code: RoundCode = RoundCode()
 
     def place(self, display_path: str) -> str:
         """A path in the earlier round as a report shows it."""
@@ -49,6 +51,7 @@ class Material(msgspec.Struct, frozen=True):
     results: list[Result]
     homes: list[Home]
     earlier: list[Earlier]
+    code: RoundCode = RoundCode()
 
     def timed(self) -> Iterator[Result]:
         """The results that are timed: instances of a throughput result share a system."""
@@ -78,7 +81,7 @@ def read_round(
         for one in inputs.packages
         if not one.scope
     ]
-    return Material(outcome, [*results_of(files, options)], homes, before)
+    return Material(outcome, [*results_of(files, options)], homes, before, code_of(inputs))
 
 
 def _read_earlier(path: Path, options: Options, known: EarlierTrees) -> Earlier:
@@ -88,4 +91,5 @@ def _read_earlier(path: Path, options: Options, known: EarlierTrees) -> Earlier:
     add_tree(known, path, files, alone)
     results = [*results_of(files, alone)]
     titles = {each.rules.title for each in results}
-    return Earlier(str(path), titles.pop() if len(titles) == 1 else "an earlier round", results)
+    title = titles.pop() if len(titles) == 1 else "an earlier round"
+    return Earlier(str(path), title, results, read_code(path, alone))

@@ -71,7 +71,8 @@ def _cell(cell: Cell, width: int) -> Iterator[str]:
         yield from wrap(clean(f"Identical files: {origins}"), width)
     for library in cell.libraries:
         patched = f", {len(library.patched)} patched" if library.patched else ""
-        about = f"Vendored: {library.name} {library.version or '(no version)'}, {library.files} files{patched}"
+        version = library.version or "(no version)"
+        about = f"Vendored: {library.name} {version}, {library.files} files{patched}"
         about += f"; {library.remark}" if library.remark else ""
         yield from wrap(clean(about), width, "", "  ")
         for path in library.logging[:MOST_NAMED]:
