@@ -37,6 +37,9 @@ _SUBJECTS = (
 )
 _PATTERNS = tuple((name, re.compile(words, re.IGNORECASE)) for name, words in _SUBJECTS)
 
+_CLOCK = re.compile(r"(?:init|run|block)_(?:start|stop)", re.IGNORECASE)
+"""What begins and ends timed intervals; it counts in the lines around a change as well."""
+
 _DOCUMENTS = re.compile(r"(?:^|/)(?:readme|license|notice|changelog)[^/]*$|\.(?:md|rst)$", re.I)
 _ENVIRONMENTS = re.compile(
     r"(?:^|/)(?:dockerfile[^/]*|requirements[^/]*|\.[^/]*ignore|mounts?[^/]*)$|\.(?:sub|slurm)$",
@@ -58,6 +61,9 @@ def subjects(path: str, lines: Sequence[str]) -> tuple[str, ...]:
         return (DOCUMENT,)
     text = "\n".join(line[1:] for line in changed)
     found = [name for name, pattern in _PATTERNS if pattern.search(text)]
+    # A line that moves past the end of the run moves that end, though git calls the line changed
+    if "timing" not in found and _CLOCK.search("\n".join(lines)):
+        found.append("timing")
     if _keys().search(text):
         found.append("logged key")
     if _ENVIRONMENTS.search(path) and "timing" not in found and "logged key" not in found:
