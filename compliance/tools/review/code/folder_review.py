@@ -80,6 +80,7 @@ def review_folder(
         changed=kinds["changed"] + kinds["moved"],
         new=kinds["new"],
         vendored=sum(library.files for library in tally.libraries),
+        unverified=sum(library.unverified for library in tally.libraries),
         listed=len(tally.listed),
         sources=dict(tally.sources.most_common()),
         diffs=found,
@@ -145,6 +146,7 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
             base=pool.title(copy.tree, tree) if copy is not None else "",
             patched=[tree.shown(file.path) for file in patched],
             logging=[tree.shown(file.path) for file in fresh if _logs(tree, file)],
+            unverified=0 if patched else sum(file.lines for file in fresh),
             remark=remark,
         )
     )

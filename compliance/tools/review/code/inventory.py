@@ -22,7 +22,7 @@ MOST_FILES = 1_000_000
 LARGEST_TEXT = 1 << 20
 """Bytes of a text file that is compared line by line."""
 
-LARGEST_STRUCTURED = 1 << 17
+LARGEST_STRUCTURED = 1 << 16
 """Bytes above which JSON, YAML or plain text is data."""
 
 _BLOCK = 1 << 20

@@ -67,6 +67,9 @@ class Library(msgspec.Struct, frozen=True, kw_only=True):
     logging: Annotated[
         Sequence[str], msgspec.Meta(description="files of a library that write log records")
     ] = ()
+    unverified: Annotated[
+        int, msgspec.Meta(description="lines of files that no known copy has, and that nobody read")
+    ] = 0
     remark: str = ""
 
 
@@ -116,6 +119,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     changed: int = 0
     new: int = 0
     vendored: int = 0
+    unverified: Annotated[
+        int, msgspec.Meta(description="lines of libraries that no known copy has")
+    ] = 0
     listed: int = 0
     sources: Annotated[
         Mapping[str, int], msgspec.Meta(description="identical files by who had them first")
@@ -150,6 +156,11 @@ class CodeReview(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "
     def to_read(self) -> int:
         """Lines that are left to read."""
         return sum(cell.to_read for cell in self.cells)
+
+    @property
+    def unverified(self) -> int:
+        """Lines of vendored libraries that nothing is known of."""
+        return sum(cell.unverified for cell in self.cells)
 
 
 def code_schema() -> dict[str, Any]:

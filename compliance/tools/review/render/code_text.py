@@ -30,6 +30,10 @@ def _head(review: CodeReview, width: int) -> Iterator[str]:
         f"Code: {review.to_read:,} of {total:,} lines in {files:,} files are left to read{share}",
         width,
     )
+    if review.unverified:
+        yield from wrap(
+            f"Vendored libraries: {review.unverified:,} lines have no copy to compare with", width
+        )
     known = [f"round {title}" for title in review.earlier]
     known += [review.reference] if review.reference else []
     yield from wrap(

@@ -118,6 +118,8 @@ def test_a_vendored_library_is_one_line(tree: Path, capsys: pytest.CaptureFixtur
     assert cells["Acme"]["libraries"][0]["patched"] == []
     # Nothing earlier holds a copy: the reader must know that nobody has read it
     assert cells["NVIDIA"]["libraries"][0]["remark"].startswith("no copy to compare with: 26 files")
+    assert cells["NVIDIA"]["unverified"] == 24 * 9 + 2
+    assert cells["Bmce"]["unverified"] == 0
 
 
 def test_another_version_of_a_library_is_not_a_patch(
