@@ -35,10 +35,10 @@ app = group(
 )
 
 EXAMPLES = examples(
-    "podium review training_results_v5.1 --output review",
-    "podium review v5.1 --earlier training_results_v5.0 --output review",
-    "podium review v5.1 --against review --output review-2",
-    "podium review v5.1 --anonymous --output without-names",
+    "podium review round training_results_v5.1 --output review",
+    "podium review round v5.1 --earlier training_results_v5.0 --output review",
+    "podium review round v5.1 --against review --output review-2",
+    "podium review round v5.1 --anonymous --output without-names",
 )
 
 
