@@ -10,6 +10,7 @@ import pytest
 
 from podium.compliance.cli import entry as cli
 from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.review.code import diffs
 from tests.compliance.tools.review.code_rounds import CODE, NOW, TRAIN, base, edited, submit, text
 from tests.compliance.web import Reader, dead_links
 
@@ -112,6 +113,51 @@ def test_lines_that_look_like_those_of_a_diff_are_lines(
         for diff in cells[0]["diffs"]
     }
     assert found == {"a.py": [f"+{line}" for line in forged], "z.py": ["+z"]}
+
+
+def test_a_null_byte_hides_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = submit(tmp_path, "Acme", base())
+    (root / CODE / "run.sh").write_bytes(b"# \0\ntouch early\n")
+    (root / CODE / "late").write_bytes(b"# a\n" * 3000 + b"\0\ntouch late\n")
+    out = shown(capsys, tmp_path / NOW, "Acme", "--format", "json")
+    assert "+touch early" in out
+    (late,) = [
+        each for each in json.loads(out)["cells"][0]["diffs"] if each["path"].endswith("late")
+    ]
+    assert late["to_read"] == 3002
+
+
+def test_a_name_that_is_not_text_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = submit(tmp_path, "Acme", base())
+    (root / CODE / os.fsdecode(b"\xff.py")).write_text("odd()\n")
+    for form in ("text", "json"):
+        out = shown(capsys, tmp_path / NOW, "Acme", "--format", form)
+        assert "xff.py" in out
+    kept = tmp_path / "read.toml"
+    shown(capsys, tmp_path / NOW, "Acme", "--read", kept, "--mark-read", "Ann")
+    out = shown(capsys, tmp_path / NOW, "Acme", "--read", kept, "--format", "json")
+    assert json.loads(out)["cells"][0]["to_read"] == 0
+
+
+def test_long_lines_and_much_code_are_bounded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces = " " * 60_000
+    files = {f"{CODE}/config_ex.sh": f"A=1\nB=2\nC=x{spaces}y\nversion = {spaces}'\n"}
+    files |= {f"{CODE}/n_{number}.py": f"x_{number} = '{number * 7919}'\n" for number in range(30)}
+    submit(tmp_path, "Acme", files)
+    monkeypatch.setattr(diffs, "MOST_CHARACTERS", 200)
+    made = json.loads(shown(capsys, tmp_path / NOW, "Acme", "--format", "json"))
+    (cell,) = made["cells"]
+    held = [line for diff in cell["diffs"] for hunk in diff["hunks"] for line in hunk["lines"]]
+    assert sum(map(len, held)) <= 200
+    # What is not shown still counts
+    assert cell["to_read"] == 34
+    assert {each["remark"] for each in cell["diffs"] if not each["hunks"]} == {
+        "not shown: the review has too many lines"
+    }
 
 
 def test_a_review_of_code_repeats_no_secret(

@@ -16,7 +16,8 @@ MOST_CONFIGURATIONS, MOST_VARIABLES, LEAST_VARIABLES = 200, 60, 2
 """Files and variables of one table; a file with fewer assignments is not a configuration."""
 
 _BYTES = 1 << 16
-_LONGEST = 60
+_LONGEST, _LONGEST_LINE = 60, 1000
+"""Characters of a value that are shown, and of a line that is looked at."""
 
 _NAMED = re.compile(r"(?:^|/)(?:config|conf|hparams|params)[^/]*\.(?:sh|env|conf|cfg|ini|ya?ml)$")
 _ENDINGS = (".env", ".conf", ".cfg", ".ini")
@@ -68,7 +69,7 @@ def assignments(tree: CodeTree, file: CodeFile) -> dict[str, str]:
     pattern = _YAML if file.path.endswith((".yaml", ".yml")) else _ASSIGNED
     found = {}
     for line in text.splitlines():
-        match = pattern.match(line)
+        match = pattern.match(line) if len(line) <= _LONGEST_LINE else None
         if match is not None:
             found[match[1]] = _value(match[2])
     return found

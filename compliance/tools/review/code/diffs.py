@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,10 @@ MOST_LINES = 1000
 """Lines of a new file that a page shows; the file itself has the others."""
 
 LONGEST_LINE = 1000
+MOST_CHARACTERS = 64 << 20
+MOST_BYTES = 16 << 20
+"""Bytes of files, and of their bases, that are compared at once."""
+
 MASKED = "(a line that holds what looks like a secret)"
 
 
@@ -37,6 +41,21 @@ class Unread(msgspec.Struct, frozen=True):
     library: str = ""
 
 
+class Room:
+    """The characters of lines that a review may still hold; beyond them files are counted."""
+
+    def __init__(self) -> None:
+        self.left = MOST_CHARACTERS
+
+    def fit(self, diff: FileDiff) -> FileDiff:
+        """A file with its hunks while there is room for them."""
+        size = sum(len(line) for hunk in diff.hunks for line in hunk.lines)
+        if size > self.left:
+            return replace(diff, hunks=[], remark="not shown: the review has too many lines")
+        self.left -= size
+        return diff
+
+
 class _Side(msgspec.Struct, frozen=True):
     """A file's content, and its lines that hold what looks like a secret."""
 
@@ -45,22 +64,39 @@ class _Side(msgspec.Struct, frozen=True):
 
 
 def diffs(
-    tree: CodeTree, unread: Sequence[Unread], pool: Pool, shown: frozenset[str]
+    tree: CodeTree, unread: Sequence[Unread], pool: Pool, shown: frozenset[str], room: Room
 ) -> list[FileDiff]:
     """The files with their hunks, those first whose hunks decide most; raises UsageFault."""
-    compared = [each for each in unread if each.base is not None and each.base.close]
-    sides = [
-        (_side(_base_path(pool, each)), _side(tree.root / each.file.path)) for each in compared
-    ]
-    hunks = differences([Pair(base.data, file.data) for base, file in sides])
-    found = [
-        _compared(tree, each, pool, raw, pair)
-        for each, raw, pair in zip(compared, hunks, sides, strict=True)
-    ]
-    found += [
-        _whole(tree, each, pool) for each in unread if each.base is None or not each.base.close
-    ]
-    return sorted((_unseen(each, shown) for each in found), key=_weight)
+    found = []
+    for batch in _batches(unread):
+        compared = [each for each in batch if each.base is not None and each.base.close]
+        sides = [
+            (_side(_base_path(pool, each)), _side(tree.root / each.file.path)) for each in compared
+        ]
+        hunks = differences([Pair(base.data, file.data) for base, file in sides])
+        made = [
+            _compared(tree, each, pool, raw, pair)
+            for each, raw, pair in zip(compared, hunks, sides, strict=True)
+        ]
+        made += [
+            _whole(tree, each, pool) for each in batch if each.base is None or not each.base.close
+        ]
+        found += [room.fit(_unseen(each, shown)) for each in made]
+    return sorted(found, key=_weight)
+
+
+def _batches(unread: Sequence[Unread]) -> Iterator[list[Unread]]:
+    """The files in parts that fit into memory together with their bases."""
+    batch: list[Unread] = []
+    size = 0
+    for each in unread:
+        size += each.file.size + (each.base.entry.file.size if each.base is not None else 0)
+        batch.append(each)
+        if size >= MOST_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _base_path(pool: Pool, unread: Unread) -> Path:

@@ -9,7 +9,7 @@ import msgspec
 
 from podium.compliance.judging.inputs.source_files import read_plain
 from podium.compliance.tools.review.code.configurations import configurations
-from podium.compliance.tools.review.code.diffs import Unread, diffs
+from podium.compliance.tools.review.code.diffs import Room, Unread, diffs
 from podium.compliance.tools.review.code.inventory import CodeFile, CodeTree, benchmark_of
 from podium.compliance.tools.review.code.log_heads import LogHead
 from podium.compliance.tools.review.code.model import Cell, Library, ListedFile
@@ -26,6 +26,9 @@ from podium.compliance.tools.review.code.vendored import (
 MOST_PATCHED = 50
 """Files of a library beyond so many that differ from a copy: it is another version."""
 
+MOST_UNREAD = 5000
+"""Unread files of a cell for which a base is looked for; the others are new."""
+
 MOST_LISTED = 500
 _LOGS = (b":::MLLOG", b"mllogger", b"run_stop", b"RUN_STOP")
 _LOGGING_BYTES = 1 << 18
@@ -34,13 +37,15 @@ _LOGGING_BYTES = 1 << 18
 class Known(msgspec.Struct, frozen=True):
     """What holds for every folder of code of a review.
 
-    `grows`: what is read is known from then on. `shown` are the hunks of the review before.
+    `grows`: what is read is known from then on. `shown` are the hunks of the review before, `room`
+    is what is left for those of this one.
     """
 
     pool: Pool
     marks: Mapping[str, ReadMark]
     shown: frozenset[str]
     grows: bool
+    room: Room
 
 
 class _Tally(msgspec.Struct):
@@ -64,7 +69,7 @@ def review_folder(
         _read_library(tree, library, known, tally)
     for file in own:
         _read_file(tree, file, known, tally)
-    found = diffs(tree, tally.unread, known.pool, known.shown) if compare else []
+    found = diffs(tree, tally.unread, known.pool, known.shown, known.room) if compare else []
     kinds = Counter(each.kind for each in found)
     return Cell(
         submitter=tree.submitter,
@@ -115,7 +120,8 @@ def _read_file(tree: CodeTree, file: CodeFile, known: Known, tally: _Tally) -> N
         tally.identical += 1
         tally.sources[title] += 1
     else:
-        tally.unread.append(Unread(file, pool.base(file, tree)))
+        few = len(tally.unread) < MOST_UNREAD
+        tally.unread.append(Unread(file, pool.base(file, tree) if few else None))
     if known.grows:
         pool.add(tree, file)
 

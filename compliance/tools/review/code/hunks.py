@@ -17,9 +17,6 @@ import msgspec
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.git_process import READING_SECONDS, reason, run_git
 
-MOST_BYTES = 16 << 20
-"""Bytes of files that one git process compares."""
-
 CONTEXT = 3
 
 _COMMAND = (
@@ -64,34 +61,22 @@ class RawHunk(msgspec.Struct, frozen=True):
 def differences(pairs: Sequence[Pair]) -> list[list[RawHunk]]:
     """The hunks of each pair, in order; raises UsageFault where git cannot run."""
     found: list[list[RawHunk]] = [[] for _ in pairs]
-    for batch in _batches(pairs):
-        with tempfile.TemporaryDirectory(prefix="podium.") as place:
-            folder = Path(place)
-            for side in ("a", "b"):
-                (folder / side).mkdir()
-            for number in batch:
-                (folder / "a" / f"{number:06}").write_bytes(pairs[number].base)
-                (folder / "b" / f"{number:06}").write_bytes(pairs[number].file)
-            done = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
-        # As diff: 1 says that files differ
-        if done.status not in (0, 1):
-            raise UsageFault(f"git diff failed: {reason(done.errors)}")
-        for number, hunks in _parsed(done.output):
-            found[number] = hunks
+    if not pairs:
+        return found
+    with tempfile.TemporaryDirectory(prefix="podium.") as place:
+        folder = Path(place)
+        for side in ("a", "b"):
+            (folder / side).mkdir()
+        for number, pair in enumerate(pairs):
+            (folder / "a" / f"{number:06}").write_bytes(pair.base)
+            (folder / "b" / f"{number:06}").write_bytes(pair.file)
+        done = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
+    # As diff: 1 says that files differ
+    if done.status not in (0, 1):
+        raise UsageFault(f"git diff failed: {reason(done.errors)}")
+    for number, hunks in _parsed(done.output):
+        found[number] = hunks
     return found
-
-
-def _batches(pairs: Sequence[Pair]) -> Iterator[list[int]]:
-    batch: list[int] = []
-    size = 0
-    for number, pair in enumerate(pairs):
-        batch.append(number)
-        size += len(pair.base) + len(pair.file)
-        if size >= MOST_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _parsed(output: bytes) -> Iterator[tuple[int, list[RawHunk]]]:

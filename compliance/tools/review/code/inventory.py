@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from podium.compliance.judging.inputs.source_files import CODE_FOLDERS, open_plain
+from podium.compliance.judging.repository.file_names import plain
 from podium.compliance.tools.review.code.model import ListedKind
 
 MOST_FILES = 1_000_000
@@ -45,6 +46,11 @@ _KINDS: dict[str, ListedKind] = {
     **dict.fromkeys(("tfrecord", "vocab", "svg", "log", "out"), "data"),
 }
 """Kinds of files by the ending of their names."""
+
+_SOURCES = frozenset(
+    ("py", "sh", "bash", "c", "cc", "cpp", "cu", "cuh", "h", "hpp", "rs", "go", "js", "pl", "sub")
+)
+"""Programs: a null byte does not keep a shell from running one."""
 
 _STRUCTURED = frozenset(("json", "yaml", "yml", "txt", "xml", "lock"))
 
@@ -79,7 +85,7 @@ class CodeTree(msgspec.Struct, frozen=True):
 
     def shown(self, path: str) -> str:
         """A path of the tree as a report shows it."""
-        return path if self.path in ("", ".") else f"{self.path}/{path}"
+        return plain(path if self.path in ("", ".") else f"{self.path}/{path}")
 
 
 def code_tree(submitter: str, root: Path, path: str, title: str = "") -> CodeTree:
@@ -106,7 +112,7 @@ def read_text(path: Path) -> bytes | None:
             data = stream.read(LARGEST_TEXT + 1)
     except OSError:
         return None
-    return None if len(data) > LARGEST_TEXT or b"\0" in data else data
+    return None if len(data) > LARGEST_TEXT else data
 
 
 def _files(root: Path, top: str) -> Iterator[CodeFile]:
@@ -141,9 +147,8 @@ def _file(path: Path, shown: str) -> CodeFile | None:
     except OSError:
         # The check reports what cannot be read
         return None
-    binary = b"\0" in head
-    kind = _kind(shown, size, binary=binary)
-    count = 0 if binary else lines + (last != b"\n")
+    kind = _kind(shown, size, binary=b"\0" in head)
+    count = lines + (last != b"\n") if kind is None or b"\0" not in head else 0
     return CodeFile(shown, hashed.hexdigest(), size, count, kind)
 
 
@@ -160,7 +165,7 @@ def _kind(path: str, size: int, *, binary: bool) -> ListedKind | None:
         kind = "compiled code"
     if kind is not None:
         return kind
-    if binary:
+    if binary and ending not in _SOURCES:
         return "binary"
     if ending in _STRUCTURED and size > LARGEST_STRUCTURED:
         return "data"

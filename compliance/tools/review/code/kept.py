@@ -32,4 +32,4 @@ def kept_hunks(folder: Path) -> frozenset[str]:
         raise UsageFault(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageFault(f"{path} is not a review of code: {clean(str(error))}") from None
-    return shown_hunks(review.cells)
+    return shown_hunks(review)

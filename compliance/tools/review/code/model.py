@@ -20,6 +20,9 @@ ListedKind = Literal[
 OPAQUE: tuple[ListedKind, ...] = ("compiled code", "archive", "checkpoint")
 """Files that hide code or results from a reviewer: each is a finding."""
 
+NAMED: tuple[ListedKind, ...] = (*OPAQUE, "large")
+"""Files that are named one by one where others are counted."""
+
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of a file that differ from its base, or all lines of a new file."""
@@ -149,6 +152,9 @@ class CodeReview(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "
     base: str = "auto"
     earlier: Sequence[str] = ()
     reference: str = ""
+    shown: Annotated[
+        Sequence[str], msgspec.Meta(description="hunks that earlier reviews have shown, by id")
+    ] = ()
     problem: Annotated[str, msgspec.Meta(description="why no lines are compared, if so")] = ""
     cells: Annotated[Sequence[Cell], msgspec.Meta(description="most lines to read first")] = ()
 

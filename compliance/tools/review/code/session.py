@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.tools.review.code.diffs import Room
 from podium.compliance.tools.review.code.folder_review import Known, removed, review_folder
 from podium.compliance.tools.review.code.inventory import reference_tree
-from podium.compliance.tools.review.code.model import Cell, CodeReview
+from podium.compliance.tools.review.code.model import CodeReview
 from podium.compliance.tools.review.code.pool import Pool
 from podium.compliance.tools.review.code.read_marks import ReadMark
 from podium.compliance.tools.review.code.reading_order import CodeFolder
@@ -44,7 +45,7 @@ def review_code(
     rounds = sorted(earlier, key=_round)
     _refuse_unknown(request, code, rounds)
     pool = _known(request, code, rounds)
-    known = Known(pool, request.marks, request.shown, grows=request.base == "auto")
+    known = Known(pool, request.marks, request.shown, request.base == "auto", Room())
     before = [tree for each in rounds for tree in each.trees]
     cells = []
     for folder in code.folders:
@@ -57,6 +58,7 @@ def review_code(
         base=request.base,
         earlier=[each.trees[0].title for each in rounds if each.trees],
         reference=str(request.reference or ""),
+        shown=sorted(request.shown),
         cells=sorted(cells, key=lambda cell: (-cell.to_read, cell.submitter, cell.benchmark)),
     )
 
@@ -114,6 +116,7 @@ def _known(request: CodeRequest, code: RoundCode, earlier: Sequence[RoundCode]) 
     return pool
 
 
-def shown_hunks(cells: Iterable[Cell]) -> frozenset[str]:
-    """The hunks that a review has shown, by id."""
-    return frozenset(hunk.id for cell in cells for diff in cell.diffs for hunk in diff.hunks)
+def shown_hunks(review: CodeReview) -> frozenset[str]:
+    """The hunks that a review and those before it have shown, by id."""
+    own = (hunk.id for cell in review.cells for diff in cell.diffs for hunk in diff.hunks)
+    return frozenset((*review.shown, *own))

@@ -17,6 +17,9 @@ SKETCH = 32
 MOST_HOLDERS = 64
 """Files beyond so many that share a line: such a line says nothing."""
 
+MOST_LINES = 10_000
+"""Lines of a file that are kept in memory while others are compared with it."""
+
 LEAST_KEPT = 0.5
 """The part of a file's lines that it must have in common with its base."""
 
@@ -46,12 +49,20 @@ def _sketch(lines: Counter[int]) -> list[int]:
     return heapq.nsmallest(SKETCH, lines)
 
 
-@lru_cache(maxsize=64)
 def lines_of(path: Path) -> Counter[int]:
     """The lines of a text file, as hashes; none where it is not to be compared."""
-    data = read_text(path)
-    if data is None:
-        return Counter()
+    found = _kept_lines(path)
+    return _counted(read_text(path) or b"") if found is None else found
+
+
+@lru_cache(maxsize=64)
+def _kept_lines(path: Path) -> Counter[int] | None:
+    """The lines of a file of usual length; None for a longer one, which would fill memory."""
+    data = read_text(path) or b""
+    return _counted(data) if data.count(b"\n") <= MOST_LINES else None
+
+
+def _counted(data: bytes) -> Counter[int]:
     stripped: Iterable[bytes] = map(bytes.strip, data.split(b"\n"))
     return Counter(crc32(line) for line in stripped if line)
 

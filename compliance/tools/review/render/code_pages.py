@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from podium.compliance.reporting.pages.templates import environment, slugs
-from podium.compliance.tools.review.code.model import OPAQUE, Cell, CodeReview, FileDiff, Hunk
+from podium.compliance.tools.review.code.model import NAMED, Cell, CodeReview, FileDiff, Hunk
 
 INDEX = "code.html"
 MOST_LINES = 20_000
@@ -35,7 +35,7 @@ def code_pages(review: CodeReview, known: Mapping[str, Any]) -> Iterator[tuple[s
             cell=cell,
             diffs=diffs,
             left=left,
-            opaque=[each for each in cell.others if each.kind in OPAQUE],
+            opaque=[each for each in cell.others if each.kind in NAMED],
             variables=_variables(cell),
             rows=_rows,
             **fields,

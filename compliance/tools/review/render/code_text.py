@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from podium.compliance.text.terminal import clean, clip, columns, wrap, wrap_path
 from podium.compliance.text.words import plural
-from podium.compliance.tools.review.code.model import OPAQUE, Cell, CodeReview, FileDiff, Hunk
+from podium.compliance.tools.review.code.model import NAMED, Cell, CodeReview, FileDiff, Hunk
 
 TAB = " " * 4
 MOST_NAMED = 20
@@ -94,8 +94,8 @@ def _listed(cell: Cell, width: int) -> Iterator[str]:
     if counts:
         kinds = (f"{count} {kind} ({state})" for (kind, state), count in sorted(counts.items()))
         yield from wrap(f"Not compared: {', '.join(kinds)}", width, "", "  ")
-    opaque = [f"{each.path} ({each.kind})" for each in cell.others if each.kind in OPAQUE]
-    yield from _named("Findings", opaque, width)
+    opaque = [f"{each.path} ({each.kind})" for each in cell.others if each.kind in NAMED]
+    yield from _named("Not to be read", opaque, width)
 
 
 def _named(title: str, paths: Sequence[str], width: int) -> Iterator[str]:

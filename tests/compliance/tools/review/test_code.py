@@ -10,6 +10,7 @@ import pytest
 
 from podium.compliance.cli import entry as cli
 from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.review.render import code_pages
 from tests.compliance.tools.review.code_rounds import (
     BEFORE,
     BENCHMARK,
@@ -370,6 +371,41 @@ def test_against_shows_only_hunks_that_are_new(
     )
     assert {name: cell["to_read"] for name, cell in cells.items() if cell["to_read"]} == {"Acme": 2}
     assert cells["Acme"]["diffs"][0]["seen"] == 1
+
+
+def test_a_chain_of_reviews_keeps_what_was_shown_and_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, first, second = derived(tmp_path), tmp_path / "review", tmp_path / "review-2"
+    options = ("--no-curves", "-q")
+    cli.run(["review", str(place), "--output", str(first), *options])
+    target = place / "Acme" / CODE / "data.py"
+    target.write_text(f"{target.read_text()}more()\n")
+    kept = first / "read.toml"
+    cli.run(["review", "code", str(place), "Cmce", "--read", str(kept), "--mark-read", "Ann"])
+    cli.run(["review", str(place), "--against", str(first), "--output", str(second), *options])
+    capsys.readouterr()
+    assert (second / "read.toml").read_text() == kept.read_text()
+    # Of the second review, neither its own hunks nor those of the first are new
+    cells = review(capsys, place, "--against", second)
+    assert {cell["to_read"] for cell in cells.values()} == {0}
+    assert (cells["Cmce"]["read"], cells["Acme"]["diffs"][0]["seen"]) == (1, 2)
+
+
+def test_pages_show_the_lines_and_say_where_the_rest_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, folder = derived(tmp_path), tmp_path / "review"
+    monkeypatch.setattr(code_pages, "MOST_LINES", 12)
+    cli.run(["review", str(place), "--output", str(folder), "--no-curves", "-q"])
+    capsys.readouterr()
+    page = (folder / f"code-Acme_{BENCHMARK}.html").read_text(encoding="utf-8")
+    assert "<ins>+def column_7(): shuffle(seed=3)</ins>" in page
+    assert "<del>-def column_7(): pass</del>" in page
+    assert "mount_3=/lustre" not in page
+    assert f"2 more lines to read: <code>podium review code ROUND Acme/{BENCHMARK}</code>" in page
+    matrix = (folder / "code.html").read_text(encoding="utf-8")
+    assert matrix.count(f'<a href="code-Acme_{BENCHMARK}.html">') == 1
 
 
 # --- for a terminal ---
