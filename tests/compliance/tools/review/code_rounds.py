@@ -37,7 +37,7 @@ def text(lines: list[str]) -> str:
 def library(version: str = "2.3.1") -> dict[str, str]:
     """A vendored library of 26 files."""
     modules = {
-        f"{CODE}/NeMo/nemo/part_{number}.py": text([f"x_{number}_{each} = 1" for each in range(9)])
+        f"{CODE}/NeMo/nemo/part_{number}.py": text([f"x_{number}_{each} = 1" for each in range(24)])
         for number in range(24)
     }
     setup = {f"{CODE}/NeMo/setup.py": f'version = "{version}"\n', f"{CODE}/NeMo/LICENSE": "Free\n"}

@@ -119,7 +119,7 @@ def test_a_vendored_library_is_one_line(tree: Path, capsys: pytest.CaptureFixtur
     assert cells["Acme"]["libraries"][0]["patched"] == []
     # Nothing earlier holds a copy: the reader must know that nobody has read it
     assert cells["NVIDIA"]["libraries"][0]["remark"].startswith("no copy to compare with: 26 files")
-    assert cells["NVIDIA"]["unverified"] == 24 * 9 + 2
+    assert cells["NVIDIA"]["unverified"] == 24 * 24 + 2
     assert cells["Bmce"]["unverified"] == 0
 
 
@@ -156,6 +156,18 @@ def test_the_vendor_of_the_accelerators_comes_first_whatever_the_names_and_logs(
     for name in ("Acme", "Bmce", "Cmce"):
         assert cells[name]["base"] == "NVIDIA 5.1"
         assert cells[name]["new"] == 0
+
+
+def test_shared_code_is_named_after_who_had_it_first(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.run(["review", str(tree), "--format", "json", "-q"])
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    shared = {
+        each["submitter"]: each["message"] for each in notes if each["rule"] == "review.shared-code"
+    }
+    assert shared.keys() == {"Acme", "Bmce", "Cmce"}
+    assert all("are those of NVIDIA" in message for message in shared.values())
 
 
 def test_without_a_vendor_the_earliest_logs_come_first(
