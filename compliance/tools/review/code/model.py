@@ -164,6 +164,11 @@ class CodeReview(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "
         return sum(cell.to_read for cell in self.cells)
 
     @property
+    def by_cell(self) -> dict[tuple[str, str], int]:
+        """Lines that are left to read, by submitter and benchmark."""
+        return {(cell.submitter, cell.benchmark): cell.to_read for cell in self.cells}
+
+    @property
     def unverified(self) -> int:
         """Lines of vendored libraries that nothing is known of."""
         return sum(cell.unverified for cell in self.cells)
