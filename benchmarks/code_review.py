@@ -16,7 +16,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.made_up_code import _KINDS
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+
+from benchmarks.made_up_code import KINDS  # noqa: E402 - a script finds the packages now
 
 BENCHMARKS = ("llama31_405b", "llama31_8b", "llama2_70b_lora", "retinanet", "rgat", "dlrm_dcnv2")
 VENDOR, SUBMITTERS = "NVIDIA", 15
@@ -36,7 +39,7 @@ class Maker:
 
     def __init__(self, seed: int = 51) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - not for cryptography
-        self.lines = {kind: [make(self.rng) for _ in range(4000)] for kind, make in _KINDS.items()}
+        self.lines = {kind: [make(self.rng) for _ in range(4000)] for kind, make in KINDS.items()}
         self.base = {
             (benchmark, number): self.text(".py" if number % 3 else ".sh", OWN_LINES)
             for benchmark in BENCHMARKS

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.compliance.cli.delivery import refuse_inside
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -98,6 +99,7 @@ def code(
 
     if mark_read and (read is None or not only):
         raise UsageFault("--mark-read needs --read FILE and SUBMITTER[/BENCHMARK]")
+    refuse_inside("--read", read if mark_read else None, [path, *(earlier or ())])
     marks = marks_of(read, against, is_new=bool(mark_read))
     request = CodeRequest(
         base=base, only=only, reference=reference, marks=marks, shown=shown_before(against)

@@ -10,7 +10,7 @@ from podium.compliance.text.words import plural
 from podium.compliance.tools.review.code.model import NAMED, Cell, CodeReview, FileDiff, Hunk
 
 TAB = " " * 4
-MOST_NAMED = 20
+MOST_NAMED = 8
 
 
 def code_text(review: CodeReview, width: int, *, detail: bool) -> str:
@@ -95,7 +95,7 @@ def _listed(cell: Cell, width: int) -> Iterator[str]:
         kinds = (f"{count} {kind} ({state})" for (kind, state), count in sorted(counts.items()))
         yield from wrap(f"Not compared: {', '.join(kinds)}", width, "", "  ")
     opaque = [f"{each.path} ({each.kind})" for each in cell.others if each.kind in NAMED]
-    yield from _named("Not to be read", opaque, width)
+    yield from _named("Cannot be read", opaque, width)
 
 
 def _named(title: str, paths: Sequence[str], width: int) -> Iterator[str]:

@@ -353,6 +353,15 @@ def test_a_file_that_is_marked_as_read_is_not_shown_again(
     assert set(first.splitlines()) <= set(kept.read_text().splitlines())
 
 
+def test_a_record_is_not_written_into_the_round(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tree / "read.toml"
+    said = refused(capsys, tree, "Acme", "--read", kept, "--mark-read", "Ann")
+    assert "lies in the tree being read" in said
+    assert not kept.exists()
+
+
 @pytest.mark.parametrize(
     "content",
     ["", 'schema = "podium.read/1"\n[files]\n"xyz" = { by = "Ann" }\n', "schema = 3", "=", "\xff"],
