@@ -17,6 +17,7 @@ from podium.compliance.reporting.data import Outcome
 from podium.compliance.tools.history.comparators import comparisons
 from podium.compliance.tools.history.prior_submission import Earlier as EarlierTrees
 from podium.compliance.tools.history.prior_submission import add_tree
+from podium.compliance.tools.review.code.round_code import RoundCode, code_of, read_code
 from podium.compliance.tools.scoring.session import results_of
 
 NO_TRACE = Trace()
@@ -30,6 +31,7 @@ class Earlier(msgspec.Struct, frozen=True):
 
     name: str
     results: list[Result]
+    code: RoundCode = RoundCode()
 
     def place(self, display_path: str) -> str:
         """A path in the earlier round as a report shows it."""
@@ -51,6 +53,7 @@ class Material(msgspec.Struct, frozen=True):
     results: list[Result]
     homes: list[Home]
     earlier: list[Earlier]
+    code: RoundCode = RoundCode()
 
     def timed(self) -> Iterator[Result]:
         """The results that are timed: instances of a throughput result share a system."""
@@ -84,7 +87,7 @@ def read_round(
         for one in inputs.packages
         if not one.scope
     ]
-    return Material(outcome, [*results_of(files, options)], homes, before)
+    return Material(outcome, [*results_of(files, options)], homes, before, code_of(inputs))
 
 
 def _read_earlier(
@@ -98,4 +101,4 @@ def _read_earlier(
     # Such as this round as it was first submitted
     name = titles.pop() if len(titles) == 1 and not titles & {*names} else path.resolve().name
     add_tree(known, path, files, alone, f"{name}, ")
-    return Earlier(name, results)
+    return Earlier(name, results, read_code(path, alone))

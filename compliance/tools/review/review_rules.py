@@ -226,6 +226,16 @@ SHARED_CODE = note(
     bad="two submitters have the same twelve files for a benchmark",
     good="their files differ",
 )
+OPAQUE_FILE = policy(
+    "review.opaque-file",
+    says="code comes as text that a reviewer can read",
+    why="compiled code, archives and checkpoints hide what ran, and cannot be compared",
+    message="{kind} among the code: a reviewer cannot read it",
+    help="ask for its source, or have it removed",
+    cites="submission rules, Source code requirements for training inspection",
+    bad="a folder of code has __pycache__/train.cpython-311.pyc",
+    good="it has train.py",
+)
 DESCRIPTION_CHANGES = note(
     "review.description-changes",
     says="descriptions of a submitter's systems of one kind agree on hardware and software",

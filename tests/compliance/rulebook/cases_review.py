@@ -228,6 +228,14 @@ def coded(same: bool) -> Build:
     return build
 
 
+def with_file(name: str) -> Build:
+    def build(place: Path) -> None:
+        tree = submission(place)
+        tree.write(f"benchmarks/{tree.benchmark}/implementations/ours/{name}", "import b\n")
+
+    return build
+
+
 def described(**fields: str) -> Build:
     def build(place: Path) -> None:
         tree = submission(place)
@@ -261,6 +269,7 @@ CASES: dict[str, Case] = {
             configured("export OPT_BASE_LEARNING_RATE=0.5\n"),
             configured("export OPT_BASE_LEARNING_RATE=${LR:-8e-05}\n"),
         ),
+        ("review.opaque-file", with_file("train.cpython-311.pyc"), with_file("train_2.py")),
         ("review.shared-code", coded(same=True), coded(same=False)),
         (
             "review.description-changes",

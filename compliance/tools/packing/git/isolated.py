@@ -12,6 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.git_process import (
+    READING_SECONDS,
+    WORKING_SECONDS,
+    Finished,
+    reason,
+    run_git,
+)
 from podium.compliance.files.staging import remove_disposable, staging
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.packing.git.borrowed import (
@@ -21,13 +28,6 @@ from podium.compliance.tools.packing.git.borrowed import (
     refuse_hooks,
 )
 from podium.compliance.tools.packing.git.directory import GitDirectory
-from podium.compliance.tools.packing.git.process import (
-    READING_SECONDS,
-    WORKING_SECONDS,
-    Finished,
-    reason,
-    run_git,
-)
 from podium.compliance.tools.packing.git.remote import PROTOCOLS, Remote, chosen_remote
 from podium.compliance.tools.packing.git.settings import (
     CONSTANTS,

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from podium.compliance.reporting.pages.templates import asset, environment, slugs
+from podium.compliance.tools.review.code.model import CodeReview
 from podium.compliance.tools.review.model import Objection, ResultEntry, Review
 from podium.compliance.tools.review.objections import about, first_looked_at, letter
 from podium.compliance.tools.review.render.charts import Picture
+from podium.compliance.tools.review.render.code_pages import code_pages
 
 MOST_EVIDENCE = 50
 """Places of one objection that a page lists."""
@@ -18,7 +20,7 @@ MOST_FIRST = 20
 """Objections that the overview names."""
 
 PARTS = {
-    "style.css": ("shared/shared.css", "review.css"),
+    "style.css": ("shared/shared.css", "review.css", "code.css"),
     "review.js": ("shared/tables.js", "review.js"),
 }
 """What the style and the script of the pages are put together from."""
@@ -50,9 +52,10 @@ def render(
     pictures: Mapping[str, Sequence[Picture]],
     undrawn: str,
     rules: RuleTexts,
+    code: CodeReview | None = None,
 ) -> Iterator[tuple[str, str]]:
     """(file, text) of every page; `pictures` are those of each benchmark, `undrawn` why of none."""
-    pages = _Pages(review, title, rules)
+    pages = _Pages(review, title, rules, has_code=code is not None)
     yield from assets()
     yield "index.html", pages.index()
     yield "rules.html", pages.rules()
@@ -60,6 +63,8 @@ def render(
         yield page.file, pages.benchmark(page, pictures.get(page.name, ()), undrawn)
     for entry in review.submissions:
         yield pages.files[entry.path], pages.submitter(entry)
+    if code is not None:
+        yield from code_pages(code, pages.known)
 
 
 def assets() -> Iterator[tuple[str, str]]:
@@ -74,7 +79,7 @@ def benchmark_slugs(review: Review) -> dict[str, str]:
 
 
 class _Pages:
-    def __init__(self, review: Review, title: str, rules: RuleTexts) -> None:
+    def __init__(self, review: Review, title: str, rules: RuleTexts, *, has_code: bool) -> None:
         self.review, self.texts = review, rules
         named = benchmark_slugs(review)
         self.benchmarks = [Page(name, f"{slug}.html") for name, slug in named.items()]
@@ -86,6 +91,7 @@ class _Pages:
             "title": title,
             "benchmarks": self.benchmarks,
             "most": MOST_EVIDENCE,
+            "has_code": has_code,
         }
 
     def _render(self, template: str, here: str, **fields: Any) -> str:
