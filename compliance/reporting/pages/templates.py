@@ -53,6 +53,16 @@ def asset(package: str, name: str) -> str:
     return (files(home) / folder / name).read_text(encoding="utf-8")
 
 
+STYLE = ("shared/base.css", "shared/tables.css", "shared/charts.css")
+SCRIPT = ("shared/state.js", "shared/tables.js", "shared/plots.js", "shared/keys.js")
+"""The one style and the one script of all pages."""
+
+
+def joined(package: str, parts: Iterable[str]) -> str:
+    """The text of several files, such as `STYLE` and what a package adds to it."""
+    return "".join(asset(package, part) for part in parts)
+
+
 def environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Environment:
     """Where templates of a package are found; filters beside `short`, `clock` and `plural`."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined

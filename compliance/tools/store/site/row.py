@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from podium.logging_spec.limits import read_json
@@ -22,6 +24,40 @@ CATEGORIES = {
 }
 """Short names of categories; others stand as they are written."""
 
+_CHIP = re.compile(
+    r"(?i)(?<![a-z0-9])(G?[ABHLPTV]\d{2,4}[A-Z]?(?![a-z0-9])|MI\d{3}[AX]?|TPU(?:[ -]?\w+)?"
+    r"|Gaudi(?: ?\d)?|IPU|Ascend ?\d*)"
+)
+_MAKERS = re.compile(r"(?i)^(?:nvidia|amd|intel(?:\(r\))?|google|tesla|instinct)\s+")
+_LONGEST_CHIP = 24
+
+
+def chip_family(text: str | None) -> str:
+    """The kind of a chip, such as `H100`, of what descriptions call it."""
+    name = (text or "").strip()
+    found = _CHIP.search(name.replace("(R)", ""))
+    if found:
+        word = found[1].replace(" ", "-" if found[1][:3].upper() == "TPU" else "")
+        if word[:3].upper() == "TPU":
+            return f"TPU{word[3:].lower()}"
+        return word.capitalize() if word[:2].lower() in ("ga", "as") else word.upper()
+    while (shorter := _MAKERS.sub("", name)) != name:
+        name = shorter
+    return name if len(name) <= _LONGEST_CHIP else f"{name[: _LONGEST_CHIP - 1]}…"
+
+
+def completed(row: Row, minutes: Sequence[float]) -> Row:
+    """A row of `results` with what pages derive of it: the chip's family, spread, margin, runs."""
+    score, deviation = row["minutes"], row["deviation"]
+    least, taken = row["rcp_minimum"], row["to_converge"]
+    return row | {
+        "family": chip_family(row["chip"]),
+        "spread": deviation / score if deviation is not None and score else None,
+        "over": taken / least - 1 if least and taken is not None else None,
+        "run_minutes": minutes,
+    }
+
+
 MOST_MEMBERS, LONGEST = 200, 2000
 """Fields of one description, and characters of one value, that a page shows."""
 
@@ -35,6 +71,17 @@ def members(text: str | None) -> list[tuple[str, str]]:
     if not isinstance(found, dict):
         return []
     return [(name, _text(value)) for name, value in [*found.items()][:MOST_MEMBERS]]
+
+
+def numbers(text: str | None) -> list[float]:
+    """The finite numbers of a JSON list; none where the text is not one."""
+    try:
+        found = read_json(text or "")
+    except ValueError:
+        return []
+    if not isinstance(found, list):
+        return []
+    return [float(each) for each in found if isinstance(each, int | float) and abs(each) < 1e250]
 
 
 def _text(value: Any) -> str:
