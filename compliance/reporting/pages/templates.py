@@ -91,11 +91,17 @@ def _lines(text: str) -> str:
     return "\n".join(map(clean, text.split("\n")))
 
 
+WHOLE = 1e15
+"""Numbers below it have all their digits where they have more than are asked for."""
+
+
 def short(value: Any, digits: int = 5) -> str:
-    """A number of so many digits, with commas where it is whole; a dash for None."""
+    """A number of so many digits, with commas where it is whole or large; a dash for None."""
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
+    if isinstance(value, int) or 10**digits <= abs(value) < WHOLE:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
 
 
 def clock(milliseconds: float | None) -> str:

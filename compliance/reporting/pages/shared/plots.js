@@ -2,7 +2,7 @@
 (() => {
   const tip = make("div", { className: "tip", hidden: true });
   tip.setAttribute("aria-hidden", "true");
-  document.body.append(tip);
+  if (document.querySelector("figure[data-table]")) document.body.append(tip);
   const tell = (event, lines) => {
     tip.replaceChildren(...lines.map((text) => make("div", { textContent: text })));
     tip.hidden = false;

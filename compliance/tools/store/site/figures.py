@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from podium.compliance.text.chips import chip_family
 from podium.compliance.tools.store.analyses.material import round_order
 from podium.compliance.tools.store.analyses.table import Analysis
 from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, Rule, plot
-from podium.compliance.tools.store.site.row import category, chip_family
+from podium.compliance.tools.store.site.row import category
 
 Row = Mapping[str, Any]
 

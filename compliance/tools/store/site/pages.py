@@ -13,6 +13,7 @@ from podium.compliance.reporting.pages.templates import (
     environment,
     joined,
 )
+from podium.compliance.text.chips import chip_family
 from podium.compliance.tools.store.analyses.material import round_order
 from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis
 from podium.compliance.tools.store.site.analysed import AnalysisPage, columns_of
@@ -34,7 +35,6 @@ from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, 
 from podium.compliance.tools.store.site.row import (
     Row,
     category,
-    chip_family,
     footnotes,
     members,
     plain,
