@@ -231,8 +231,8 @@ const tables = new Map();
     }
     let show = () => {};
     let order = () => {};
-    if (table.classList.contains("sortable") && rows.length > 1) {
-      if (table.classList.contains("filterable")) {
+    if (table.classList.contains("sortable") && rows.length) {
+      if (table.classList.contains("filterable") && rows.length > 1) {
         show = filterable(view);
         limited(view);
       }
