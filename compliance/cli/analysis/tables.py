@@ -38,6 +38,9 @@ ChartOption = Annotated[
     Path | None,
     typer.Option("--chart", help="Draw it as well: a .svg, .png or .html file.", metavar="FILE"),
 ]
+BarsOption = Annotated[
+    bool, typer.Option("--bars", help="Draw the efficiency of each family as bars (text only).")
+]
 OverallOption = Annotated[
     bool, typer.Option("--overall", help="The fastest of all chips and categories together.")
 ]
@@ -100,14 +103,24 @@ def scaling(
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
     chart: ChartOption = None,
+    bars: BarsOption = False,
 ) -> None:
     """Efficiency of more chips: convergence, throughput and overhead, with intervals."""
     from podium.compliance.tools.store.analyses import scaling as home
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
+    if bars and (by_model or format is not TextForm.TEXT):
+        raise UsageFault("--bars goes with the text of families alone")
     analyse = home.by_model if by_model else home.scaling
-    deliver(analyse(_read(store)), format, output, chart)
+    made = analyse(_read(store))
+    if bars:
+        from podium.compliance.reporting.console import send, width
+        from podium.compliance.tools.store.analyses.bars import scaling_bars
+
+        send(scaling_bars(made, width()), output)
+    else:
+        deliver(made, format, output, chart)
 
 
 def variance(

@@ -83,6 +83,9 @@ FactorsOption = Annotated[
         "Default published where a round's results are.",
     ),
 ]
+BarsOption = Annotated[
+    bool, typer.Option("--bars", help="Draw the scores of each benchmark as bars (text only).")
+]
 ScalingOption = Annotated[
     bool, typer.Option("--write-scaling", help="Write scaling.json into results that need one.")
 ]
@@ -99,6 +102,7 @@ def score(
     explain: ExplainOption = None,
     compare: CompareOption = None,
     factors: FactorsOption = None,
+    bars: BarsOption = False,
     write_scaling: ScalingOption = False,
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -114,6 +118,8 @@ def score(
 
     refuse_inside("--output", output, [path])
     _refuse(path, format, explain, compare, write_scaling=write_scaling)
+    if bars and (format is not Format.TEXT or explain is not None or compare is not None):
+        raise UsageFault("--bars goes with the text of scores alone")
     printing = Printing(format.value, output, not no_color, quiet)
     options = Options(
         usage=usage,
@@ -134,7 +140,7 @@ def score(
         elif compare is not None:
             _compare(scores, compare, options, printing)
         else:
-            _deliver(scores, printing, long=long)
+            _deliver(scores, printing, long=long, bars=bars)
     if output is None and format is Format.TEXT and not quiet:
         suggest_pack(path, begun=bool(scores.results))
     raise typer.Exit(_status(scores))
@@ -213,7 +219,7 @@ def _compare(scores: Scores, other: Path, options: Options, printing: Printing) 
     send(comparison_json(found) if as_json else comparison_text(found, width()), printing.output)
 
 
-def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
+def _deliver(scores: Scores, printing: Printing, *, long: bool, bars: bool) -> None:
     from podium.compliance.reporting.console import colored, send, width
     from podium.compliance.tools.scoring.render import BINARY, render, write_binary
 
@@ -224,7 +230,12 @@ def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
         from podium.compliance.tools.scoring.render.text import to_text
 
         shine = colored(printing.color, output)
-        send(to_text(scores, width(), shine, printing.quiet), output)
+        text = to_text(scores, width(), shine, printing.quiet)
+        if bars:
+            from podium.compliance.tools.scoring.render.bars import score_bars
+
+            text += f"\n{score_bars(scores, width())}"
+        send(text, output)
     else:
         send(render(scores, form, long=long), output)
 

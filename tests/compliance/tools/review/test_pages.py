@@ -128,11 +128,12 @@ def test_pages_show_without_complaint_under_their_policy(
 
 def test_a_table_is_sorted_by_its_numbers(browser: str, folder: Path, tmp_path: Path) -> None:
     act = """
-    const heads = [...document.querySelectorAll("table.sortable")[0].tHead.rows[0].cells];
+    const table = document.getElementById("submitters");
+    const heads = [...table.tHead.rows[0].cells];
     const head = heads.find((each) => each.textContent === "open objections");
     head.firstChild.click(); head.firstChild.click();
     document.title = [head.getAttribute("aria-sort"), ...[
-      ...document.querySelectorAll("table.sortable")[0].tBodies[0].rows
+      ...table.tBodies[0].rows
     ].map((row) => row.cells[4].dataset.value)].join(" ");
     """
     shown, complaints = seen(browser, folder / "index.html", tmp_path, act)
@@ -148,7 +149,7 @@ def test_rows_are_filtered_by_words(browser: str, folder: Path, tmp_path: Path) 
     act = """
     const input = document.querySelector("label.filter input");
     input.value = "bmce"; input.dispatchEvent(new Event("input"));
-    document.title = document.querySelector("label.filter output").value;
+    document.title = document.querySelector(".tools output").value;
     """
     shown, _ = seen(browser, folder / "benchmark-llama31_405b.html", tmp_path, act)
     assert "<title>1 of 3 rows</title>" in shown
@@ -190,7 +191,7 @@ def test_curves_in_view_tell_their_figures_and_are_chosen_by_run(
     shown, complaints = seen(browser, page, tmp_path, act, FRAMES)
     assert complaints == ""
     told = re.findall(r"<title>(.*?)</title>", shown)[0]
-    points = re.findall(r"run: (result_\d)\.txtsamples_count: [\d,]+quality: \d\.\d+", told)
+    points = re.findall(r"run: (result_\d)\.txtsamples: [\d,]+quality: \d\.\d+", told)
     assert {*points} == {"result_1"}
     assert shown.count('aria-pressed="true"') == 1
     label = 'aria-label="Quality over training of llama31_405b'

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const form = document.getElementById("filter");
   const groups = [...document.querySelectorAll("details.group")];
@@ -40,13 +39,25 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   form.elements.open.addEventListener("click", open(true));
   form.elements.close.addEventListener("click", open(false));
-  const before = new Map();
-  addEventListener("beforeprint", () => {
-    for (const group of groups) { before.set(group, group.open); group.open = true; }
-  });
-  addEventListener("afterprint", () => {
-    for (const [group, state] of before) group.open = state;
-  });
+  const keep = () => {
+    const wanted = new FormData(form);
+    const all = [...form.querySelectorAll("[name=severity]")].length;
+    const severities = wanted.getAll("severity");
+    link.keep({
+      q: wanted.get("text"), rule: wanted.get("rule"), submission: wanted.get("submission"),
+      severity: severities.length < all ? severities.join(",") || "none" : "",
+    });
+  };
+  const follow = () => {
+    const state = link.read();
+    form.elements.text.value = state.get("q") ?? "";
+    for (const name of ["rule", "submission"]) if (form.elements[name]) choose(form.elements[name], state.get(name) ?? "");
+    const severities = state.get("severity")?.split(",");
+    for (const box of form.querySelectorAll("[name=severity]")) box.checked = !severities || severities.includes(box.value);
+    show();
+  };
+  form.addEventListener("input", keep);
+  addEventListener("hashchange", follow);
   form.hidden = false;
-  show();
+  follow();
 })();
