@@ -58,7 +58,7 @@ def _tokens(folder: Path, *, over: int = 1) -> None:
 
 
 def _llama(folder: Path) -> None:
-    from podium.reference_runs.benchmarks.llama31.model import Llama
+    from podium.reference_runs.modeling.language.llama import Llama
 
     _tokens(folder)
     config: Any = find("llama31_405b").smoke()

@@ -37,7 +37,7 @@ class Cosmology(StagedTask[CosmoFlow]):
     training: Volumes
     evaluation: Volumes
 
-    def write_made(self, folder: Path) -> None:
+    def write_generated(self, folder: Path) -> None:
         """Write random fields."""
         write(folder, self.config, self.setting.seed)
 
@@ -57,10 +57,6 @@ class Cosmology(StagedTask[CosmoFlow]):
         if config.shuffled_labels:
             order = np.random.default_rng(self.setting.seed).permutation(config.train_samples)
             self.training = replace(self.training, target=order)
-
-    def training_data(self) -> Volumes:
-        """The volumes that `batches` shares out."""
-        return self.training
 
     def build(self) -> nn.Module:
         """The network, with random weights."""

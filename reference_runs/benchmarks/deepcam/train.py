@@ -43,19 +43,12 @@ class Segmentation(StagedTask[DeepCam]):
     training: Weather
     evaluation: Weather
 
-    def prepare(self) -> None:
-        """As every staged task.
-
-        Raises RunFault for an optimizer, a schedule or a share that training cannot have.
-        """
-        self._check()
-        super().prepare()
-
-    def write_made(self, folder: Path) -> None:
+    def write_generated(self, folder: Path) -> None:
         """Write synthetic maps."""
         write(self.config, folder, self.setting.seed)
 
-    def _check(self) -> None:
+    def check_settings(self) -> None:
+        """Raise RunFault for an optimizer, a schedule or a span that training cannot have."""
         config = self.config
         for name, known in (("opt_name", (*OPTIMIZERS,)), ("scheduler_type", SCHEDULES)):
             if getattr(config, name) not in known:
@@ -71,10 +64,6 @@ class Segmentation(StagedTask[DeepCam]):
         what = "maps data-*.npy"
         self.wanted.check_training(source / "train", len(self.training), what)
         self.wanted.check_evaluation(source / "validation", len(self.evaluation), what)
-
-    def training_data(self) -> Weather:
-        """The maps that `batches` shares out."""
-        return self.training
 
     def build(self) -> nn.Module:
         """DeepLabV3+, with random weights."""

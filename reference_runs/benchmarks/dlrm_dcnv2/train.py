@@ -10,17 +10,16 @@ import torch
 from podium.reference_runs.benchmarks.dlrm_dcnv2.config import DENSE_FEATURES, DlrmDcnv2
 from podium.reference_runs.benchmarks.dlrm_dcnv2.data import Clicks, DayFiles, synthetic
 from podium.reference_runs.benchmarks.dlrm_dcnv2.model import DlrmDcn
-from podium.reference_runs.benchmarks.dlrm_dcnv2.ranking import Ranking
-from podium.reference_runs.parallel.filling import Drawn
+from podium.reference_runs.modeling.ranking import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor, nn
-    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
     from podium.reference_runs.benchmarks.dlrm_dcnv2.data import Batch
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 TRAINING_DAYS, EVALUATION_DAYS = range(23), range(23, 24)
 
@@ -33,30 +32,20 @@ class ClickPrediction(Ranking[DlrmDcnv2]):
     training: Clicks | DayFiles
     evaluation: Clicks | DayFiles
 
-    def prepare(self) -> None:
-        """Draw clicks.
+    def generated_data(self) -> tuple[Clicks, Clicks]:
+        """Clicks that depend on products of features."""
+        return synthetic(self.config, self.setting.seed)
 
-        Raises RunFault where the ranks' common gradient cannot be summed.
-        """
-        self.check_sparse_gradients()
-        if self.setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(self.config, self.setting.seed)
-
-    def open_data(self) -> None:
-        """Map Criteo's days: the first 23 to train, half of the last to evaluate."""
-        if self.setting.scale == "smoke":
-            return
+    def data_from_files(self) -> tuple[DayFiles, DayFiles]:
+        """Criteo's days: the first 23 to train on, half of the last to evaluate on."""
         folder, config = self.data_folder, self.config
-        self.training = DayFiles(folder, TRAINING_DAYS, config)
-        self.evaluation = DayFiles(folder, EVALUATION_DAYS, config, share=0.5)
+        training = DayFiles(folder, TRAINING_DAYS, config)
+        evaluation = DayFiles(folder, EVALUATION_DAYS, config, share=0.5)
         days = folder / f"day_{{{TRAINING_DAYS[0]}..{TRAINING_DAYS[-1]}}}_labels.npy"
-        self.wanted.check_training(days, len(self.training), "samples")
+        self.wanted.check_training(days, len(training), "samples")
         last = folder / f"day_{EVALUATION_DAYS[0]}_labels.npy"
-        self.wanted.check_evaluation(last, len(self.evaluation), "samples in its first half")
-
-    def training_data(self) -> Clicks | DayFiles:
-        """The clicks that `batches` shares out."""
-        return self.training
+        self.wanted.check_evaluation(last, len(evaluation), "samples in its first half")
+        return training, evaluation
 
     def largest_batch(self) -> Batch:
         """The shapes of any: at full size, what tells clicks apart takes as much as the tables."""
@@ -72,26 +61,15 @@ class ClickPrediction(Ranking[DlrmDcnv2]):
         """Tables, perceptrons and cross network, with random weights."""
         return DlrmDcn(self.config)
 
-    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """Tables by rows, which are looked up where they are; all else by FSDP."""
-        from podium.reference_runs.parallel.tables import divide
-
-        return divide(model, mesh)
-
-    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
-        """Random numbers with the deviations of the model's own."""
-        numbers = Drawn(self.setting.seed, self.device)
-
-        def first(name: str, shape: torch.Size) -> Tensor:
-            if name.startswith("tables."):
-                return numbers.uniform(name, shape, math.sqrt(1 / shape[0]))
-            if len(shape) > 1:
-                return numbers.normal(name, shape, math.sqrt(2 / sum(shape)))
-            if name.startswith("crosses."):
-                return torch.zeros(shape, device=self.device)
-            return numbers.normal(name, shape, math.sqrt(1 / shape[0]))
-
-        return first
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values with the deviations of the model's own."""
+        if name.startswith("tables."):
+            return random.uniform(name, shape, math.sqrt(1 / shape[0]))
+        if len(shape) > 1:
+            return random.normal(name, shape, math.sqrt(2 / sum(shape)))
+        if name.startswith("crosses."):
+            return torch.zeros(shape, device=self.device)
+        return random.normal(name, shape, math.sqrt(1 / shape[0]))
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adagrad on everything, tables included."""
@@ -105,10 +83,6 @@ class ClickPrediction(Ranking[DlrmDcnv2]):
             eps=config.opt_adagrad_epsilon,
         )
         return [adagrad]
-
-    def learning_rate(self, step: int) -> float:
-        """The same at every step."""
-        return self.config.opt_base_learning_rate
 
     def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Of a batch of clicks."""

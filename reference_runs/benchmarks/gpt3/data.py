@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch
-from podium.reference_runs.benchmarks.llama31.files import PARTS, Stream, TokenFile
+from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch
+from podium.reference_runs.modeling.language.files import PARTS, Stream, TokenFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch, Sequences
-from podium.reference_runs.benchmarks.llama31.files import TokenFile, mapped
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch, Sequences
+from podium.reference_runs.modeling.language.files import TokenFile, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

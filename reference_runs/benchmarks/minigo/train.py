@@ -71,6 +71,9 @@ class SelfPlay(Task[MiniGo]):
         """Note when the run began, and keep the log: each generation reports its games."""
         self._log, self._began = log, time.monotonic()
 
+    def open_data(self) -> None:
+        """Nothing: games are played while training."""
+
     def samples(self) -> tuple[int, int]:
         """Positions that are drawn in each generation, and games of each evaluation: no dataset."""
         return self.config.train_samples, self.config.eval_samples
@@ -133,7 +136,7 @@ class SelfPlay(Task[MiniGo]):
         return drawn
 
     def training_data(self) -> Window:
-        """The window, whose positions `batches` shares out."""
+        """The window of recent positions."""
         return self.window
 
     # --- training ---

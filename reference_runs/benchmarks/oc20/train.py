@@ -35,16 +35,12 @@ class Catalysis(StagedTask[Oc20]):
     training: Structures
     evaluation: Structures
 
-    def prepare(self) -> None:
-        """As every staged task.
-
-        Raises RunFault with `--compile`: forces are slopes, and torch compiles no slopes of slopes.
-        """
+    def check_settings(self) -> None:
+        """Raise RunFault with `--compile`: torch compiles no derivatives of derivatives."""
         if self.setting.compile:
             raise RunFault("--compile: oc20 trains on derivatives, which torch.compile cannot take")
-        super().prepare()
 
-    def write_made(self, folder: Path) -> None:
+    def write_generated(self, folder: Path) -> None:
         """Write slabs of atoms."""
         write_made(folder, self.config, self.setting.seed)
 
@@ -61,10 +57,6 @@ class Catalysis(StagedTask[Oc20]):
         if self.config.shuffled_labels:
             rng = np.random.default_rng(self.setting.seed)
             self.training.forces_of = rng.permutation(len(self.training))
-
-    def training_data(self) -> Structures:
-        """The structures that `batches` shares out."""
-        return self.training
 
     def build(self) -> nn.Module:
         """DimeNet++, with random weights."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.benchmarks.transformer.config import Transformer
@@ -30,29 +29,24 @@ class Translation(Task[Transformer]):
     evaluation: Pairs
     references: list[str]
 
-    def prepare(self) -> None:
-        """Draw pairs of the toy languages."""
+    def generated_data(self) -> tuple[Pairs, Pairs, list[str]]:
+        """Pairs of the toy languages."""
         config, seed = self.config, self.setting.seed
-        if self.setting.scale == "reference":
-            return
         counts = config.train_samples, config.eval_samples
-        self.training, self.evaluation = synthetic(config.vocabulary, counts, seed)
-        self.references = [self.evaluation.text(ids) for ids in self.evaluation.target]
+        training, evaluation = synthetic(config.vocabulary, counts, seed)
+        references = [evaluation.text(ids) for ids in evaluation.target]
         if config.shuffled_labels:
-            self.training = self.training.shuffled(seed)
+            training = training.shuffled(seed)
+        return training, evaluation, references
+
+    def data_from_files(self) -> tuple[Pairs, Pairs, list[str]]:
+        """The sentences of WMT17, cut into sub-words."""
+        return from_files(self.data_folder, self.config, self.wanted)
+
+    def use(self, data: tuple[Pairs, Pairs, list[str]]) -> None:
+        """Pairs to train on and to evaluate on, and the references of the latter."""
+        self.training, self.evaluation, self.references = data
         self.lengths = self.training.lengths()
-
-    def open_data(self) -> None:
-        """Read the sentences of WMT17 and cut them into sub-words."""
-        if self.setting.scale == "reference":
-            self.training, self.evaluation, self.references = from_files(
-                self.data_folder, self.config, self.wanted
-            )
-            self.lengths = self.training.lengths()
-
-    def training_data(self) -> Pairs:
-        """The pairs that `batches` shares out."""
-        return self.training
 
     def order(self, epoch: int) -> Sequence[int]:
         """Batches of sentences of like length in random order, so that little is padded."""
@@ -72,14 +66,7 @@ class Translation(Task[Transformer]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam."""
-        config = self.config
-        adam = self.optimizer(
-            torch.optim.Adam,
-            model.parameters(),
-            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
-            eps=config.opt_adam_epsilon,
-        )
-        return [adam]
+        return [self.adam(model.parameters())]
 
     def learning_rate(self, step: int) -> float:
         """Base rate · width^-½ · min(1, step/W) · max(step, W)^-½ with W warm-up steps."""

@@ -268,7 +268,7 @@ def test_too_little_memory_names_the_options_that_help(
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
     monkeypatch.setattr(
-        "podium.reference_runs.benchmarks.llama31.train.LanguageModel.loss", exhausted
+        "podium.reference_runs.modeling.language.pretraining.LanguageModel.loss", exhausted
     )
     done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
@@ -311,7 +311,9 @@ def test_a_failure_between_ranks_is_one_line(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("podium.reference_runs.benchmarks.llama31.train.LanguageModel.loss", fail)
+    monkeypatch.setattr(
+        "podium.reference_runs.modeling.language.pretraining.LanguageModel.loss", fail
+    )
     done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert said in done.stderr

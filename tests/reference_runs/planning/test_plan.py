@@ -170,7 +170,7 @@ def test_weights_gradients_and_state_are_those_of_the_parameters() -> None:
     """By hand: AdamW keeps two numbers for each, and all are of four bytes."""
     asked = request("llama31_8b", gradient_accumulation_steps=2)
     with torch.device("meta"):
-        from podium.reference_runs.benchmarks.llama31.model import Llama
+        from podium.reference_runs.modeling.language.llama import Llama
 
         count = sum(each.numel() for each in Llama(asked.config()).parameters())
     need = memory(asked, 1)

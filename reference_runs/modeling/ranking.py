@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
 
 EVALUATION_BATCH = 4096
 
@@ -37,7 +38,7 @@ class Ranking(Task[C]):
         """Evaluation samples that a rank takes at once."""
         return min(EVALUATION_BATCH, self.micro_batch_size)
 
-    def check_sparse_gradients(self) -> None:
+    def check_settings(self) -> None:
         """Raise RunFault where the ranks' common gradient of tables cannot be summed."""
         sparse = getattr(self.config, "sparse_gradients", False)
         if sparse and self.ranks.world > 1 and self.ranks.device.type == "cuda":
@@ -45,6 +46,12 @@ class Ranking(Task[C]):
                 "NCCL cannot sum sparse gradients: train in one process,"
                 " or with --set sparse_gradients=False"
             )
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """Tables by rows, which are looked up where they are; all else by FSDP."""
+        from podium.reference_runs.parallel.tables import divide
+
+        return divide(model, mesh)
 
     def loss(self, model: nn.Module, batch: Any) -> Loss:
         """Binary cross-entropy summed over samples."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch
-from podium.reference_runs.benchmarks.llama31.indexed import check_places, read_index
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch
+from podium.reference_runs.modeling.language.indexed import check_places, read_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from podium.reference_runs.benchmarks.llama31.config import Decoder
     from podium.reference_runs.engine.samples import DatasetSize
+    from podium.reference_runs.modeling.language.config import DecoderConfig
 
 
 class TokenFile:
@@ -106,7 +106,7 @@ class Stream(torch.utils.data.Dataset[Batch]):
         return Batch(whole[:, :-1], whole[:, 1:])
 
 
-def from_files(folder: Path, config: Decoder, wanted: DatasetSize) -> tuple[Stream, Stream]:
+def from_files(folder: Path, config: DecoderConfig, wanted: DatasetSize) -> tuple[Stream, Stream]:
     """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
     All training sequences are used, and the first evaluation sequences. Raises DataMissing where a
