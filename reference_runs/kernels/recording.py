@@ -16,7 +16,7 @@ from podium.reference_runs.kernels.problems import Call
 from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import Prepared
 from podium.reference_runs.kernels.torch_calls import TensorPlace, Unsupported
-from podium.reference_runs.planning.without_numbers import called
+from podium.reference_runs.planning.fake_tensors import call_on_fake
 from podium.reference_runs.profiling.counts import size_of, storage_of, tensors_in, updates_told
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call an operator and record it."""
         name, kwargs = func._overloadpacket._qualified_op_name, kwargs or {}
-        call = called if self._tape is None else _plainly
+        call = call_on_fake if self._tape is None else _plainly
         if name.startswith((_MARKS, *_SILENT)):
             return call(func, args, kwargs)
         # Looked at before the call, which may change them
