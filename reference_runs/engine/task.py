@@ -157,7 +157,7 @@ class Task(ABC, Generic[C]):
         return len(self.training), len(self.evaluation)
 
     @property
-    def wanted(self) -> DatasetSize:
+    def expected(self) -> DatasetSize:
         """How many samples the dataset must hold."""
         config = self.config
         exactly = not self.setting.allow_subset
@@ -247,16 +247,16 @@ class Task(ABC, Generic[C]):
         parts = self.config.gradient_accumulation_steps * self.ranks.world
         return self.config.global_batch_size // parts
 
-    def evaluation_parts(self, count: int, most: int | None = None) -> list[Sequence[int]]:
+    def evaluation_batches(self, count: int, most: int | None = None) -> list[Sequence[int]]:
         """The share of this rank in so many evaluation samples, cut as training data are.
 
         A rank holds no more of them at once than in training, nor than `most`.
         """
-        return self.ranks.portions(range(count), self._evaluated_at_once(most))
+        return self.ranks.batches_of(range(count), self._evaluated_at_once(most))
 
-    def idle_parts(self, count: int) -> int:
+    def idle_evaluation_batches(self, count: int) -> int:
         """How many parts fewer this rank has than another; on a mesh, where all work on each."""
-        return self.ranks.idle_portions(count, self._evaluated_at_once(None))
+        return self.ranks.idle_batches(count, self._evaluated_at_once(None))
 
     def _evaluated_at_once(self, most: int | None) -> int:
         size = self.micro_batch_size

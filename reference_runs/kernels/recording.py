@@ -17,7 +17,12 @@ from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import Prepared
 from podium.reference_runs.kernels.torch_calls import TensorPlace, Unsupported
 from podium.reference_runs.planning.fake_tensors import call_on_fake
-from podium.reference_runs.profiling.counts import size_of, storage_of, tensors_in, updates_told
+from podium.reference_runs.profiling.counts import (
+    optimizer_step_hooks,
+    size_of,
+    storage_of,
+    tensors_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +157,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Record what is called, and what of it optimizers call."""
-        with self, updates_told(self._update):
+        with self, optimizer_step_hooks(self._update):
             yield
 
     def _update(self, begins: bool) -> None:

@@ -62,7 +62,7 @@ class Ranking(Task[C]):
         """Area under the ROC curve, exact, over the evaluation samples of all ranks."""
         # A rank may have no share: the empty beginning stands for it.
         odds, labels = [torch.empty(0)], [torch.empty(0, dtype=torch.bool)]
-        for indices, own in self._portions():
+        for indices, own in self._evaluation_batches():
             some, label = self.log_odds(model, self.evaluation.__getitems__(indices))
             odds.append(some[:own].cpu())
             labels.append(label[:own].cpu().bool())
@@ -70,7 +70,7 @@ class Ranking(Task[C]):
         all_odds, all_labels = (torch.cat(parts) for parts in zip(*everyone, strict=True))
         return float(binary_auroc(all_odds, all_labels.int()))
 
-    def _portions(self) -> Iterator[tuple[Sequence[int], int]]:
+    def _evaluation_batches(self) -> Iterator[tuple[Sequence[int], int]]:
         """Evaluation samples of this rank, so many at a time, and how many of them count.
 
         On a mesh all ranks take as many: the first sample stands for those that are missing.

@@ -64,8 +64,8 @@ class MaskedWords(Task[Config]):
         """The files of Wikipedia."""
         folders = self.data_folder / "train", self.data_folder / "eval"
         training, evaluation = (Files(folder, self.config) for folder in folders)
-        self.wanted.check_training(folders[0], len(training), "sequences")
-        self.wanted.check_evaluation(folders[1], len(evaluation), "sequences")
+        self.expected.check_training(folders[0], len(training), "sequences")
+        self.expected.check_evaluation(folders[1], len(evaluation), "sequences")
         return training, evaluation
 
     def order(self, epoch: int) -> Sequence[int]:
@@ -130,7 +130,7 @@ class MaskedWords(Task[Config]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of the masked words that are predicted right, over all ranks."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             words, _, near = self._predicted(model, self.evaluation.__getitems__(indices))
             sums[0] += (words.argmax(-1) == near.targets).sum()
             sums[1] += (near.targets != UNSCORED).sum()

@@ -42,9 +42,9 @@ class ClickPrediction(Ranking[DlrmDcnv2]):
         training = DayFiles(folder, TRAINING_DAYS, config)
         evaluation = DayFiles(folder, EVALUATION_DAYS, config, share=0.5)
         days = folder / f"day_{{{TRAINING_DAYS[0]}..{TRAINING_DAYS[-1]}}}_labels.npy"
-        self.wanted.check_training(days, len(training), "samples")
+        self.expected.check_training(days, len(training), "samples")
         last = folder / f"day_{EVALUATION_DAYS[0]}_labels.npy"
-        self.wanted.check_evaluation(last, len(evaluation), "samples in its first half")
+        self.expected.check_evaluation(last, len(evaluation), "samples in its first half")
         return training, evaluation
 
     def largest_batch(self) -> Batch:

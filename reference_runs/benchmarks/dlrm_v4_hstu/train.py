@@ -50,7 +50,7 @@ class PlayPrediction(Ranking[DlrmV4]):
 
     def data_from_files(self) -> tuple[Plays, Plays]:
         """The events of Yambda-5B."""
-        return from_files(self.data_folder, self.config, self.wanted)
+        return from_files(self.data_folder, self.config, self.expected)
 
     def largest_batch(self) -> Batch:
         """The shapes of any: histories are padded. A stream of full size would fill the memory."""

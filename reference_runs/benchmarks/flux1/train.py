@@ -55,7 +55,7 @@ class Flow(Task[Flux]):
 
     def data_from_files(self) -> tuple[Pairs, Pairs]:
         """The encoded pairs."""
-        return from_files(self.data_folder, self.config, self.wanted)
+        return from_files(self.data_folder, self.config, self.expected)
 
     def use(self, data: tuple[Pairs, Pairs]) -> None:
         """Draw noise and times for the pairs."""
@@ -120,11 +120,11 @@ class Flow(Task[Flux]):
         """The loss averaged over the samples of each time, and then over the times."""
         sums = torch.zeros(2, TIMES, dtype=torch.float64, device=self.device)
         count = len(self.evaluation)
-        portions = self.evaluation_parts(count)
-        idle = [[0]] * self.idle_parts(count)
-        for number, batch in enumerate(self.loaded(self._measured, [*portions, *idle])):
+        batches = self.evaluation_batches(count)
+        idle = [[0]] * self.idle_evaluation_batches(count)
+        for number, batch in enumerate(self.loaded(self._measured, [*batches, *idle])):
             errors = self._errors(model, batch).double()
-            if number >= len(portions):
+            if number >= len(batches):
                 continue
             step = (batch.times.to(self.device) * TIMES).long()
             sums.index_add_(1, step, torch.stack((errors, torch.ones_like(errors))))

@@ -49,7 +49,7 @@ class Gpt3Pretraining(Pretraining[Gpt3]):
 
     def data_from_files(self) -> tuple[Tokens, Tokens]:
         """The tokenised files."""
-        training, evaluation = from_files(self.data_folder, self.config, self.wanted)
+        training, evaluation = from_files(self.data_folder, self.config, self.expected)
         self.predicted = evaluation.predicted
         return training, evaluation
 

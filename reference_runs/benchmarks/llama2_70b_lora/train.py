@@ -59,7 +59,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
 
     def data_from_files(self) -> tuple[Tokens, Tokens]:
         """The packed sequences."""
-        return from_files(self.data_folder, self.config, self.wanted)
+        return from_files(self.data_folder, self.config, self.expected)
 
     def build(self) -> nn.Module:
         """The base with fresh adapters."""

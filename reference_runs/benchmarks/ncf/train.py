@@ -47,7 +47,7 @@ class Filtering(Task[Ncf]):
 
     def data_from_files(self) -> Interactions:
         """MovieLens' ratings."""
-        return from_ratings(self.data_folder, self.config, self.wanted)
+        return from_ratings(self.data_folder, self.config, self.expected)
 
     def use(self, data: Interactions) -> None:
         """Add negative items to what users took."""
@@ -73,7 +73,7 @@ class Filtering(Task[Ncf]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of users whose held-out item is among the ten best of its candidates."""
         hits = torch.zeros((), dtype=torch.float64, device=self.device)
-        for users in self.ranks.portions(range(len(self.evaluation.item)), USERS_AT_ONCE):
+        for users in self.ranks.batches_of(range(len(self.evaluation.item)), USERS_AT_ONCE):
             user = torch.tensor(users)
             item = self.evaluation.item[user].to(self.device)
             repeated = self.evaluation.repeated[user].to(self.device)

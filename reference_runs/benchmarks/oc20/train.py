@@ -51,8 +51,8 @@ class Catalysis(StagedTask[Oc20]):
             Structures(self.near.path / part, self.config, kept=smoke) for part in PARTS
         )
         what = "structures in *.txt"
-        self.wanted.check_training(self.source / PARTS[0], len(self.training), what)
-        self.wanted.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
+        self.expected.check_training(self.source / PARTS[0], len(self.training), what)
+        self.expected.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
         # Only the pairing is shuffled: staged files are the same either way
         if self.config.shuffled_labels:
             rng = np.random.default_rng(self.setting.seed)
@@ -86,8 +86,8 @@ class Catalysis(StagedTask[Oc20]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean absolute error of the forces on free atoms, in eV/Å, over all structures."""
         total = torch.zeros(2, dtype=torch.float64, device=self.device)
-        portions = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
-        for batch in self.loaded(self.evaluation, portions):
+        batches = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
+        for batch in self.loaded(self.evaluation, batches):
             apart = self._errors(model, batch)
             total += torch.stack([apart.sum().double(), total.new_tensor(apart.numel())])
         error, count = self.ranks.sum(total)

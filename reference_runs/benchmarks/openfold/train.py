@@ -108,7 +108,7 @@ class Folding(Task[OpenFold]):
         """Mean lDDT of alpha carbons over residues, then over chains."""
         chosen = model.average if self.config.swa_enabled else model.trained
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.ranks.batches_of(range(len(self.evaluation)), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices).to(self.device)
             folded = chosen(batch._replace(recycles=self.config.num_recycling_iters))
             total += lddt(folded.atoms[:, :, CA], batch.atoms[:, :, CA]).mean(1).sum()

@@ -179,7 +179,7 @@ class PolicyOptimization(Task[Qwen35]):
             config.max_sequence_length,
         )
         passed: set[int] = set()
-        for tasks in self.ranks.portions(range(len(self.evaluation)), EVALUATED):
+        for tasks in self.ranks.batches_of(range(len(self.evaluation)), EVALUATED):
             rollouts = self._answers(self.evaluation, tasks, SAMPLES, sampling, EVALUATION)
             passed |= {each.task for each in rollouts if _reward(self.evaluation, each) >= 1}
         count = torch.tensor(len(passed), dtype=torch.float64, device=self.device)

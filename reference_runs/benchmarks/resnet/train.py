@@ -56,10 +56,10 @@ class Classification(Task[ResNet]):
 
     def data_from_files(self) -> tuple[Source, Source]:
         """ImageNet's images."""
-        folder, classes, wanted = self.data_folder, self.config.classes, self.wanted
+        folder, classes, expected = self.data_folder, self.config.classes, self.expected
         training, evaluation = (images_in(folder / part, classes) for part in self.files)
-        wanted.check_training(folder / "train", len(training.labels), "images")
-        wanted.check_evaluation(folder / "val", len(evaluation.labels), "images")
+        expected.check_training(folder / "train", len(training.labels), "images")
+        expected.check_evaluation(folder / "val", len(evaluation.labels), "images")
         return training, evaluation
 
     def use(self, data: tuple[Source, Source]) -> None:
@@ -125,7 +125,7 @@ class Classification(Task[ResNet]):
     def evaluate(self, model: nn.Module) -> float:
         """Top-1 accuracy."""
         counts = torch.zeros(2, dtype=torch.float64, device=self.device)
-        parts = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
+        parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
         for batch in self.loaded(self.evaluation, parts):
             images, labels = (each.to(self.device) for each in batch)
             right = (model(normalise(images)).argmax(-1) == labels).sum()

@@ -76,11 +76,11 @@ class Detection(Task[RetinaNet]):
 
     def data_from_files(self) -> tuple[Source, Source]:
         """The real scenes with their annotations."""
-        config, wanted = self.config, self.wanted
+        config, expected = self.config, self.expected
         training = Files(self.data_folder / "train", config.image_size, config.classes)
-        wanted.check_training(training.path, len(training), "images")
+        expected.check_training(training.path, len(training), "images")
         evaluation = Files(self.data_folder / "validation", config.image_size, config.classes)
-        wanted.check_evaluation(evaluation.path, len(evaluation), "images")
+        expected.check_evaluation(evaluation.path, len(evaluation), "images")
         return training, evaluation
 
     def use(self, data: tuple[Source, Source]) -> None:
@@ -134,7 +134,7 @@ class Detection(Task[RetinaNet]):
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
         found: list[NDArray[np.float64]] = []
-        parts = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
+        parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
         for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
             output = model(normalise(batch.images.to(self.device)))
             scores, offsets = (self.share.whole(each) for each in output)

@@ -41,7 +41,7 @@ class Classification(Task[Rgat]):
 
     def data_from_files(self) -> Graph:
         """IGBH-Full, its edges sorted by target."""
-        return from_files(self.data_folder, self.config, self.wanted)
+        return from_files(self.data_folder, self.config, self.expected)
 
     def use(self, data: Graph) -> None:
         """Take the seeds of the graph."""
@@ -80,7 +80,7 @@ class Classification(Task[Rgat]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of evaluation papers whose class has the highest score."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             batch = batch.to(self.device)
             right += (model(batch).argmax(-1) == batch.labels).sum()

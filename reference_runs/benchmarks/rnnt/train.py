@@ -42,7 +42,7 @@ class Recognition(Task[RnnT]):
 
     def data_from_files(self) -> tuple[Utterances, Utterances]:
         """LibriSpeech by its manifests."""
-        return from_files(self.data_folder, self.config, self.setting.seed, self.wanted)
+        return from_files(self.data_folder, self.config, self.setting.seed, self.expected)
 
     def order(self, epoch: int) -> Sequence[int]:
         """Batches from buckets of utterances of like duration, all in random order."""
@@ -104,7 +104,7 @@ class Recognition(Task[RnnT]):
         assert isinstance(model, Averaged)
         by_length = np.argsort(self.evaluation.seconds).tolist()
         heard: list[tuple[int, str]] = []
-        for indices in self.ranks.portions(by_length, EVALUATION_BATCH):
+        for indices in self.ranks.batches_of(by_length, EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             heard += zip(batch.indices, self._texts(model.average, batch), strict=True)
         everything = dict(pair for part in self.ranks.gather(heard) for pair in part)

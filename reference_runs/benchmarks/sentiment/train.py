@@ -36,7 +36,7 @@ class Classification(Task[Sentiment]):
 
     def data_from_files(self) -> tuple[Reviews, Reviews]:
         """IMDB's reviews."""
-        return from_files(self.data_folder, self.config.vocabulary, self.wanted)
+        return from_files(self.data_folder, self.config.vocabulary, self.expected)
 
     def build(self) -> nn.Module:
         """The classifier, with random weights."""
@@ -55,7 +55,7 @@ class Classification(Task[Sentiment]):
     def evaluate(self, model: nn.Module) -> float:
         """The share of texts whose label scores highest."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             words_BL, labels_B = (part.to(self.device) for part in batch)
             right += (model(words_BL).argmax(-1) == labels_B).sum()

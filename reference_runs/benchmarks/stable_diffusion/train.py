@@ -82,7 +82,7 @@ class Diffusion(Task[StableDiffusion]):
 
     def data_from_files(self) -> tuple[Pairs, Captions, Frozen]:
         """Encoded images, captions and networks."""
-        pairs = from_files(self.data_folder, self.config, self.wanted)
+        pairs = from_files(self.data_folder, self.config, self.expected)
         return *pairs, networks(self.data_folder, self.device)
 
     def use(self, data: tuple[Pairs, Captions, Frozen]) -> None:
@@ -138,7 +138,7 @@ class Diffusion(Task[StableDiffusion]):
         size = len(real.mean) + 1
         added = torch.zeros(size, size, dtype=torch.float64, device=self.device)
         likeness = torch.zeros((), dtype=torch.float64, device=self.device)
-        for places in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for places in self.ranks.batches_of(range(len(self.evaluation)), EVALUATION_BATCH):
             features, vectors = self._judged(self.generated(model, places))
             check_width(EVALUATION[2], size - 1, NETWORKS[2], features)
             check_width(EVALUATION[1], embedded.shape[1], NETWORKS[3], vectors)

@@ -146,7 +146,7 @@ def _as_tokens(ids: Iterable[int]) -> str:
 
 
 def from_files(
-    folder: Path, config: Transformer, wanted: DatasetSize
+    folder: Path, config: Transformer, expected: DatasetSize
 ) -> tuple[Pairs, Pairs, list[str]]:
     """WMT17's pairs to train on, newstest2014 to evaluate on, and its translations as they stand.
 
@@ -165,9 +165,9 @@ def from_files(
         if min(map(len, pair)) > 0 and max(map(len, pair)) < longest
     ]
     where = f"{folder / 'train'}.en and .de"
-    wanted.check_training(where, len(kept), f"pairs below {longest} sub-words")
+    expected.check_training(where, len(kept), f"pairs below {longest} sub-words")
     tests = _sides(folder, "newstest2014")
-    wanted.check_evaluation(f"{folder / 'newstest2014'}.en", len(tests[0]), "lines")
+    expected.check_evaluation(f"{folder / 'newstest2014'}.en", len(tests[0]), "lines")
     training = Pairs([pair[0] for pair in kept], [pair[1] for pair in kept], subwords.text)
     first, second = ([*map(subwords.ids, lines)] for lines in tests)
     return training, Pairs(first, second, subwords.text), tests[1]

@@ -41,7 +41,7 @@ class Translation(Task[Transformer]):
 
     def data_from_files(self) -> tuple[Pairs, Pairs, list[str]]:
         """The sentences of WMT17, cut into sub-words."""
-        return from_files(self.data_folder, self.config, self.wanted)
+        return from_files(self.data_folder, self.config, self.expected)
 
     def use(self, data: tuple[Pairs, Pairs, list[str]]) -> None:
         """Pairs to train on and to evaluate on, and the references of the latter."""
@@ -96,7 +96,7 @@ class Translation(Task[Transformer]):
         # A batch takes as many steps as its longest sentence
         by_length = self.evaluation.lengths().argsort().tolist()
         translated: list[tuple[int, str]] = []
-        for indices in self.ranks.portions(by_length, EVALUATION_BATCH):
+        for indices in self.ranks.batches_of(by_length, EVALUATION_BATCH):
             source_BS = self.evaluation.__getitems__(indices)[0].to(self.device)
             found = beam_search(model, source_BS, self.config)
             texts = (self.evaluation.text(ids) for ids in found)

@@ -117,7 +117,7 @@ def _case(image: NDArray[np.float32], label: NDArray[np.uint8]) -> Case:
     return Case(image, label, np.flatnonzero(label))
 
 
-def from_files(folder: Path, config: UNet3D, wanted: DatasetSize) -> tuple[Files, Files]:
+def from_files(folder: Path, config: UNet3D, expected: DatasetSize) -> tuple[Files, Files]:
     """Training and evaluation cases; raises DataMissing where a file or a case is not there.
 
     Every case below `folder` is trained on but those that `evaluation_cases.txt` names.
@@ -127,14 +127,14 @@ def from_files(folder: Path, config: UNet3D, wanted: DatasetSize) -> tuple[Files
         held_out = sorted({int(line) for line in path.read_text(encoding="utf-8").split()})
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} is no list of case numbers: {error}") from None
-    wanted.check_evaluation(path, len(held_out), "case numbers")
+    expected.check_evaluation(path, len(held_out), "case numbers")
     there = {int(found[1]) for each in folder.iterdir() if (found := _CASE.fullmatch(each.name))}
     for number in sorted(there | {*held_out}):
         for kind in "xy":
             if not _path(folder, number, kind).is_file():
                 raise DataMissing(f"{_path(folder, number, kind)} is missing")
     training = sorted(there - {*held_out})
-    wanted.check_training(folder, len(training), f"cases beside those of {path.name}")
+    expected.check_training(folder, len(training), f"cases beside those of {path.name}")
     classes = config.classes
     return Files(folder, training, classes), Files(folder, held_out, classes)
 

@@ -50,7 +50,7 @@ class Segmentation(Task[UNet3D]):
 
     def data_from_files(self) -> tuple[Source, Source]:
         """The cases' files."""
-        return from_files(self.data_folder, self.config, self.wanted)
+        return from_files(self.data_folder, self.config, self.expected)
 
     def use(self, data: tuple[Source, Source]) -> None:
         """Cut training patches."""

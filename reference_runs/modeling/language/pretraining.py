@@ -152,7 +152,7 @@ class LanguageModel(Task[D]):
 
     def data_from_files(self) -> tuple[Tokens, Tokens]:
         """The tokenized files."""
-        return from_files(self.data_folder, self.config, self.wanted)
+        return from_files(self.data_folder, self.config, self.expected)
 
     def pipelined(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
         """The decoder in stages."""
@@ -183,9 +183,9 @@ class LanguageModel(Task[D]):
     def _evaluation_batches(self) -> Iterator[Batch]:
         """The share of this rank; on a mesh as many batches on each, for all work on each."""
         count = len(self.evaluation)
-        for indices in self.evaluation_parts(count):
+        for indices in self.evaluation_batches(count):
             yield self.evaluation.__getitems__(indices)
-        for _ in range(self.idle_parts(count)):
+        for _ in range(self.idle_evaluation_batches(count)):
             tokens, targets = self.evaluation.__getitems__([0])
             yield Batch(tokens, torch.full_like(targets, UNSCORED))
 
