@@ -32,6 +32,7 @@ HOMES = {
     "qwen35_397b_grpo": "qwen35_397b_grpo",
     "minigo": "minigo",
     "ncf": "ncf",
+    "dlrm": "dlrm",
     "dlrm_dcnv2": "dlrm_dcnv2",
     "dlrm_v4_hstu": "dlrm_v4_hstu",
     "rgat": "rgat",

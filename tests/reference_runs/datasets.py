@@ -201,6 +201,14 @@ def _structures(folder: Path) -> None:
     write_made(folder, config, seed=1)
 
 
+def _clicks(folder: Path) -> None:
+    tables = len(find("dlrm").smoke().rows)  # type: ignore[attr-defined]
+    for part, count in (("train", TRAINING), ("test", EVALUATION)):
+        clicks = np.ones((count, 14 + tables), "<i4")
+        clicks[:, 0] = np.arange(count) % 2
+        clicks.tofile(folder / f"terabyte_processed_{part}.bin")
+
+
 def _days(folder: Path) -> None:
     rng = np.random.default_rng(1)
     ids = find("dlrm_dcnv2").smoke().ids  # type: ignore[attr-defined]
@@ -407,6 +415,7 @@ LITTLE = {
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),
     "oc20": Little(_structures, {}, short="train"),
+    "dlrm": Little(_clicks, {}, short="processed_train.bin"),
     "dlrm_dcnv2": Little(_days, {}, short="labels.npy"),
     "dlrm_v4_hstu": Little(_plays, {"days": 1}, short="positions_L4086.npy"),
     "rgat": Little(_graph, {}, short="train_idx.pt"),

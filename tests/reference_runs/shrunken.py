@@ -31,6 +31,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "openfold": {"train_samples": 160, "eval_samples": 4},
     "rnnt": {"train_samples": 128, "eval_samples": 4},
     "stable_diffusion": {"train_samples": 512, "eval_samples": 8},
+    "dlrm": {"train_samples": 20_000, "eval_samples": 100},
     "dlrm_dcnv2": {"train_samples": 20_000, "eval_samples": 100},
     "dlrm_v4_hstu": {"days": 1, "train_samples": 2048},
     "llama31_8b": {"train_samples": 1024},
