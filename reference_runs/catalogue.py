@@ -27,6 +27,7 @@ HOMES = {
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
     "deepseekv3_671b": "deepseekv3_671b",
+    "gnmt": "gnmt",
     "gpt3": "gpt3",
     "gpt_oss_20b": "gpt_oss_20b",
     "qwen35_397b_grpo": "qwen35_397b_grpo",

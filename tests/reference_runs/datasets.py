@@ -387,6 +387,21 @@ def _sentences(folder: Path) -> None:
         (folder / f"newstest2014.{language}").write_text("a good one\n" * EVALUATION)
 
 
+def _piecewise(folder: Path) -> None:
+    from podium.reference_runs.benchmarks.gnmt.data import (
+        REFERENCES,
+        SOURCE,
+        VOCABULARY,
+    )
+    from podium.reference_runs.benchmarks.gnmt.data import TRAINING as PAIRS
+
+    (folder / VOCABULARY).write_text("a\ngo@@\nod\none\n")
+    for language in ("en", "de"):
+        (folder / f"{PAIRS}.{language}").write_text("a go@@ od one\n" * TRAINING)
+    (folder / SOURCE).write_text("a go@@ od one\n" * EVALUATION)
+    (folder / REFERENCES).write_text("a good one\n" * EVALUATION)
+
+
 _STREAM = {"evaluation_interval": 4, "max_sequence_length": 64, "vocabulary": 128}
 
 LITTLE = {
@@ -437,5 +452,6 @@ LITTLE = {
         short="train",
     ),
     "sentiment": Little(_reviews, {}, short="train"),
+    "gnmt": Little(_piecewise, {}, short=".en and .de"),
     "transformer": Little(_sentences, {}, short="train.en and .de"),
 }

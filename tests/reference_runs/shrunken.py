@@ -21,6 +21,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "bert": {"train_samples": 1024, "eval_samples": 4},
     # Each rank draws dropout of its own, as in the references
     "llama2_70b_lora": {"lora_dropout": 0.0},
+    "gnmt": {"train_samples": 1024, "eval_samples": 20},
     "gpt_oss_20b": {"max_sequence_length": 256},
     "cosmoflow": {"train_samples": 64, "eval_samples": 4},
     "deepcam": {"train_samples": 64, "eval_samples": 4},

@@ -110,6 +110,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "global_batch_size": 1,
         "target": 6.0,
     },
+    "gnmt": {"train_samples": 64, "eval_samples": 4, "last_step": 1, "extra_length": 1},
     "minigo": {
         "min_selfplay_games_per_generation": 4,
         "parallel_games": 4,
@@ -253,6 +254,13 @@ QUICK = [
         by=by_policy(TARGET, "eval_samples", "evaluation_frequency"),
         short=SHORT["flux1"],
         converges=True,
+    ),
+    *runs("gnmt", "open", TARGET, short=SHORT["gnmt"]),
+    *runs(
+        "gnmt",
+        "closed",
+        by={**official(*TARGET), **by_policy(TARGET, "eval_samples")},
+        short=SHORT["gnmt"],
     ),
     *runs("gpt_oss_20b", "open", by=official(*TARGET), short=SHORT["gpt_oss_20b"]),
     *runs("gpt_oss_20b", "closed", (*TARGET, *OF_GPT_OSS), short=SHORT["gpt_oss_20b"]),
