@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
 
 EVALUATION_BATCH = 4096
 
@@ -37,7 +38,7 @@ class Ranking(Task[C]):
         """Evaluation samples that a rank takes at once."""
         return min(EVALUATION_BATCH, self.micro_batch_size)
 
-    def check_sparse_gradients(self) -> None:
+    def check_settings(self) -> None:
         """Raise RunFault where the ranks' common gradient of tables cannot be summed."""
         sparse = getattr(self.config, "sparse_gradients", False)
         if sparse and self.ranks.world > 1 and self.ranks.device.type == "cuda":
@@ -45,6 +46,12 @@ class Ranking(Task[C]):
                 "NCCL cannot sum sparse gradients: train in one process,"
                 " or with --set sparse_gradients=False"
             )
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """Tables by rows, which are looked up where they are; all else by FSDP."""
+        from podium.reference_runs.parallel.tables import divide
+
+        return divide(model, mesh)
 
     def loss(self, model: nn.Module, batch: Any) -> Loss:
         """Binary cross-entropy summed over samples."""
@@ -55,7 +62,7 @@ class Ranking(Task[C]):
         """Area under the ROC curve, exact, over the evaluation samples of all ranks."""
         # A rank may have no share: the empty beginning stands for it.
         odds, labels = [torch.empty(0)], [torch.empty(0, dtype=torch.bool)]
-        for indices, own in self._portions():
+        for indices, own in self._evaluation_batches():
             some, label = self.log_odds(model, self.evaluation.__getitems__(indices))
             odds.append(some[:own].cpu())
             labels.append(label[:own].cpu().bool())
@@ -63,7 +70,7 @@ class Ranking(Task[C]):
         all_odds, all_labels = (torch.cat(parts) for parts in zip(*everyone, strict=True))
         return float(binary_auroc(all_odds, all_labels.int()))
 
-    def _portions(self) -> Iterator[tuple[Sequence[int], int]]:
+    def _evaluation_batches(self) -> Iterator[tuple[Sequence[int], int]]:
         """Evaluation samples of this rank, so many at a time, and how many of them count.
 
         On a mesh all ranks take as many: the first sample stands for those that are missing.

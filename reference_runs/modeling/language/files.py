@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch
-from podium.reference_runs.benchmarks.llama31.indexed import check_places, read_index
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch
+from podium.reference_runs.modeling.language.indexed import check_places, read_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from podium.reference_runs.benchmarks.llama31.config import Decoder
     from podium.reference_runs.engine.samples import DatasetSize
+    from podium.reference_runs.modeling.language.config import DecoderConfig
 
 
 class TokenFile:
@@ -106,7 +106,7 @@ class Stream(torch.utils.data.Dataset[Batch]):
         return Batch(whole[:, :-1], whole[:, 1:])
 
 
-def from_files(folder: Path, config: Decoder, wanted: DatasetSize) -> tuple[Stream, Stream]:
+def from_files(folder: Path, config: DecoderConfig, expected: DatasetSize) -> tuple[Stream, Stream]:
     """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
     All training sequences are used, and the first evaluation sequences. Raises DataMissing where a
@@ -114,12 +114,12 @@ def from_files(folder: Path, config: Decoder, wanted: DatasetSize) -> tuple[Stre
     """
     length = config.max_sequence_length
     files = [TokenFile(folder / f"{part}.bin", config.vocabulary) for part in PARTS]
-    most = None if wanted.more_training else wanted.training
+    most = None if expected.more_training else expected.training
     training = Stream(files[0], length, most)
-    evaluation = Stream(files[1], length, wanted.evaluation)
+    evaluation = Stream(files[1], length, expected.evaluation)
     what = f"sequences of {length} tokens"
-    wanted.check_training(files[0].path, len(training), what)
-    wanted.check_evaluation(files[1].path, len(evaluation), what)
+    expected.check_training(files[0].path, len(training), what)
+    expected.check_evaluation(files[1].path, len(evaluation), what)
     return training, evaluation
 
 

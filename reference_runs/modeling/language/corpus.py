@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from podium.reference_runs.benchmarks.llama31.config import Decoder
+    from podium.reference_runs.modeling.language.config import DecoderConfig
 
 CLASSES, SUCCESSORS, STARTS = 12, 6, 8
 SHARPNESS = 0.07
@@ -104,7 +104,7 @@ class Sequences(torch.utils.data.Dataset[Batch]):
         return Batch(torch.from_numpy(tokens), torch.from_numpy(targets))
 
 
-def synthetic(language: Language, config: Decoder, seed: int) -> tuple[Sequences, Sequences]:
+def synthetic(language: Language, config: DecoderConfig, seed: int) -> tuple[Sequences, Sequences]:
     """Training sequences drawn by `seed`, and the evaluation sequences that all seeds share."""
     length = config.max_sequence_length + 1
     training = language.sentences(config.train_samples, length, np.random.default_rng([seed, 0x5E]))

@@ -1,4 +1,4 @@
-"""Whole games: those that a network plays against itself, and those between two players."""
+"""Games: what players see, how they judge positions, and whole games of self-play and matches."""
 
 from __future__ import annotations
 
@@ -6,19 +6,74 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import torch
 
-from podium.reference_runs.benchmarks.minigo.features import PLANES, planes
-from podium.reference_runs.benchmarks.minigo.layout import BLACK, WHITE
+from podium.reference_runs.benchmarks.minigo.board import HISTORY
+from podium.reference_runs.benchmarks.minigo.grid import BLACK, WHITE
 from podium.reference_runs.benchmarks.minigo.search import Forest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from podium.reference_runs.benchmarks.minigo.board import Goban
+    from torch import nn
+
+    from podium.reference_runs.benchmarks.minigo.board import Goban, Positions
     from podium.reference_runs.benchmarks.minigo.config import MiniGo
-    from podium.reference_runs.benchmarks.minigo.layout import Array
-    from podium.reference_runs.benchmarks.minigo.positions import Positions
+    from podium.reference_runs.benchmarks.minigo.grid import Array
     from podium.reference_runs.benchmarks.minigo.search import Evaluate, Search
+
+PLANES = 2 * HISTORY + 1 + 3 + 1
+
+
+def planes(goban: Goban, at: Positions) -> Array:
+    """Planes of zeros and ones, (B, PLANES, size, size), as bytes.
+
+    Own and other stones of the last four boards, whether black is to play, groups with one, two,
+    or more liberties, and points where a move would capture.
+    """
+    boards = at.boards[:, :, goban.place_of]
+    turn = at.to_play[:, None, None]
+    seen = np.zeros((len(at), PLANES, goban.points), dtype=np.uint8)
+    seen[:, 0 : 2 * HISTORY : 2] = boards == turn
+    seen[:, 1 : 2 * HISTORY : 2] = boards == -turn
+    seen[:, 2 * HISTORY] = at.to_play[:, None] == BLACK
+    liberties = at.liberties[:, goban.place_of]
+    seen[:, 2 * HISTORY + 1] = liberties == 1
+    seen[:, 2 * HISTORY + 2] = liberties == 2
+    seen[:, 2 * HISTORY + 3] = liberties > 2
+    seen[:, 2 * HISTORY + 4] = goban.captures(at)
+    return seen.reshape(len(at), PLANES, goban.size, goban.size)
+
+
+class Network:
+    """A policy-value network as the search calls it."""
+
+    def __init__(self, goban: Goban, model: nn.Module, device: torch.device) -> None:
+        self._goban, self._model, self._device = goban, model, device
+
+    def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
+        """Priors and values, from one forward pass."""
+        inputs = torch.from_numpy(planes(self._goban, at)).to(self._device).float()
+        with torch.no_grad():
+            policy, value = self._model(inputs)
+            # A pass is always legal, so that no row is masked whole
+            mask = torch.from_numpy(legal).to(self._device)
+            prior = policy.float().masked_fill(~mask, -torch.inf).softmax(-1)
+        return prior.cpu().numpy(), value.float().cpu().numpy()
+
+
+class Territory:
+    """Every legal move is as good as another; a position is worth the lead in area."""
+
+    def __init__(self, goban: Goban, komi: float) -> None:
+        self._goban, self._komi = goban, komi
+
+    def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
+        """Even priors, and a value that nears 1 where the lead is a fifth of the board."""
+        lead = (self._goban.area(at) - self._komi) * at.to_play
+        value = np.tanh(lead / (self._goban.points / 5))
+        prior = legal / legal.sum(axis=1, keepdims=True)
+        return prior.astype(np.float32), value.astype(np.float32)
 
 
 @dataclass(frozen=True)

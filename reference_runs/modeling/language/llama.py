@@ -23,13 +23,13 @@ from podium.reference_runs.modeling.decoder import (
 )
 
 if TYPE_CHECKING:
-    from podium.reference_runs.benchmarks.llama31.config import Rotary
+    from podium.reference_runs.modeling.language.config import RotaryConfig
 
 LOW_FREQUENCY, HIGH_FREQUENCY = 1.0, 4.0
 """Waves per original context length between which the scaling of rotary positions fades in."""
 
 
-def rotary_frequencies(config: Rotary) -> Tensor:
+def rotary_frequencies(config: RotaryConfig) -> Tensor:
     """Angle per position of each pair of a head's channels, (E/2,), with Llama 3.1's scaling.
 
     Slow waves are stretched by the scaling factor, fast ones kept, those between blended.
@@ -45,7 +45,7 @@ class Attention(nn.Module):
 
     attend = staticmethod(attend)
 
-    def __init__(self, config: Rotary) -> None:
+    def __init__(self, config: RotaryConfig) -> None:
         super().__init__()
         size = config.width // config.heads
         self.size = size
@@ -68,7 +68,7 @@ class Attention(nn.Module):
 class Block(nn.Module):
     """Attention and feed-forward, each behind a norm and added to its input."""
 
-    def __init__(self, config: Rotary, kind: type[nn.Module]) -> None:
+    def __init__(self, config: RotaryConfig, kind: type[nn.Module]) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.attention = kind(config)
@@ -85,7 +85,7 @@ class Block(nn.Module):
 class Llama(Stack):
     """The decoder with random weights."""
 
-    def __init__(self, config: Rotary, kind: type[nn.Module] = Attention) -> None:
+    def __init__(self, config: RotaryConfig, kind: type[nn.Module] = Attention) -> None:
         blocks = (Block(config, kind) for _ in range(config.layers))
         super().__init__(config, blocks, rotary_frequencies(config))
         self.apply(_initialise)
