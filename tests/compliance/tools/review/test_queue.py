@@ -122,7 +122,3 @@ def test_a_copy_shows_both_curves_and_convergence_its_distance() -> None:
 @pytest.mark.parametrize(("taken", "tie"), [(4.0, True), (4.0 + 1e-9, True), (4.01, False)])
 def test_what_equals_the_minimum_is_a_tie(taken: float, tie: bool) -> None:
     assert is_tie(taken, 4.0) is tie
-
-
-def test_every_rule_has_a_kind() -> None:
-    assert kind_of("") == kind_of("a.new-rule") == "hygiene"
