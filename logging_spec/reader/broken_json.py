@@ -17,11 +17,11 @@ _STRING = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
 _KEY = re.compile(r"""["']key\\*["']\s*:\s*\\*["'](\w{1,80})""")
 _SHOWN = 40
 
-_AMOUNT = rb"[0-9][0-9,]* (?:more )?(?:lines?|bytes|characters|chars|[kmg]i?b)"
+_AMOUNT = rb"[0-9][0-9,]{0,14} (?:more )?(?:lines?|bytes|characters|chars|[kmg]i?b)"
 CUT = re.compile(
     rb"(?i)"
-    rb"[\[<(]\W*(?:output |log |logs |file )?truncated\b[^\n]{0,60}[\])>]"
-    rb"|(?:\.\.\.|\xe2\x80\xa6)\W*(?:output |log )?(?:truncated|omitted|skipped)\b"
+    rb"[\[<(]\W{0,8}(?:output |log |logs |file )?truncated\b[^\n]{0,60}[\])>]"
+    rb"|(?:\.\.\.|\xe2\x80\xa6)\W{0,8}(?:output |log )?(?:truncated|omitted|skipped)\b"
     rb"|\b(?:output|logs?|log file|job's log)(?: length)? (?:was |has been |is |have been |has )?"
     rb"(?:truncated\b|exceeded (?:the )?(?:\w+ )?(?:limit|maximum))"
     rb"|\b" + _AMOUNT + rb" (?:\w+ )?(?:truncated|omitted|skipped)\b"

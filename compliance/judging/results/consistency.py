@@ -55,7 +55,6 @@ def _as_its_folder(
         folder, rules = verdict.folder.benchmark, context.rules
         known = facts.benchmark in (*rules.allowed, *rules.benchmarks, *rules.aliases)
         advice = f"set submission_benchmark to {folder}"
-        failing = verdict.result.convergence.verdict == "fail"
         yield OTHER_BENCHMARK.found(
             context.profile,
             run.display_path,
@@ -63,7 +62,7 @@ def _as_its_folder(
             key="submission_benchmark",
             logged=facts.benchmark,
             benchmark=folder,
-            severity=None if known and not failing else Severity.ERROR,
+            severity=Severity.ERROR if not known or _sizes_fail(verdict) else None,
             advice=f"move the log to its benchmark's folder, or {advice}" if known else advice,
         )
     if contradicts(facts.division, division):
@@ -76,6 +75,13 @@ def _as_its_folder(
             logged=facts.division,
             described=division,
         )
+
+
+def _sizes_fail(verdict: ResultVerdict) -> bool:
+    """Whether runs of several batch sizes fail the test of convergence."""
+    settings = [run.facts.settings.as_dict() for run in verdict.result.runs]
+    sizes = {canonical_text(each.get(GLOBAL_BATCH_SIZE.name)) for each in settings}
+    return len(sizes) > 1 and verdict.result.convergence.verdict == "fail"
 
 
 def contradicts(logged: str | None, described: str) -> bool:
@@ -95,7 +101,7 @@ def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
     for key, by_value in sorted(given.items()):
         if len(by_value) > 1:
             found = _mixed(key, by_value, path, context)
-            if key == GLOBAL_BATCH_SIZE.name and verdict.result.convergence.verdict == "fail":
+            if key == GLOBAL_BATCH_SIZE.name and _sizes_fail(verdict):
                 found = replace(found, severity=Severity.ERROR)
             yield found
 

@@ -21,8 +21,8 @@ OTHER_BENCHMARK = policy(
     message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
     help="{advice}",
     cites=STRUCTURE,
-    varies="an error where the round has no benchmark of the name that is logged, or the test of "
-    "convergence fails",
+    varies="an error where the round has no benchmark of the name that is logged, or where runs "
+    "of several batch sizes fail the test of convergence",
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(
