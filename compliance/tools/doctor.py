@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Literal
 
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.judging.inputs.changes import CONFIG
-from podium.compliance.judging.inputs.discover import PathKind, kind_of
+from podium.compliance.judging.inputs.discover import kinds_of
 from podium.compliance.judging.inputs.named_results import names_results
 from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.submission_folders import refuse_misnamed
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.text.terminal import clean, wrap
 from podium.compliance.text.words import plural
 from podium.compliance.tools.packing.assembled import assembled
-from podium.rules.fixed.former_ids import matches
+from podium.rules.finding import matches
 
 if TYPE_CHECKING:
     from podium.compliance.judging.options import Options
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Findings listed for one step; the command lists them all."""
+
+MOST_NAMED = 4
+"""Submissions that a message names."""
 
 FOLDERS = {
     "systems": "one description per system; podium system init writes one",
@@ -123,8 +127,12 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
         return _examine_assembled(path, options, width)
     absent = [name for name in FOLDERS if not (path / name).is_dir()]
     if absent:
-        if kind_of(path) is PathKind.ROUND:
-            raise NothingToJudge(f"{path} holds several submissions; name one of them")
+        refuse_misnamed(path)
+        if found := kinds_of([path])[path].submissions:
+            names = ", ".join(map(str, found[:MOST_NAMED]))
+            raise NothingToJudge(
+                f"{path} is a folder of several submissions, or of one ({names}); name one of them"
+            )
         return _unbegun(path, absent, width), False
     return _examine_tree(path, path, options, width)
 
@@ -158,6 +166,9 @@ def by_step(report: Outcome) -> list[StepStatus]:
     for finding in report.findings:
         # Neither asks for anything to be done
         if finding.waived or (finding.severity == "note" and not finding.official):
+            continue
+        # Its cause is what must be done
+        if finding.caused_by:
             continue
         # There always is one, as the last step takes every rule
         part = next(part for part in parts if matches(finding.id, part.step.rules))

@@ -17,6 +17,7 @@ from podium.rules.checks import (
     monotonic,
     numbering,
     offline,
+    one_run,
     pairing,
     speed,
     values,
@@ -24,6 +25,7 @@ from podium.rules.checks import (
 from podium.rules.finding import Severity
 
 ALL: tuple[Check, ...] = (
+    *one_run.CHECKS,
     *lifecycle.CHECKS,
     *evaluation.CHECKS,
     *offline.CHECKS,

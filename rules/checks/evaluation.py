@@ -26,7 +26,7 @@ from podium.rules.checks.points import (
 from podium.rules.checks.watch import following, on, stopped
 from podium.rules.consequences import OF_REPEATED_RECORDS, Follows
 from podium.rules.constraints.formula import show
-from podium.rules.finding import Severity
+from podium.rules.finding import Finding, Severity
 from podium.rules.model.schedule import Schedule
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -41,7 +41,7 @@ MOST_LATER = 1
 """Evaluations after the target that overlap with training may leave behind."""
 
 
-def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
+def points_of(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
     """Positions of the evaluations in training, ascending, and the first record of each."""
     key, scale = outcome_key(run), 1.0
     marks = marks_of(run, key, schedule.positions)
@@ -60,11 +60,17 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
     return [point * scale for point in points], [first_at[point] for point in points]
 
 
+def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
+    return cause.key == k.GLOBAL_BATCH_SIZE.name
+
+
 @check(
     "evaluation.off-schedule",
     follows=(
-        OF_REPEATED_RECORDS,
+        *OF_REPEATED_RECORDS,
         Follows("pairing.evaluation-without-outcome"),
+        Follows("evaluation.counts-steps"),
+        Follows("result.mixed-settings", when=_of_the_batch_size),
     ),
     key="eval_accuracy",
     says="evaluations of a closed run come where the policy sets them: first and interval",
@@ -105,7 +111,7 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
         if any(grid.interval.needs for grid in schedule.grids):
             return
         batch = 1.0
-    points, places = _points(run, schedule, batch)
+    points, places = points_of(run, schedule, batch)
     for miss in schedule.judge(points, batch):
         yield Violation(places[miss.index], miss.message, miss.expected, miss.actual, miss.hint)
 
@@ -115,7 +121,7 @@ _TARGET = at(0, "submission_benchmark", "llama31_8b")
 
 @check(
     "evaluation.after-target",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="a run ends with the first evaluation that reaches the target",
     cites=CITES,
@@ -175,7 +181,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.stop-before-target",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="a run does not stop before an evaluation has reached the target",
     cites=CITES,
@@ -221,7 +227,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.before-run",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="no evaluation comes before run_start",
     cites=CITES,
@@ -245,7 +251,7 @@ def before_run(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.untimed",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="no evaluation comes after run_stop",
     cites=CITES,

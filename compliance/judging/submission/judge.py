@@ -40,7 +40,7 @@ from podium.compliance.judging.systems.reader import (
     read_description,
     unread_description,
 )
-from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, Params
+from podium.compliance.judging.waivers.bypass_flags import BYPASSED_RULES, RCP, SEEDS, Params
 from podium.compliance.judging.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
 from podium.rules.finding import DROPPED_RUN, Finding, Profile, Severity
@@ -298,8 +298,15 @@ class _ResultJudge:
         crashes = context.quirks.crashes_on_logs and any(
             each.id == VERIFIER_CRASH.id for each in errors
         )
-        tree = self.tree
-        return Run(tree.root / path, tree.place(path), bool(errors), verdict.facts, crashes)
+        leading = (each.id for each in errors if not each.caused_by)
+        return Run(
+            self.tree.root / path,
+            self.tree.place(path),
+            bool(errors),
+            verdict.facts,
+            crashes,
+            next(leading, ""),
+        )
 
     def _power(self, verdict: ResultVerdict, context: JudgingContext) -> list[Finding]:
         power = verdict.result.power
@@ -324,6 +331,7 @@ class _ResultJudge:
 
 
 def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
-    """The findings, all waived where the flag that leaves them out is set."""
+    """The findings, with those of the flag's rules waived where it is set."""
     for found in findings:
-        yield replace(found, waived=True, waived_by=flag) if flag in flags else found
+        waived = flag in flags and found.id.startswith(BYPASSED_RULES[flag])
+        yield replace(found, waived=True, waived_by=flag) if waived else found

@@ -12,7 +12,12 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.inputs.benchmark_names import is_early, levels_swapped
 from podium.compliance.judging.inputs.layout import Tree
-from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, MISNAMED_LOG, STRUCTURE
+from podium.compliance.judging.inputs.tree_rules import (
+    LINKED_FOLDER,
+    MISNAMED_LOG,
+    STRUCTURE,
+    UNKNOWN_BENCHMARK,
+)
 from podium.compliance.judging.results.official import JudgingContext
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
@@ -65,6 +70,18 @@ NO_SYSTEMS = policy(
     bad=(remove("systems"),),
 )
 
+NESTED = both(
+    "tree.nested-submission",
+    says="a submission lies directly in the folder of its round",
+    why="the official verifier is started for the folders in a round's; in one that only holds "
+    "another folder it finds no results and ends without a verdict",
+    message="the submission lies in {folder}; its results and systems must lie in {above}",
+    help="move what is in {folder} up to {above}",
+    cites=STRUCTURE,
+    bad="a round's folder has AMD/AMD/results",
+    good="it has AMD/results",
+)
+
 
 MOST_PER_RULE = 50
 """Findings of one rule beyond this many are counted in the last one."""
@@ -76,7 +93,9 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     # The official verifier passes a package without any result
     if not context.quirks.ignores_policy:
         if not tree.results:
-            yield NO_RESULTS.found(context.profile, tree.place("results"))
+            named = UNKNOWN_BENCHMARK.id if tree.unjudged else ""
+            found = NO_RESULTS.found(context.profile, tree.place("results"))
+            yield replace(found, caused_by=named)
         yield from _surplus(tree, context)
     yield from reported(tree, context)
 
@@ -91,12 +110,22 @@ def no_systems(folder: str, logs: Iterable[str]) -> Finding:
     """
     submitted = any(_OF_A_RESULT.fullmatch(os.path.relpath(log, folder)) for log in logs)
     severity = None if submitted else Severity.NOTE
-    return NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
+    found = NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
+    return replace(found, official=submitted)
 
 
 def no_results(folder: str) -> Finding:
     """A folder with descriptions of systems, and logs elsewhere than in `results`."""
-    return NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+    found = NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+    return replace(found, official=True)
+
+
+def nested(folder: str) -> Finding:
+    """A submission that lies deeper than in its round's folder."""
+    above, name = os.path.split(folder)
+    shown = name if folder == "." else folder
+    found = NESTED.found(Profile.POLICY, folder, folder=shown, above=above or "the folder above it")
+    return replace(found, official=True)
 
 
 def linked_folder(link: str) -> Finding:

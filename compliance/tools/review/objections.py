@@ -14,8 +14,7 @@ from podium.compliance.reporting.render.markdown import escape
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.review.model import Evidence, Objection
 from podium.compliance.tools.review.review_rules import ANOMALIES, SUPERSEDED
-from podium.rules.finding import RANK, Finding, Severity
-from podium.rules.fixed.former_ids import matches
+from podium.rules.finding import RANK, Finding, Severity, matches
 
 OWN_FAULTS = frozenset({CRASHED.id, PROCESS_LOST.id})
 """Findings that are podium's own fault: nobody is asked about them."""

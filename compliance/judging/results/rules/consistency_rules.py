@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.compliance.judging.inputs.tree_rules import STRUCTURE
 from podium.rules.citations import OWN
-from podium.rules.consequences import Follows, Reach
+from podium.rules.consequences import Follows, Reach, same_line
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, copy, set_to
 from podium.rules.fixed.fixed_rule import note, own, policy
@@ -21,7 +21,8 @@ OTHER_BENCHMARK = policy(
     message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
     help="{advice}",
     cites=STRUCTURE,
-    varies="an error where the round has no benchmark of the name that is logged",
+    varies="an error where the round has no benchmark of the name that is logged, or the test of "
+    "convergence fails",
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(
@@ -43,6 +44,8 @@ MIXED_SETTINGS = policy(
     message="{setting} differs between the runs: {values}; must be the same in all",
     help="repeat the runs that differ with the settings of the others",
     cites=RUNS,
+    varies="an error where runs of several batch sizes fail the test of convergence",
+    follows=(Follows("log.wrong-type", when=same_line), Follows("result.other-benchmark")),
     bad=(set_to(_FIRST, "opt_base_learning_rate", 0.5),),
 )
 OTHER_CODE = note(

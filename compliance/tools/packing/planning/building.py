@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.layout import is_log
 from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.submission_folders import is_submission
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
 from podium.compliance.tools.packing.planning.config import CONFIG_FILE, CodeConfig, PackConfig
 from podium.compliance.tools.packing.planning.plan import Plan, pass_over, put_file, put_folder
