@@ -89,3 +89,9 @@ def test_the_search_answers_from_a_files_address(site: Path, tmp_path: Path) -> 
     found = re.search(r"(\d+) matching documents", done.stdout)
     assert found
     assert int(found[1]) > 10
+
+
+def test_choices_of_options_are_shown_without_a_backslash(site: Path) -> None:
+    page = (site / "commands.html").read_text(encoding="utf-8")
+    assert "\\|" not in page
+    assert "<th>Name</th>" in page

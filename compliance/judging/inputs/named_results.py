@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.boundary import bounded
 from podium.compliance.judging.inputs.changes import CONFIG
 from podium.compliance.judging.inputs.discover import PathKind, kinds_of, targets
@@ -20,10 +20,7 @@ def names_results(folder: Path, request: RoundRequest) -> bool:
     """
     if bounded() or not _has_results(folder / CONFIG):
         return False
-    try:
-        found = targets(kinds_of([folder], request), empty=True)
-    except NothingToJudge:
-        return True
+    found = targets(kinds_of([folder], request), empty=True)
     return not any(each.kind is PathKind.LOG for each in found)
 
 
