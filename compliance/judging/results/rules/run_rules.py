@@ -26,19 +26,14 @@ WITHOUT_A_RUN = (
 """What findings about a result follow from that counts its runs: one of them cannot be read."""
 
 
-def _is_warning(_: Finding, finding: Finding) -> bool:
-    # A factor below what is allowed, an error, is a fault by itself
-    return finding.severity is Severity.WARNING
-
-
-def _may_be_right(_: Finding, finding: Finding) -> bool:
-    # The runs that are there give another factor than all do; but none may be below 1
-    return _is_warning(_, finding) or (finding.actual or 0.0) >= 1
+def _may_follow(_: Finding, finding: Finding) -> bool:
+    # No computation gives a factor below 1: that is a fault by itself
+    return not isinstance(finding.actual, float | int) or finding.actual >= 1
 
 
 def _without_a_mean(cause: Finding, finding: Finding) -> bool:
     # Where the runs have a mean, the factor that brings it to the reference's is known
-    return cause.actual is None and _is_warning(cause, finding)
+    return cause.actual is None and _may_follow(cause, finding)
 
 
 def _of_convergence(_: Finding, finding: Finding) -> bool:
@@ -196,17 +191,16 @@ UNSUPPORTED_SCALING = policy(
     cites="training rules, Score scaling",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
     follows=(
-        *(replace(each, when=_may_be_right) for each in WITHOUT_A_RUN),
-        Follows("result.too-few-runs", Reach.RESULT, _may_be_right),
-        Follows("result.mixed-settings", Reach.RESULT, _may_be_right),
-        Follows("evaluation.counts-steps", Reach.RESULT, _may_be_right),
-        Follows("system.division-mismatch", Reach.SYSTEM, _is_warning),
+        *(replace(each, when=_may_follow) for each in WITHOUT_A_RUN),
+        # The factor is that of the runs that are there
+        Follows("result.too-few-runs", Reach.RESULT, _may_follow),
+        Follows("result.mixed-settings", Reach.RESULT, _may_follow),
+        Follows("evaluation.counts-steps", Reach.RESULT, _may_follow),
+        Follows("system.division-mismatch", Reach.SYSTEM, _may_follow),
         # Without a test of convergence there is no factor
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
         Follows("rcp.missing", Reach.RESULT, _without_a_mean),
-        Follows("result.too-many-runs", Reach.RESULT, _is_warning),
-        # The factor is that of the runs that are there
-        Follows("result.too-few-runs", Reach.RESULT),
+        Follows("result.too-many-runs", Reach.RESULT, _may_follow),
     ),
 )
 
