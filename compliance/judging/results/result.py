@@ -260,6 +260,8 @@ class Result(msgspec.Struct, dict=True):
         joules = official.score.scaled(official.energy)
         if joules is not None:
             return OfficialEnergy(joules)
+        if official.score.score is None:
+            return OfficialEnergy(None, "the official summary gives the result no score")
         faults = [] if official.power is None else official.power.findings
         told = (each.message for each in faults if each.id in ENERGY_FAULTS)
         return OfficialEnergy(None, next(told, "a scored run has no power log of a node"))
