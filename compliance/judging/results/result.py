@@ -42,6 +42,17 @@ if TYPE_CHECKING:
 REFUSED = "its log breaks rules"
 
 
+ENERGY_FAULTS = frozenset({"power.no-summary", "power.verifier-crash", "power.no-run-folder"})
+"""Rules by which the official summary has no energy of a run."""
+
+
+class OfficialEnergy(msgspec.Struct, frozen=True):
+    """Joules by the official summary; where there are none, `gap` says why."""
+
+    joules: float | None
+    gap: str = ""
+
+
 class Run(msgspec.Struct, frozen=True):
     """One log of a result, judged: its file, the path a report shows, its verdict, its facts.
 
@@ -254,6 +265,28 @@ class Result(msgspec.Struct, dict=True):
     def energy(self) -> float | None:
         """Joules that a scored run takes on average, not scaled; None where one is not known."""
         return olympic_energy(self.score, self.energies)
+
+    @cached_property
+    def official_energy(self) -> OfficialEnergy:
+        """The energy as the official summary gives it, which is the one that is published."""
+        if self.power is None:
+            return OfficialEnergy(None)
+        if self.weak:
+            return OfficialEnergy(None, "the official summary gives none of throughput results")
+        official = self if self.profile is Profile.VERIFIER else self._official()
+        joules = official.score.scaled(official.energy)
+        if joules is not None:
+            return OfficialEnergy(joules)
+        if official.score.score is None:
+            return OfficialEnergy(None, "the official summary gives the result no score")
+        faults = [] if official.power is None else official.power.findings
+        told = (each.message for each in faults if each.id in ENERGY_FAULTS)
+        return OfficialEnergy(None, next(told, "a scored run has no power log of a node"))
+
+    def _official(self) -> Result:
+        return Result(
+            self.place, self.rules, Profile.VERIFIER, self.runs, self.description, self.points
+        )
 
 
 def normalises(rules: Round, profile: Profile) -> bool:

@@ -139,7 +139,18 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
         float | None, msgspec.Meta(description="standard deviation of the times over their mean")
     ] = None
     speed: SpeedEntry | None = None
-    joules: float | None = None
+    official_joules: Annotated[
+        float | None, msgspec.Meta(description="energy as the official summary adds it up")
+    ] = None
+    energy_gap: Annotated[
+        str, msgspec.Meta(description="why there is no official energy where power was measured")
+    ] = ""
+    joules: Annotated[
+        float | None, msgspec.Meta(description="derived by podium, from run_start to run_stop")
+    ] = None
+    models_per_minute: Annotated[
+        float | None, msgspec.Meta(description="throughput of HPC's weak scaling")
+    ] = None
     runs: Sequence[RunEntry] = ()
     settings: dict[str, Setting] = {}
     borrows: Annotated[

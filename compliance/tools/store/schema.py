@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-VERSION = 1
+VERSION = 2
 """Raised by whatever makes a store of before unreadable, or its values mean something else."""
 
 Kind = Literal["text", "word", "whole", "number", "truth"]
@@ -130,7 +130,9 @@ RESULTS = Table(
         Column("model", "word", "what the benchmark is called over all rounds"),
         Column("comparable_from", "word", "first round that MLCommons' table lets compare with it"),
         Column("comparable_to", "word", "the last one; the round itself where no other may be"),
+        Column("system_name", "word", "the system's name in its description, else in the logs"),
         Column("category", "word", "availability, such as `Available cloud` or `Preview`"),
+        Column("category_as_written", "word", "the same as the description or the logs spell it"),
         Column("scaling", "word", "`strong`, or `weak` for HPC's throughput"),
         Column("verdict", "word", "by the written rules: accepted or rejected; null of loose logs"),
         Column("official_verdict", "word", "by the official verifier; null where it has none"),
@@ -143,17 +145,20 @@ RESULTS = Table(
         Column("dropped", "whole", "how many are dropped at each end"),
         Column("nodes", "whole", "nodes of the system"),
         Column("chips", "whole", "accelerators; processors of a system that has none"),
-        Column("chip", "word", "the model name of what `chips` counts"),
+        Column("chip", "word", "the model of what `chips` counts, in one spelling"),
+        Column("chip_as_written", "word", "the same as the description spells it"),
         Column("framework", "word", "as the description names it"),
         Column("batch_size", "number", "where all runs agree on it"),
         Column("to_converge", "number", "mean of the runs that the test of convergence takes"),
-        Column("unit", "word", "what `to_converge` counts"),
+        Column("unit", "word", "what `to_converge` counts; empty where its size fits no unit"),
         Column("deviation", "number", "standard deviation of the times, in minutes"),
         Column("rcp_verdict", "word", "pass, fail, missing or not_applicable"),
         Column("rcp_case", "word", "found, interpolated, below_range, above_range or none"),
         Column("rcp_mean", "number", "what the reference takes"),
         Column("rcp_minimum", "number", "the least that passes"),
-        Column("joules", "number", "mean energy of the scored runs, before scaling"),
+        Column("official_joules", "number", "energy as the official summary adds it up"),
+        Column("energy_gap", "text", "why `official_joules` is null where power was measured"),
+        Column("joules", "number", "podium's own: mean energy of the scored runs, not scaled"),
         Column("models", "whole", "HPC's throughput: models trained"),
         Column("minutes_of_all", "number", "HPC: from the first start to the last stop"),
         Column("models_per_minute", "number", "HPC: models over that time"),

@@ -88,7 +88,7 @@ def claims(results: Sequence[ResultRow], stated: Sequence[Claim]) -> Analysis:
 def _checked(results: Sequence[ResultRow], told: Claim) -> dict[str, Any]:
     row: dict[str, Any] = {
         "claim": told.get("claim") or f"{told['result']}: {told['number']} {told['unit']}",
-        "stated": told["number"],
+        "stated": float(told["number"]),
         "unit": told["unit"],
         "found": None,
     }

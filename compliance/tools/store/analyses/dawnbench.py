@@ -19,7 +19,7 @@ import msgspec
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.given import read_given
 from podium.compliance.tools.store.analyses.cost import cost_of
-from podium.compliance.tools.store.analyses.table import Analysis
+from podium.compliance.tools.store.analyses.table import Analysis, Shown
 from podium.logging_spec.limits import read_json
 
 LARGEST = 1 << 24
@@ -124,7 +124,11 @@ def board_time(seconds: float) -> str:
 
 def board_cost(dollars: float) -> str:
     """A cost as the board prints it: to the cent, halves up."""
-    return f"${Decimal(repr(dollars)).quantize(Decimal('0.01'), ROUND_HALF_UP)}"
+    return f"${_cents(dollars)}"
+
+
+def _cents(dollars: float) -> Decimal:
+    return Decimal(repr(dollars)).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 def board(entries: Sequence[tuple[DawnbenchEntry, Training]]) -> Analysis:
@@ -133,7 +137,10 @@ def board(entries: Sequence[tuple[DawnbenchEntry, Training]]) -> Analysis:
     rows.sort(key=lambda row: (row["task"], row["hours"] is None, row["hours"] or 0.0))
     columns = ("task", "author", "model", "hardware", "hours", "time", "cost", "timestamp")
     notes = ("time: of the first epoch at the target, seconds rounded up; cost: hours x price.",)
-    return Analysis("cost", "DAWNBench: time and cost to accuracy", columns, rows, notes=notes)
+    forms = {"time": board_time, "cost": board_cost}
+    shown = [Shown(name, form=forms.get(name)) for name in columns]
+    title = "DAWNBench: time and cost to accuracy"
+    return Analysis("cost", title, columns, rows, shown=shown, notes=notes)
 
 
 def _row(entry: DawnbenchEntry, training: Training) -> dict[str, Any]:
@@ -145,8 +152,8 @@ def _row(entry: DawnbenchEntry, training: Training) -> dict[str, Any]:
         "model": entry.model,
         "hardware": entry.hardware,
         "hours": hours,
-        "time": None if hours is None else board_time(hours * 3600),
-        "cost": board_cost(cost_of(hours or 0.0, price or 0.0)) if known else None,
+        "time": None if hours is None else math.ceil(round(hours * 3600, 6)),
+        "cost": float(_cents(cost_of(hours or 0.0, price or 0.0))) if known else None,
         "timestamp": entry.timestamp,
     }
 

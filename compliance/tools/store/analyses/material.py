@@ -71,6 +71,8 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     batch_size: float | None
     to_converge: float | None
     unit: str
+    official_joules: float | None = None
+    energy_gap: str | None = None
     joules: float | None
     models: int | None
     minutes_of_all: float | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,41 +11,53 @@ from podium.compliance.tools.store.analyses.table import Analysis, Shown
 
 _BY = ("suite", "round", "model", "division")
 COLUMNS = (
-    *(*_BY, "category", "submitter", "system", "chips", "minutes", "joules", "kwh", "watts"),
-    *("watts_per_chip", "verdict", "result"),
+    *(*_BY, "category", "submitter", "system", "chips", "minutes", "official_joules"),
+    *("energy_gap", "joules", "kwh", "watts", "watts_per_chip", "verdict", "result"),
 )
 SHOWN = (
-    *(Shown("submitter"), Shown("chips"), Shown("minutes", digits=5), Shown("joules", digits=6)),
-    *(Shown("kwh", "kWh"), Shown("watts", digits=5), Shown("watts_per_chip", "W/chip")),
+    *(Shown("submitter"), Shown("chips"), Shown("minutes", digits=5)),
+    *(Shown("official_joules", "official J", digits=9), Shown("energy_gap", "why blank")),
+    *(Shown("joules", "derived J", digits=6), Shown("kwh", "derived kWh")),
+    *(Shown("watts", "derived W", digits=5), Shown("watts_per_chip", "derived W/chip")),
 )
 
 NOTES = (
     (
-        "joules: mean energy of the scored runs from run_start to run_stop, of whole nodes and the "
-        "interconnect, as measured; not scaled. watts: joules over the time of the same runs."
+        "official J: as the official summary adds it up and scales it; where it has none, the "
+        "reason. derived J: mean energy of the scored runs from run_start to run_stop, of whole "
+        "nodes and the interconnect, as measured; not scaled. derived W: these joules over the "
+        "time of the same runs."
     ),
     "Only measured power is shown: no rated or estimated figure stands in for it.",
 )
 
 
 def power(results: Sequence[ResultRow]) -> Analysis:
-    """The energy of each result that measured it, the least first."""
+    """The energy of each result that measured it, the least first; a blank has its reason."""
     rows = [row for one in results if (row := _row(one)) is not None]
-    rows.sort(key=lambda row: (*(row[name] for name in _BY), row["joules"], row["result"]))
+    rows.sort(key=lambda row: (*(row[name] for name in _BY), _least(row), row["result"]))
     title = "Power: energy to train, where it was measured"
     return Analysis("power", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 
+def _least(row: dict[str, Any]) -> float:
+    known = (row["official_joules"], row["joules"])
+    return next((each for each in known if each is not None), math.inf)
+
+
 def _row(one: ResultRow) -> dict[str, Any] | None:
     minutes = mean([run.minutes for run in one.scored or one.counted])
-    if one.joules is None or not minutes:
+    if one.joules is None and one.official_joules is None and not one.energy_gap:
         return None
-    watts = one.joules / (minutes * 60)
-    told = (*_BY, "category", "submitter", "system", "chips", "joules", "verdict", "result")
+    watts = one.joules / (minutes * 60) if one.joules is not None and minutes else None
+    told = (
+        *(*_BY, "category", "submitter", "system", "chips", "joules", "verdict", "result"),
+        *("official_joules", "energy_gap"),
+    )
     return {
         **{name: getattr(one, name) for name in told},
         "minutes": minutes,
-        "kwh": one.joules / 3.6e6,
+        "kwh": None if one.joules is None else one.joules / 3.6e6,
         "watts": watts,
-        "watts_per_chip": watts / one.chips if one.chips else None,
+        "watts_per_chip": watts / one.chips if watts is not None and one.chips else None,
     }

@@ -105,8 +105,8 @@ def families(results: Sequence[ResultRow]) -> list[list[ResultRow]]:
     """Timed results of one submitter, chip, benchmark and round, by chips; the fastest of each."""
     found: dict[tuple[Any, ...], dict[int, ResultRow]] = {}
     for one in results:
-        # Open results of one name may be of different models
-        if one.scaling == "weak" or one.division == "open" or one.score is None:
+        # Open results of one name may be of different models; what states no division may be open
+        if one.scaling == "weak" or one.division != "closed" or one.score is None:
             continue
         if not one.chips or not one.minutes:
             continue

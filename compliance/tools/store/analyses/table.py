@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from textwrap import fill
 from typing import Any, NamedTuple
@@ -20,15 +20,21 @@ Row = Mapping[str, Any]
 
 
 class Shown(NamedTuple):
-    """A column of the text: its name, its heading, and to how many digits it shows numbers."""
+    """A column of the text: its name, its heading, and to how many digits it shows numbers.
+
+    `form` writes a value in its own way; data formats have the number.
+    """
 
     name: str
     heading: str = ""
     digits: int = 4
+    form: Callable[[Any], str] | None = None
 
     def cell(self, row: Row) -> Any:
         """What the text shows: whole numbers stay numbers, others are cut to their digits."""
         value = row.get(self.name)
+        if self.form is not None:
+            return None if value is None else self.form(value)
         return float(f"{value:.{self.digits}g}") if isinstance(value, float) else value
 
 

@@ -16,7 +16,10 @@ from podium.compliance.reporting.data import ResultEntry as JudgedEntry
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.tools.scoring.report import ScoreEntry
 from podium.compliance.tools.scoring.row import row_of
+from podium.compliance.tools.store.building.machine import machine_of
 from podium.compliance.tools.store.building.records import LogRows, json_line
+from podium.compliance.tools.store.building.spelling import place_in
+from podium.compliance.tools.store.building.units import Converged, converged_in
 from podium.rules.catalogue import rounds_of
 from podium.rules.convergence.data import point_lines, points_of
 from podium.rules.convergence.statistics import mean_of
@@ -57,7 +60,7 @@ class Material(msgspec.Struct, frozen=True):
         return {"suite": own.usage, "round": own.name, "file": file, "line": line}
 
 
-def small_tables(material: Material) -> Iterator[tuple[str, list[Row]]]:
+def small_tables(material: Material) -> Iterator[tuple[str, Iterable[Row]]]:
     """Every table but those of records and evaluations: its name, its rows by their places."""
     files = {each.path: each for each in material.outcome.files}
     runs: list[Row] = []
@@ -73,17 +76,18 @@ def small_tables(material: Material) -> Iterator[tuple[str, list[Row]]]:
     yield "runs", runs
     yield "results", results
     yield "power", power
-    yield "systems", [*_systems(material, files)]
-    yield "rcps", [*_points(material)]
-    yield "findings", [*_findings(material)]
+    yield "systems", _systems(material, files)
+    yield "rcps", _points(material)
+    yield "findings", _findings(material)
 
 
 def _whose(material: Material, result: Result) -> Row:
     place = result.place
+    submitter, system = place_in(place.display_path)
     return {
         "result": material.place(place.display_path),
-        "submitter": place.submitter,
-        "system": place.system,
+        "submitter": place.submitter or submitter,
+        "system": place.system or system,
         "benchmark": place.benchmark,
         "division": result.division,
     }
@@ -98,10 +102,16 @@ def _result(
     first = result.runs[0]
     line = material.logs[first.display_path].taken.line
     rcp, spread = entry.rcp, entry.spread
+    converged = converged_in(
+        result,
+        Converged(entry.to_converge, entry.unit),
+        entry.batch_size,
+        _zero_based(material, result),
+    )
     return {
         **material.where(first.display_path, line, result.rules),
         **_whose(material, result),
-        **_machine(result),
+        **machine_of(result),
         **_span(result),
         "scaling": entry.scaling,
         "verdict": judged and judged.verdict,
@@ -114,13 +124,15 @@ def _result(
         "needed": entry.needed,
         "dropped": entry.dropped,
         "batch_size": entry.batch_size,
-        "to_converge": entry.to_converge,
-        "unit": entry.unit,
+        "to_converge": converged.value,
+        "unit": converged.unit,
         "deviation": spread and spread.deviation,
         "rcp_verdict": rcp and rcp.verdict,
         "rcp_case": rcp and rcp.case,
         "rcp_mean": rcp and rcp.mean,
         "rcp_minimum": rcp and rcp.minimum,
+        "official_joules": result.official_energy.joules,
+        "energy_gap": result.official_energy.gap or None,
         "joules": entry.energy_joules,
         "models": entry.models,
         "minutes_of_all": entry.time_to_train_all,
@@ -141,32 +153,6 @@ def _span(result: Result) -> Row:
     return {"model": known.lineage, "comparable_from": first, "comparable_to": last}
 
 
-def _machine(result: Result) -> Row:
-    """What the system is; its size from the logs where no description says it."""
-    described = result.description
-    logged = result.runs[0].facts
-    nodes, chips, chip, category, framework = logged.nodes, None, "", logged.status, ""
-    if described is not None:
-        nodes = described.nodes if described.nodes is not None else nodes
-        category = described.category or described.status
-        framework = described.framework
-        # Systems of HPC may have processors only
-        counted = described.accelerators or described.processors
-        own = described.accelerators
-        chips = counted
-        chip = described.accelerator_model_name if own else described.host_processor_model_name
-    if not chips:
-        stated = logged.run.accelerators
-        chips = int(stated) if stated else None
-    return {
-        "nodes": nodes,
-        "chips": chips,
-        "chip": chip,
-        "category": category or None,
-        "framework": framework,
-    }
-
-
 def _runs(
     material: Material,
     result: Result,
@@ -174,6 +160,7 @@ def _runs(
     whose: Row,
     files: Mapping[str, FileEntry],
 ) -> Iterator[Row]:
+    zero_based = _zero_based(material, result)
     for run, told in zip(result.runs, entry.run_list, strict=True):
         log, file = material.logs[run.display_path], files.get(run.display_path)
         yield {
@@ -182,7 +169,7 @@ def _runs(
             "scaling": entry.scaling,
             "verdict": file and file.verdict,
             "official_verdict": file and file.official_verdict,
-            **_timed(run, log.taken),
+            **_timed(result, run, log.taken, zero_based=zero_based),
             "converged": told.converged,
             "role": told.role,
             "quality": told.quality,
@@ -194,14 +181,27 @@ def _runs(
         }
 
 
-def _timed(run: Run, taken: LogRows) -> Row:
+def _zero_based(material: Material, result: Result) -> bool:
+    """Whether the logs number their epochs from 0, so that a run has one more than they say."""
+    ended = [
+        (run.facts.run.to_converge, material.logs[run.display_path].taken.epochs)
+        for run in result.runs
+        if run.facts.run.unit == "epochs" and run.facts.run.to_converge
+    ]
+    return result.rules.usage == "hpc" and bool(ended) and all(e == at + 1 for at, e in ended)
+
+
+def _timed(result: Result, run: Run, taken: LogRows, *, zero_based: bool) -> Row:
     facts = run.facts.run
+    converged = converged_in(
+        result, Converged(facts.to_converge, facts.unit), facts.batch_size, zero_based
+    )
     return {
         "started_ms": facts.start_ms,
         "stopped_ms": facts.stop_ms,
         "minutes": facts.minutes,
-        "to_converge": facts.to_converge,
-        "unit": facts.unit,
+        "to_converge": converged.value,
+        "unit": converged.unit,
         "batch_size": facts.batch_size,
         "init_minutes": facts.init_minutes,
         "staging_minutes": facts.staging_minutes,

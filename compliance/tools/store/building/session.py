@@ -211,8 +211,7 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
     with draft_folder(folder, durable=source.durable) as draft:
         material, rows = _read(source, options, draft, progress)
         for table, found in small_tables(material):
-            write_rows(draft, _TABLES[table], found)
-            rows[table] = len(found)
+            rows[table] = write_rows(draft, _TABLES[table], found)
         rows["evaluations"] = write_evaluations(draft, material)
         # While a round was read nobody held its files
         if changed := files.changed(content):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -42,7 +43,8 @@ class _Writer:
     def __init__(self, folder: Path, table: Table) -> None:
         self.schema = arrow_schema(table)
         parquet = import_module("pyarrow.parquet")
-        words = [each.name for each in table.columns if each.kind in ("word", "text")]
+        # Texts hardly repeat: a dictionary of them is made, found too large, and thrown away
+        words = [each.name for each in table.columns if each.kind == "word"]
         wholes = [each.name for each in table.columns if each.kind == "whole"]
         numbers = [each.name for each in table.columns if each.kind == "number"]
         # Faults of the disk are reported in the same words for each file that podium writes
@@ -128,22 +130,36 @@ def write_evaluations(folder: Path, material: Material) -> int:
     return writer.rows
 
 
-def write_rows(folder: Path, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a small table at once; a row must have each of its columns."""
+PART = 1 << 13
+"""Rows of a small table that are in memory at a time: a round may have 100,000 findings."""
+
+
+def write_rows(folder: Path, table: Table, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write a small table in parts, whose rows have all of its columns; returns how many."""
     writer = _Writer(folder, table)
     try:
         arrow = needed("pyarrow", "a store", EXTRA)
-        cast: Mapping[str, Any] = {"whole": _whole, "number": _number, "text": utf8, "word": utf8}
-        columns = [
-            arrow.array(
-                [cast.get(column.kind, _same)(row[column.name]) for row in rows],
-                writer.schema.field(column.name).type,
-            )
-            for column in table.columns
-        ]
-        writer.add(arrow.Table.from_arrays(columns, schema=writer.schema))
+        waiting = iter(rows)
+        # An empty table has a row group as well
+        part = [*islice(waiting, PART)]
+        writer.add(_table(part, table, writer.schema, arrow))
+        while part := [*islice(waiting, PART)]:
+            writer.add(_table(part, table, writer.schema, arrow))
     finally:
         writer.close()
+    return writer.rows
+
+
+def _table(rows: Sequence[Mapping[str, Any]], table: Table, schema: Any, arrow: Any) -> Any:
+    cast: Mapping[str, Any] = {"whole": _whole, "number": _number, "text": utf8, "word": utf8}
+    columns = [
+        arrow.array(
+            [cast.get(column.kind, _same)(row[column.name]) for row in rows],
+            schema.field(column.name).type,
+        )
+        for column in table.columns
+    ]
+    return arrow.Table.from_arrays(columns, schema=schema)
 
 
 def _same(value: Any) -> Any:

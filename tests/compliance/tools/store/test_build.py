@@ -311,7 +311,7 @@ def test_a_full_disk_leaves_no_new_store(
         ('{"schema": "podium.review/1"}', "is a store of 'podium.review/1'"),
         ('{"rounds": []}', "cannot be read: it is no index"),
         ("{", "cannot be read"),
-        ('{"schema": "podium.results/1", "rounds": [{"name": 1}]}', "cannot be read"),
+        ('{"schema": "podium.results/2", "rounds": [{"name": 1}]}', "cannot be read"),
     ],
 )
 def test_a_store_of_another_version_is_left_alone(

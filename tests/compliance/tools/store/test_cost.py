@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -89,10 +90,14 @@ def test_entries_are_read(task: str, tmp_path: Path) -> None:
     told = read_entry(tmp_path / "a.json")
     assert told == entry(cost_per_hour=24.48)
     (row,) = board([(told, training)]).rows
-    assert (row["task"], row["time"], row["cost"]) == (task, "2:38", "$1.07")
+    assert (row["task"], row["time"], row["cost"]) == (task, 158, 1.07)
     done = podium("results", "cost", "--dawnbench", tmp_path / "a.json")
     assert done.exit_code == 0
     assert "2:38" in done.stdout
+    assert "$1.07" in done.stdout
+    words = ("results", "cost", "--dawnbench", tmp_path / "a.json", "--format", "json")
+    (told_row,) = json.loads(podium(*words).stdout)["rows"]
+    assert (told_row["time"], told_row["cost"]) == (158, 1.07)
 
 
 def test_a_training_that_misses_its_target_has_no_time(tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def _other(store: Path) -> None:
 
 
 def _empty(store: Path) -> None:
-    (store / "store.json").write_text('{"schema": "podium.results/1", "rounds": []}')
+    (store / "store.json").write_text('{"schema": "podium.results/2", "rounds": []}')
 
 
 def _short(store: Path) -> None:

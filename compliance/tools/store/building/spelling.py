@@ -1,0 +1,58 @@
+"""Spellings of chips and categories brought to one each, so that results of a kind are grouped."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from podium.compliance.judging.systems.fields import LOG_STATUS, category_of
+
+_REMARK = re.compile(r"\([^()]*\)")
+_VENDOR = re.compile(
+    r"\b(?:nvidia|amd|intel|google|huawei|graphcore|habana|tesla|quadro|geforce|radeon|instinct"
+    r"|ipu|gpus?|ai accelerator|accelerator|tensor[ -]core)\b",
+    re.IGNORECASE,
+)
+_MEMORY = re.compile(r"(\d+)\s*(GB)\b(?:[ -]HBM\w+)?", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s_-]+")
+
+
+@lru_cache(maxsize=4096)
+def chip_of(text: str) -> str:
+    """The model of a chip without its vendor and remarks, such as A100-SXM4-80GB.
+
+    Spellings of one chip differ in vendor, blanks, hyphens, capitals and remarks on its power.
+    """
+    bare = _VENDOR.sub(" ", _REMARK.sub(" ", text))
+    bare = _MEMORY.sub(r"\1\2", bare)
+    joined = _BETWEEN.sub("-", bare.strip(" -_")).upper()
+    joined = re.sub(r"^TPU-?(?=V\d)", "TPU-", joined)
+    return re.sub(r"^(ASCEND|GAUDI|RTX|RX|GC)-(?=\d)", r"\1", joined) or text.strip()
+
+
+def place_in(path: str) -> tuple[str, str]:
+    """The submitter and the system that a path names, "" each where it names none.
+
+    For logs right below the folder of their system, which is no layout of a result.
+    """
+    parts = path.split("/")
+    if "results" not in parts:
+        return "", ""
+    at = parts.index("results")
+    submitter = parts[at - 1] if at else ""
+    return submitter, parts[at + 1] if at + 1 < len(parts) else ""
+
+
+@lru_cache(maxsize=4096)
+def category_name(text: str) -> str:
+    """The category that a status names, by the words of descriptions; the text where it is none.
+
+    Logs say `onprem`, `cloud`, `preview` or `research`.
+    """
+    known = category_of(text)
+    if known is not None:
+        return known.value
+    said = text.strip().casefold()
+    logged = (category for category, words in LOG_STATUS.items() if words == (said,))
+    found = next(logged, None)
+    return text.strip() if found is None else found.value
