@@ -34,7 +34,7 @@ LOGS, RECORDS, BYTES = 24_955, 11_800_000, 5_450_000_000
 """Of 17 published rounds in full."""
 FULL_COPIES, FULL_STATISTICS = 15, 297
 """Of the corpus, and lines for each of its logs, that make as much."""
-FIRST = ("index.html", "style.css", "site.js")
+FIRST = ("index.html", "style.css", "pages.js")
 """What the first page of a site loads."""
 NOISE = b"[1,7]<stdout>: iteration 1200 | loss 2.31 | lr 4.0e-05 | grad norm 0.93 | 812.4 ms\n"
 QUERIES = {
@@ -187,7 +187,7 @@ def shown(site: Path, name: str) -> str:
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
         return "an unknown time: chromium is not here"
-    script = site / "site.js"
+    script = site / "pages.js"
     kept = script.read_bytes()
     tell = "addEventListener('load', () => setTimeout(() => { document.title = "
     tell += (
