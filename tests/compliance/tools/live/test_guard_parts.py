@@ -28,6 +28,7 @@ from tests.compliance.tools.live.test_guard import good, guard
 AT_END = {
     "evaluation.other-checkpoint",
     "evaluation.counted-offline",
+    "evaluation.counts-steps",
     "pairing.unclosed-interval",
     "pairing.stop-without-start",
     "pairing.unstarted-evaluation",
