@@ -564,29 +564,6 @@ def test_rules_of_older_rounds_are_rules(option: str, check: Podium, log: Path) 
     assert (told.status, told.err) == (Exit.CLEAN, "")
 
 
-@pytest.mark.parametrize("old", ["result.strange-log-name", "result.strange-*"])
-def test_a_rule_is_selected_and_ignored_by_an_id_that_it_had_before(
-    old: str, check: Podium, tmp_path: Path
-) -> None:
-    tree = usual(tmp_path)
-    folder = tree.root / tree.folder()
-    (folder / "result_2.txt").rename(folder / "result_two.txt")
-    selected = check(tree.root, "--select", old)
-    assert (ids(selected), selected.err) == ({"result.invalid-log-name"}, "")
-    ignored = check(tree.root, "--ignore", old)
-    assert ids(check(tree.root)) - ids(ignored) == {"result.invalid-log-name"}
-    assert ignored.err == ""
-
-
-def test_a_check_is_selected_by_an_id_that_it_had_before(
-    check: Podium, good: LogBuilder, log: Path
-) -> None:
-    good.drop("eval_stop").repeat("eval_start").write(log)
-    assert "pairing.unclosed-interval" in ids(check(log))
-    selected = check(log, "--select", "pairing.left-open")
-    assert (ids(selected), selected.err) == ({"pairing.unclosed-interval"}, "")
-
-
 def test_strict_fails_files_for_warnings(check: Podium, good: LogBuilder, log: Path) -> None:
     good.set("opt_end_learning_rate", 0.5).write(log)
     good.write(log.parent / "result_1.txt")

@@ -183,13 +183,6 @@ def test_places_are_paths_folders_or_globs(tmp_path: Path, place: str) -> None:
     assert mark([finding()], waivers, TODAY)[0].waived
 
 
-@pytest.mark.parametrize("old", ["pairing.left-open", "pairing.left-*"])
-def test_an_id_that_a_rule_had_before_still_waives_it(old: str, tmp_path: Path) -> None:
-    waivers = loaded(tmp_path, GOOD.replace("power.*", old))
-    for rule, waived in (("pairing.unclosed-interval", True), ("pairing.final-position", False)):
-        assert mark([finding(rule)], waivers, TODAY)[0].waived is waived
-
-
 @pytest.mark.parametrize("rule", ["internal.rule-crashed", "waivers.invalid"])
 def test_faults_of_podium_and_of_waivers_are_never_waived(tmp_path: Path, rule: str) -> None:
     waivers = loaded(tmp_path, GOOD.replace("power.*", "*"))
