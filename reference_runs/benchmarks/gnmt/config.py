@@ -43,7 +43,7 @@ class Gnmt(TranslationConfig):
 
 
 def smoke() -> Gnmt:
-    """The toy languages of `transformer`, by three layers; about 40 s on one core."""
+    """The toy languages of `transformer`, by three layers; about 50 s on one core."""
     return Gnmt(
         layers=3,
         width=96,
