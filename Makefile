@@ -89,7 +89,7 @@ bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as r
 docs: $(STAMP)  ## regenerate the rule pages, the manual page and the schemas
 	$(BIN)/podium rules pages --write
 	$(BIN)/podium man > docs/podium.1
-	for name in config system waivers review objection report receipt record profile study kernels; do \
+	for name in config system waivers review objection report receipt record profile study kernels code read; do \
 	    $(BIN)/podium schema $$name > docs/schemas/podium-$$name.json || exit 1; done
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 

@@ -147,7 +147,7 @@ DEGREE = 12
 
 
 def _positions(task: Any, config: Any) -> Any:
-    from podium.reference_runs.benchmarks.minigo.features import PLANES
+    from podium.reference_runs.benchmarks.minigo.games import PLANES
 
     task.model = task.build()
     count, points = config.global_batch_size, config.board_size**2

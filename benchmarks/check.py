@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from made_up_code import add_code  # noqa: E402 - a script finds the packages now
 
-from podium.compliance.judging.inputs.discover import PathKind, kind_of, kinds_of, targets  # noqa: E402
+from podium.compliance.judging.inputs.discover import PathKind, kinds_of, targets  # noqa: E402
 from podium.compliance.judging.inputs.round_selection import RoundRequest  # noqa: E402
 from podium.compliance.judging.options import Options  # noqa: E402
 from podium.compliance.judging.pipeline import check_paths  # noqa: E402
@@ -168,7 +168,7 @@ def command_ratio(folder: Path, profile: Profile) -> float:
 def rounds_in(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
     """The rounds in a folder, each with its logs."""
     for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and kind_of(entry) is PathKind.ROUND:
+        if entry.is_dir() and kinds_of([entry])[entry].kind is PathKind.ROUND:
             yield entry, [Path(target.path) for target in targets(kinds_of([entry]))]
 
 

@@ -35,14 +35,14 @@ _NEAR_HITS = (
 def add_code(round_folder: Path, logs: list[Path], seed: int = 51) -> None:
     """Write code for a round's logs, each into the folder of its submission and benchmark."""
     rng = random.Random(seed)  # noqa: S311 - not for cryptography
-    lines = {kind: [make(rng) for _ in range(_SAMPLES)] for kind, make in _KINDS.items()}
+    lines = {kind: [make(rng) for _ in range(_SAMPLES)] for kind, make in KINDS.items()}
     for number, log in enumerate(logs):
         submitter, _, _, benchmark, *_ = log.relative_to(round_folder).parts
         code = round_folder / submitter / "benchmarks" / benchmark / "implementations"
         place = code / f"part_{number}"
         place.mkdir(parents=True)
         for start in range(0, LINES_PER_LOG, LINES_PER_FILE):
-            [kind] = rng.choices([*_KINDS], [12, 3, 1])
+            [kind] = rng.choices([*KINDS], [12, 3, 1])
             drawn = rng.choices(lines[kind], k=min(LINES_PER_FILE, LINES_PER_LOG - start))
             if rng.random() < _SHARE_WITH_HIT:
                 drawn[rng.randrange(len(drawn))] = rng.choice(_HITS)
@@ -100,7 +100,7 @@ def _json(rng: random.Random) -> str:
     return f'  "{name}": {json.dumps(_text(rng) or " ".join(rest))},'
 
 
-_KINDS: dict[str, Callable[[random.Random], str]] = {
+KINDS: dict[str, Callable[[random.Random], str]] = {
     ".py": _python,
     ".sh": _shell,
     ".json": _json,

@@ -45,7 +45,7 @@ OF_DESCRIPTIONS = ("review.description-changes",)
 
 WITHOUT_CODE = (
     *("seeds.source", "seeds.source-line"),
-    *("review.config-disagrees", "review.shared-code"),
+    *("review.config-disagrees", "review.shared-code", "review.opaque-file"),
 )
 """Rules of these families that need the code."""
 

@@ -44,11 +44,44 @@ class Follows(msgspec.Struct, frozen=True):
 Declared = Callable[[str], Sequence[Follows]]
 """What the findings of a rule follow from, by its id; the first that applies is the cause."""
 
-OF_REPEATED_RECORDS = Follows("log.repeated-by-ranks")
+OF_REPEATED_RECORDS = (Follows("log.several-attempts"), Follows("log.repeated-by-ranks"))
+"""What findings follow from about records that are in a log more than once."""
+
 OF_ANOTHER_ROUND = Follows("round.mismatch", Reach.MARKED)
 
-CONTENT = (Follows("log.unreadable-file"), Follows("log.no-records"), OF_ANOTHER_ROUND)
+
+def _absence(_: Finding, finding: Finding) -> bool:
+    """Whether a finding is about what a log lacks: of a line that is legible the rules hold."""
+    return finding.line is None
+
+
+CONTENT = (
+    Follows("log.unreadable-file"),
+    Follows("log.no-records", when=_absence),
+    OF_ANOTHER_ROUND,
+)
 """What all findings about the content of a log follow from: it has none, or another round's."""
+
+UNREAD_LINES = tuple(
+    Follows(f"log.{fault}")
+    for fault in (
+        "encoding",
+        "quoted-record",
+        "color-codes",
+        "missing-token",
+        "text-after-record",
+        "missing-field",
+        "truncated",
+        "not-json",
+        "not-an-object",
+        "bad-time",
+        "nonstandard-dialect",
+        "several-records",
+        "cut-out",
+        "broken-compression",
+    )
+)
+"""The faults of lines that keep records from being read, the most telling first."""
 
 
 def _about_the_name(_: Finding, finding: Finding) -> bool:
@@ -75,9 +108,29 @@ def same_line(cause: Finding, finding: Finding) -> bool:
     return finding.line == cause.line or f"line {cause.line}:" in finding.message
 
 
+def of_its_file(cause: Finding, finding: Finding) -> bool:
+    """Whether a finding about a result names the file of its cause."""
+    return cause.path.rpartition("/")[2] in finding.message
+
+
+OF_A_NAMED_FILE = tuple(
+    Follows(cause, Reach.RESULT, of_its_file)
+    for cause in ("log.wrong-type", *(each.cause for each in UNREAD_LINES))
+)
+"""What findings about a result follow from that name the run that is at fault."""
+
 OF_THE_SAME_LINE = tuple(
     Follows(f"log.{fault}", when=same_line)
-    for fault in ("not-json", "not-an-object", "missing-field", "bad-time")
+    for fault in (
+        "not-json",
+        "not-an-object",
+        "missing-field",
+        "bad-time",
+        "text-after-record",
+        "quoted-record",
+        "color-codes",
+        "truncated",
+    )
 )
 """What findings follow from in which the official programs name a line that they cannot read."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -79,3 +81,8 @@ class Finding(msgspec.Struct):
     def sort_key(self) -> tuple[str, int, str, str]:
         """Report order: by path, then line (absences last), then id."""
         return (self.path, self.line if self.line is not None else 1 << 60, self.id, self.message)
+
+
+def matches(rule_id: str, globs: Iterable[str]) -> bool:
+    """Whether a rule's id matches one of the globs."""
+    return any(fnmatch.fnmatchcase(rule_id, glob) for glob in globs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +15,63 @@ from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
     from podium.compliance.files.staging import Leftover
+    from podium.compliance.judging.inputs.given_paths import GivenPaths
+    from podium.compliance.judging.options import Options
     from podium.compliance.judging.workers.engine import Engine
     from podium.compliance.reporting.console import Printing, Rulebook
     from podium.compliance.reporting.data import Outcome
     from podium.compliance.reporting.render.sarif import RuleText
 
 
+REMOVE_UNUSED = "if no other call uses it, remove it"
+"""What to do about a folder whose owner is not certainly gone."""
+
+
 def warn(message: str) -> None:
     """One line on standard error."""
     typer.echo(f"podium: {message}", err=True)
+
+
+def suggest(*words: object) -> None:
+    """The next command, as the last line of an answer."""
+    from podium.compliance.reporting.console import print_text
+
+    print_text(f"{_next_line(words)}\n")
+
+
+def suggest_after_verdict(*words: object) -> None:
+    """The next command on standard error: the last line of the answer is a verdict."""
+    # Where both streams go to one file, the answer comes first
+    sys.stdout.flush()
+    typer.echo(_next_line(words), err=True)
+
+
+def _next_line(words: Sequence[object]) -> str:
+    from podium.compliance.text.terminal import clean
+
+    # On one line however long it is, to be copied
+    return f"next: {clean(shlex.join(['podium', *map(str, words)]))}"
+
+
+def shown_from_here(path: Path) -> Path:
+    """A path as it is typed in the working directory, where it lies in it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def suggest_unpack(archive: Path, receipt: Path | None) -> None:
+    """The command that unpacks an archive, and verifies it where there is a receipt."""
+    verify = () if receipt is None else ("--verify", shown_from_here(receipt))
+    suggest("unpack", archive, "--output", "received", *verify)
+
+
+def suggest_pack(path: Path, *, begun: bool) -> None:
+    """The command that packs a folder with a podium.toml; else what a submission still lacks."""
+    configured = (path / "podium.toml").is_file()
+    if configured and begun:
+        suggest_after_verdict("pack", path)
+    elif configured or (path / "results").is_dir():
+        suggest_after_verdict("doctor", path)
 
 
 def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
@@ -34,19 +84,40 @@ def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
         warn(f"left behind by a call that was killed: {clean(str(each.folder))} ({facts}); {what}")
 
 
-def clear_leftovers(*targets: Path) -> None:
-    """Remove what killed calls that made these files or folders have left beside them.
+def clear_leftovers(*targets: Path, whatever: bool = False) -> None:
+    """Remove what killed calls that made these files or folders have left in the same folder.
 
-    What may be in use, or may hold more than a draft, is named and stays.
+    What may be in use, or may hold more than a draft, is named and stays. `whatever`: the calls
+    may have made other files or folders there.
     """
     from podium.compliance.files.staging import leftovers, remove_disposable
 
     for target in targets:
-        found = leftovers(target)
-        left = remove_disposable(target) if found else []
+        found = leftovers(target, whatever=whatever)
+        left = remove_disposable(target, whatever=whatever) if found else []
         gone = [each for each in found if each.folder not in {kept.folder for kept in left}]
         tell_leftovers(gone, "removed")
-        tell_leftovers(left, "if no other call uses it, remove it")
+        tell_leftovers(left, REMOVE_UNUSED)
+
+
+@contextmanager
+def with_named_results(given: GivenPaths, options: Options) -> Iterator[GivenPaths]:
+    """The paths, with an assembled tree for each folder whose podium.toml names its results.
+
+    Says so on standard error. Raises UsageFault where such a tree cannot be packed.
+    """
+    from podium.compliance.judging.inputs.named_results import names_results
+    from podium.compliance.judging.inputs.round_selection import RoundRequest
+    from podium.compliance.text.terminal import clean
+
+    request = RoundRequest(options.usage, options.round)
+    if not any(names_results(path, request) for path in given.own):
+        yield given
+        return
+    from podium.compliance.tools.packing.assembled import with_assembled
+
+    with with_assembled(given, options, lambda line: warn(clean(line))) as there:
+        yield there
 
 
 def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:

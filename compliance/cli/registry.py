@@ -40,7 +40,7 @@ PANELS = {
             "Judge logs while they are written: progress, findings, expected end.",
         ),
         "review": Command(
-            "judging.review:review",
+            "judging.review:app",
             "Review a round: compare results, find anomalies, write objections and follow them.",
         ),
         "serve": Command(

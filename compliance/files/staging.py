@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -37,16 +36,18 @@ _DRAFT = b"draft"
 
 
 class Leftover(NamedTuple):
-    """A folder whose process is gone: its size in bytes, its age in seconds.
+    """A folder that no process of this machine holds: its size in bytes, its age in seconds.
 
-    `disposable`: the folder holds nothing but an unfinished draft, and its process ran on this
-    machine and is gone for certain. Otherwise the folder may hold the only copy of something, or
-    may be in use on another machine, or on a file system without locks.
+    `owner_gone`: its process ran on this machine and has certainly ended. Otherwise the folder may
+    be in use on another machine, or on a file system without locks.
+    `disposable`: the owner is gone, and the folder holds nothing but an unfinished draft. Otherwise
+    it may hold the only copy of something.
     """
 
     folder: Path
     size: int
     age: float
+    owner_gone: bool = False
     disposable: bool = False
 
 
@@ -69,31 +70,46 @@ def staging(target: Path, within: Path | None = None, *, draft: bool = False) ->
         discard(folder)
         if marker >= 0:
             os.close(marker)
+        if os.path.lexists(folder):
+            # The marker may have been the last handle that this process may have
+            discard(folder)
 
 
 def discard(folder: Path) -> None:
     """Remove a folder as far as the disk lets it; raises nothing."""
     # A call of the system that failed once may work now
     for _ in range(2):
-        # Python passes some errors on that it was told to ignore
+        # A kill may leave a part of the folder, which is known by its marker: that goes last
+        if folder.is_symlink() or not _emptied(folder, kept=MARKER):
+            continue
         with suppress(OSError):
-            _remove_all_but_the_marker(folder)
-            shutil.rmtree(folder, ignore_errors=True)
-        if not os.path.lexists(folder):
+            (folder / MARKER).unlink(missing_ok=True)
+            os.rmdir(folder)
             return
 
 
-def _remove_all_but_the_marker(folder: Path) -> None:
-    """What a kill leaves of a folder that is being removed is known by its marker: that goes last.
+def _emptied(folder: Path | str, *, kept: str = "") -> bool:
+    """Remove what is in a folder, but for one name; whether nothing else is left.
 
-    Raises OSError.
+    Only one handle is open at a time: the reason for the removal may be that there are no more.
     """
-    with os.scandir(folder) as entries:
-        for each in entries:
-            if each.is_dir(follow_symlinks=False):
-                shutil.rmtree(each.path, ignore_errors=True)
-            elif each.name != MARKER:
+    left = False
+    try:
+        with os.scandir(folder) as entries:
+            found = [each for each in entries if each.name != kept]
+    except OSError:
+        return False
+    for each in found:
+        try:
+            if not each.is_dir(follow_symlinks=False):
                 os.unlink(each.path)
+            elif _emptied(each.path):
+                os.rmdir(each.path)
+            else:
+                left = True
+        except OSError:
+            left = True
+    return not left
 
 
 def leftovers(
@@ -109,17 +125,15 @@ def leftovers(
     except OSError:
         return []
     found = ((Path(place, name), _state(Path(place, name), target, whatever)) for name in names)
-    return [
-        _measured(folder, disposable=state is _State.DISPOSABLE)
-        for folder, state in found
-        if state is not _State.IN_USE
-    ]
+    return [_measured(folder, state) for folder, state in found if state is not _State.IN_USE]
 
 
-def remove_disposable(target: Path, *, whatever: bool = False) -> list[Leftover]:
+def remove_disposable(
+    target: Path, within: Path | None = None, *, whatever: bool = False
+) -> list[Leftover]:
     """Remove the disposable leftovers of a target; returns what is left of all leftovers."""
     left = []
-    for each in leftovers(target, whatever=whatever):
+    for each in leftovers(target, within, whatever=whatever):
         if each.disposable:
             discard(each.folder)
         if os.path.lexists(each.folder):
@@ -127,12 +141,22 @@ def remove_disposable(target: Path, *, whatever: bool = False) -> list[Leftover]
     return left
 
 
+def staged_below(root: Path) -> list[Path]:
+    """The folders at or below a root that hold folders with the name of a leftover."""
+    found = []
+    for folder, names, _ in os.walk(root):
+        if any(_NAME.fullmatch(name) for name in names):
+            found.append(Path(folder))
+    return found
+
+
 class _State(Enum):
-    """What is known of a folder: its owner lives or is another's, or the owner is gone."""
+    """What is known of a folder and its owner; `OWNER_GONE` may hold more than a draft."""
 
     IN_USE = 0
-    ABANDONED = 1
-    DISPOSABLE = 2
+    OWNER_UNKNOWN = 1
+    OWNER_GONE = 2
+    DISPOSABLE = 3
 
 
 def _state(folder: Path, target: Path, whatever: bool) -> _State:
@@ -155,26 +179,29 @@ def _state(folder: Path, target: Path, whatever: bool) -> _State:
         if not data and held == [MARKER]:
             # Ended before it wrote the marker, which it locks first
             mine = of_the_target and settled
-            return _of_locked(marker, disposable=True) if mine else _State.IN_USE
+            return _of_locked(marker, _State.DISPOSABLE) if mine else _State.IN_USE
         # A marker of an earlier podium holds the path only
         found, host, purpose = (*data.split(b"\0"), b"", b"")[:3]
         if whatever:
             found, wanted = os.path.dirname(found), os.path.dirname(wanted)
         if found != wanted:
             return _State.IN_USE
-        return _of_locked(marker, disposable=(host, purpose) == (_host(), _DRAFT))
+        if host != _host():
+            return _of_locked(marker, _State.OWNER_UNKNOWN)
+        draft = purpose == _DRAFT
+        return _of_locked(marker, _State.DISPOSABLE if draft else _State.OWNER_GONE)
     except OSError:
         return _State.IN_USE
     finally:
         os.close(marker)
 
 
-def _of_locked(marker: int, *, disposable: bool) -> _State:
-    """The state that a folder has by the lock of its marker."""
+def _of_locked(marker: int, unlocked: _State) -> _State:
+    """The state of a folder: `unlocked` where no process of this machine locks its marker."""
     locked = _lock(marker)
-    if locked is False:
-        return _State.IN_USE
-    return _State.DISPOSABLE if locked and disposable else _State.ABANDONED
+    if locked is None:
+        return _State.OWNER_UNKNOWN
+    return unlocked if locked else _State.IN_USE
 
 
 def _host() -> bytes:
@@ -206,7 +233,7 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
-def _measured(folder: Path, *, disposable: bool) -> Leftover:
+def _measured(folder: Path, state: _State) -> Leftover:
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -215,4 +242,6 @@ def _measured(folder: Path, *, disposable: bool) -> Leftover:
     begun = time.time()
     with suppress(OSError):
         begun = os.lstat(folder / MARKER).st_mtime
-    return Leftover(folder, size, max(0.0, time.time() - begun), disposable)
+    disposable = state is _State.DISPOSABLE
+    owner_gone = disposable or state is _State.OWNER_GONE
+    return Leftover(folder, size, max(0.0, time.time() - begun), owner_gone, disposable)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
 
 from podium.compliance.judging.discovery import Inputs
 from podium.compliance.judging.inputs.round_selection import RoundRequest, rules_of
@@ -11,7 +13,7 @@ from podium.compliance.judging.options import Options
 from podium.compliance.judging.submissions import Judgement
 from podium.compliance.judging.waivers.suppressions import Suppressions
 from podium.compliance.reporting import conclusion
-from podium.compliance.reporting.data import Outcome, PluginEntry
+from podium.compliance.reporting.data import Outcome, PluginEntry, SubmissionEntry
 from podium.rules.finding import Finding, Profile
 
 
@@ -23,8 +25,7 @@ def conclude(
 ) -> Outcome:
     """The report: all entries and findings, with what only shows when all are seen."""
     findings = [each for one in judgements for each in _by_their_round(one, options)]
-    if options.profile is Profile.POLICY:
-        findings += _about_folders(inputs, judgements)
+    findings += _about_folders(inputs, judgements, options.profile)
     for waivers in options.waivers:
         findings += Suppressions(own=waivers).about(findings)
     # Facts that several rules report are those of results: loose logs have none
@@ -37,7 +38,9 @@ def conclude(
         rules_of(inputs.choices, options.profile),
         files=[each for one in judgements for each in one.files],
         findings=findings,
-        submissions=[one.submission for one in judgements if one.submission],
+        submissions=[
+            _rejected_if(one.submission, inputs.nested) for one in judgements if one.submission
+        ],
         results=[each for one in judgements for each in one.results],
         unjudged=sorted(each for one in judgements for each in one.unjudged),
         plugins=plugins,
@@ -45,6 +48,14 @@ def conclude(
         crashed=crashed(findings),
         decision=options.decision,
     )
+
+
+def _rejected_if(entry: SubmissionEntry, nested: Collection[str]) -> SubmissionEntry:
+    """The entry of a submission; one that lies too deep is rejected whatever it holds."""
+    if entry.path not in nested:
+        return entry
+    official = entry.official_verdict and "rejected"
+    return replace(entry, verdict="rejected", official_verdict=official)
 
 
 def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
@@ -62,19 +73,27 @@ def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
     return mark_consequences(one.findings, files, choice, place)
 
 
-def _about_folders(inputs: Inputs, judgements: Sequence[Judgement]) -> list[Finding]:
-    """Folders judged as loose logs that look like submissions, and links to some.
+def _about_folders(
+    inputs: Inputs, judgements: Sequence[Judgement], profile: Profile
+) -> list[Finding]:
+    """Folders judged as loose logs that look like submissions, submissions too deep, and links.
 
     The official program is started for one submission, and looks at nothing else.
     """
-    if not (inputs.undescribed or inputs.resultless or inputs.linked or inputs.misnamed):
+    if not any(
+        (inputs.undescribed, inputs.resultless, inputs.nested, inputs.linked, inputs.misnamed)
+    ):
         return []
     from podium.compliance.judging.submission import layout_rules
 
+    nested = [layout_rules.nested(folder) for folder in inputs.nested]
+    if profile is Profile.VERIFIER:
+        return nested
     logs = [file.display_path for one in judgements for file in one.group.files.values()]
     return [
         *(layout_rules.no_systems(folder, logs) for folder in inputs.undescribed),
         *map(layout_rules.no_results, inputs.resultless),
+        *nested,
         *map(layout_rules.linked_folder, inputs.linked),
         *map(layout_rules.misnamed_log, inputs.misnamed),
     ]

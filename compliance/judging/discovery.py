@@ -16,6 +16,7 @@ from podium.compliance.judging.inputs.discover import (
     kinds_of,
     linked_folders,
     nearly_submissions,
+    nested_submissions,
     submissions,
     targets,
 )
@@ -31,9 +32,9 @@ class Inputs(msgspec.Struct, frozen=True):
 
     `tasks` are in the order of `targets`, `choices` first theirs and then those of `packages`.
     `packages` are the submissions, or the results of some. `undescribed` and `resultless` are
-    folders that lack `systems` or `results` to be submissions; `linked` are links to folders next
-    to submissions, `misnamed` logs next to loose ones that are not judged. `unchanged` says what
-    was left out because it has not changed.
+    folders that lack `systems` or `results` to be submissions; `nested` are submissions that lie
+    too deep, `linked` links to folders next to submissions, `misnamed` logs next to loose ones
+    that are not judged. `unchanged` says what was left out because it has not changed.
     """
 
     targets: Sequence[Target]
@@ -42,6 +43,7 @@ class Inputs(msgspec.Struct, frozen=True):
     choices: Sequence[Choice]
     undescribed: Sequence[str]
     resultless: Sequence[str]
+    nested: Sequence[str]
     linked: Sequence[str]
     misnamed: Sequence[str] = ()
     unchanged: str = ""
@@ -119,6 +121,7 @@ def discover(
         choices=choices,
         undescribed=nearly_submissions(contents, "systems"),
         resultless=nearly_submissions(contents, "results"),
+        nested=nested_submissions(contents),
         linked=linked_folders(contents),
         misnamed=misnamed_beside(loose),
         unchanged=unchanged,

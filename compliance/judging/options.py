@@ -9,8 +9,7 @@ import msgspec
 
 from podium.compliance.judging.logs.broken_rule import NOT_JUDGED
 from podium.compliance.reporting.conclusion import Decision
-from podium.rules.finding import Profile
-from podium.rules.fixed.former_ids import matches
+from podium.rules.finding import Profile, matches
 
 if TYPE_CHECKING:
     from podium.compliance.judging.results.factor import Convention

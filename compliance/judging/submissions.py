@@ -17,11 +17,12 @@ from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.results.official import JudgingContext, deciding, mark_official
 from podium.compliance.judging.results.rules.run_rules import UNFINISHED_RUN_DROPPED
-from podium.compliance.judging.waivers.suppressions import Suppressions
+from podium.compliance.judging.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.reporting.data import (
     FileEntry,
     ResultEntry,
     SubmissionEntry,
+    Verdict,
     fails,
     verdict_of,
     verdict_word,
@@ -47,7 +48,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """What a report says of one group.
 
     `described` has the path of each result with that of its system's description; `unjudged` are
-    folders with logs of no benchmark.
+    folders with logs of no benchmark. `suppressions` are the waivers that count in the submission.
     """
 
     group: FileGroup
@@ -57,6 +58,7 @@ class Judgement(msgspec.Struct, frozen=True):
     results: Sequence[ResultEntry] = ()
     unjudged: Sequence[str] = ()
     described: Mapping[str, str] = {}
+    suppressions: Suppressions = NOTHING_LEFT_OUT
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -75,10 +77,26 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 def judge_submissions(
     groups: Iterable[FileGroup], options: Options, surroundings: Surroundings
-) -> Iterator[Judgement]:
-    """Judge each group as it comes; a fault of podium on one submission hides no other."""
-    request = RoundRequest(options.usage, options.round)
+) -> list[Judgement]:
+    """Judge each group as it comes; a fault of podium on one submission hides no other.
+
+    Findings of one that only show when a later one is seen are added at the end.
+    """
     rounds: dict[str, RoundState] = {}
+    judged = [*_judged(groups, options, surroundings, rounds)]
+    later: dict[str, list[Finding]] = {}
+    for state in rounds.values():
+        later.update(state.seen.later)
+    return [_with_later(each, later, strict=options.strict) for each in judged]
+
+
+def _judged(
+    groups: Iterable[FileGroup],
+    options: Options,
+    surroundings: Surroundings,
+    rounds: dict[str, RoundState],
+) -> Iterator[Judgement]:
+    request = RoundRequest(options.usage, options.round)
     for group in groups:
         package, logs = group.package, _LogReports(group, options, surroundings)
         if package is None:
@@ -93,6 +111,39 @@ def judge_submissions(
             yield _judge_package(group, package, context, state, logs)
         except Exception as error:
             yield _failed(package, logs.judgement({}), error)
+
+
+def _with_later(
+    one: Judgement, later: Mapping[str, Sequence[Finding]], *, strict: bool
+) -> Judgement:
+    """A judgement with the findings that the submissions judged after it have shown."""
+    entry = one.submission
+    package = one.group.package
+    if entry is None or package is None or not later.get(package.display_path):
+        return one
+    added = one.suppressions.mark(later[package.display_path])
+    findings = [*one.findings, *added]
+    return replace(
+        one,
+        findings=findings,
+        submission=replace(entry, verdict=_verdict(findings, strict=strict)),
+        results=_with_errors(one.results, added),
+    )
+
+
+def _with_errors(
+    results: Sequence[ResultEntry], findings: Iterable[Finding]
+) -> Sequence[ResultEntry]:
+    """The results, those rejected that have an error which only shows next to other results."""
+    places = {each.path for each in deciding(findings) if each.stated_by not in ADDED_BY_USERS}
+    if not places:
+        return results
+    return [
+        replace(each, verdict="rejected")
+        if any(path == each.path or path.startswith(f"{each.path}/") for path in places)
+        else each
+        for each in results
+    ]
 
 
 def _new_round(surroundings: Surroundings) -> RoundState:
@@ -142,24 +193,35 @@ def _judge_package(
         files=[*of_logs.files, *_system_entries(verdict, context)],
         findings=findings,
         submission=None if tree.scope else _entry(tree, findings, context, strict=options.strict),
-        results=[result_entry(each, strict=options.strict) for each in verdict.results],
+        results=_with_errors(
+            [result_entry(each, strict=options.strict) for each in verdict.results],
+            [] if context.quirks.ignores_policy else verdict.findings,
+        ),
         unjudged=[tree.place(path) for path in tree.unjudged],
         described=verdict.described,
+        suppressions=verdict.suppressions,
     )
 
 
 def _entry(
     tree: Tree, findings: Sequence[Finding], context: JudgingContext, *, strict: bool
 ) -> SubmissionEntry:
-    # Rules of users decide nothing that podium's own rules decide
-    own = [each for each in findings if each.stated_by not in ADDED_BY_USERS]
-    rejected = any(each.official for each in own)
+    rejected = any(each.official for each in _own(findings))
     return SubmissionEntry(
         submitter=tree.submitter,
         path=tree.package.display_path or ".",
-        verdict=verdict_of(own, strict=strict),
+        verdict=_verdict(findings, strict=strict),
         official_verdict=verdict_word(rejected) if context.rules.verified else None,
     )
+
+
+def _verdict(findings: Iterable[Finding], *, strict: bool) -> Verdict:
+    return verdict_of(_own(findings), strict=strict)
+
+
+def _own(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings of podium's own rules: those of users decide nothing that these decide."""
+    return [each for each in findings if each.stated_by not in ADDED_BY_USERS]
 
 
 def _system_entries(verdict: SubmissionVerdict, context: JudgingContext) -> Iterator[FileEntry]:

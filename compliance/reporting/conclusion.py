@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -87,12 +87,20 @@ def conclude(
 
 
 def _shown(findings: list[Finding], decision: Decision) -> list[Finding]:
-    """The findings of the selected rules; one whose cause is not among them stands for itself."""
-    if decision.selected is None:
-        return findings
-    shown = [finding for finding in findings if decision.selected(finding.id)]
+    """The findings of the selected rules; one whose cause is not among them stands for itself.
+
+    What a consequence needs is what its cause needs: other advice would contradict that.
+    """
+    wanted = decision.selected
+    shown = [finding for finding in findings if wanted is None or wanted(finding.id)]
     ids = {finding.id for finding in shown}
-    return [replace(f, caused_by="") if f.caused_by not in ids else f for f in shown]
+    return [_as_shown(finding, ids) if finding.caused_by else finding for finding in shown]
+
+
+def _as_shown(finding: Finding, ids: Collection[str]) -> Finding:
+    if finding.caused_by in ids:
+        return replace(finding, hint="")
+    return replace(finding, caused_by="")
 
 
 def _rejected_by(findings: Sequence[Finding], rules: Rules, *, strict: bool) -> set[Judge]:

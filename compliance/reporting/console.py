@@ -56,6 +56,11 @@ class Printing(NamedTuple):
     full: bool = False
     root: str = ""
 
+    @property
+    def for_people(self) -> bool:
+        """Whether the whole answer is printed for a person to read."""
+        return self.format == "text" and self.output is None and not self.quiet
+
 
 def colored(wanted: bool = True, output: Path | None = None) -> bool:
     """Whether to print in colours: on a terminal, unless the caller or the environment says else.

@@ -217,7 +217,7 @@ def _by_message(findings: list[Finding], one_message: OneMessage) -> Iterable[li
     if len(messages) == 1 or one_message(findings[0].id):
         return [findings]
     parts: dict[str, list[Finding]] = {}
-    forms = {message: _without_values(message) for message in messages}
+    forms = {message: without_values(message) for message in messages}
     for each in findings:
         parts.setdefault(forms[each.message], []).append(each)
     return parts.values()
@@ -229,7 +229,7 @@ _VALUES = re.compile(
 )
 
 
-def _without_values(message: str) -> str:
+def without_values(message: str) -> str:
     """A message without what differs from run to run: numbers, quoted texts, paths, remarks."""
     return _VALUES.sub("… ", _REMARK.sub("", message)).rstrip()
 

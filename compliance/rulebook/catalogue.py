@@ -36,7 +36,6 @@ def _fixed_rule(rule: FixedRule) -> Rule:
         verifier_severity=severities[Profile.VERIFIER],
         varies=rule.varies,
         message=rule.general_message,
-        formerly=rule.formerly,
     )
 
 
@@ -69,5 +68,5 @@ def rounds_with(rule: str, usages: tuple[str, ...] = USAGES) -> list[Round]:
         rules
         for usage in usages
         for rules in rounds_of(usage).values()
-        if any(rule in each.ids for each in all_rules(rules))
+        if any(rule == each.id for each in all_rules(rules))
     ]

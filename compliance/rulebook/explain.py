@@ -87,7 +87,6 @@ class RuleView:
             ("why", rule.why),
             ("disputed", disputed if disputed != rule.why else ""),
             ("since", f"{self.rules.usage} {rule.since}" if rule.since else "every round"),
-            ("formerly", ", ".join(rule.formerly)),
             ("cites", rule.cites),
             ("severity", f"{rule.policy_severity} (policy profile); {verifier} (verifier profile)"),
             ("varies", rule.varies),
@@ -202,8 +201,8 @@ def find(rules: Round, wanted: str) -> list[Rule]:
     known = (*all_rules(rules), *added_rules())
     # The narrowest reading first: a bare key may mean a rule in every table
     for found in (
-        [rule for rule in known if wanted in rule.ids],
-        [rule for rule in known if any(fnmatch.fnmatchcase(each, wanted) for each in rule.ids)],
+        [rule for rule in known if wanted == rule.id],
+        [rule for rule in known if fnmatch.fnmatchcase(rule.id, wanted)],
         [rule for rule in known if wanted in (rule.key, rule.name)],
     ):
         if found:

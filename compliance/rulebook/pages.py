@@ -73,7 +73,6 @@ def _fixed_section(rule: Rule) -> Iterator[str]:
         ("Message", rule.message),
         ("Help", rule.hint),
         ("Cites", rule.cites),
-        ("Formerly", ", ".join(rule.formerly)),
         ("Fires on", rate_cell(rule)),
     )
     yield from (f"- {label}: {escape(text)}" for label, text in labelled if text)

@@ -27,7 +27,7 @@ def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
         # The podium.toml that has them may lie beside what is judged, far from where one stands
         if glob.startswith(f"{FAMILY}."):
             continue
-        if not any(fnmatch.fnmatchcase(each, glob) for rule in _rules() for each in rule.ids):
+        if not any(fnmatch.fnmatchcase(rule.id, glob) for rule in _rules()):
             near = _near(glob, sorted({rule.id for rule in _rules()}))
             advice = f"did you mean {' or '.join(near)}?" if near else "see podium rules list --all"
             yield f"{option} {glob!r} matches no rule; {advice}"

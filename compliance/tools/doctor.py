@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.judging.inputs.discover import PathKind, kind_of
+from podium.compliance.judging.inputs.changes import CONFIG
+from podium.compliance.judging.inputs.discover import kinds_of
+from podium.compliance.judging.inputs.named_results import names_results
+from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.submission_folders import refuse_misnamed
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.text.terminal import clean, wrap
-from podium.rules.fixed.former_ids import matches
+from podium.compliance.text.words import plural
+from podium.compliance.tools.packing.assembled import assembled
+from podium.rules.finding import matches
 
 if TYPE_CHECKING:
     from podium.compliance.judging.options import Options
-    from podium.compliance.reporting.data import Outcome
+    from podium.compliance.reporting.data import Outcome, Rules
     from podium.rules.finding import Finding
-
-CONFIG = "podium.toml"
-"""What a submission is assembled by."""
 
 SHOWN = 5
 """Findings listed for one step; the command lists them all."""
+
+MOST_NAMED = 4
+"""Submissions that a message names."""
 
 FOLDERS = {
     "systems": "one description per system; podium system init writes one",
@@ -37,13 +43,14 @@ class Step:
     """One step: the rules it is judged by, and the command that lists its findings.
 
     Errors must always be fixed; `missing` are rules whose warnings, too, mean that something
-    required is absent.
+    required is absent. `begins_with` is the kind of file, or `result`, that a step begins with.
     """
 
     title: str
     rules: tuple[str, ...]
     command: str
     missing: tuple[str, ...] = ()
+    begins_with: Literal["", "system", "log", "result"] = ""
 
 
 STEPS = (
@@ -58,27 +65,41 @@ STEPS = (
         ("system.*",),
         "podium system check {path}",
         ("system.missing-field", "system.empty-field", "system.placeholder"),
+        begins_with="system",
     ),
     Step(
         "runs of each result",
         ("result.*", "throughput.*"),
         "podium check {path} --select 'result.*' --select 'throughput.*'",
         ("result.not-converged", "result.copied-run", "throughput.*"),
+        begins_with="result",
     ),
-    Step("logs", ("log.*", "common.*", "closed.*", "open.*"), "podium check {path}/results"),
-    Step("seeds", ("seed.*", "seeds.*"), "podium check {path} --select 'seeds.*'"),
-    Step("convergence", ("rcp.*",), "podium rcp check {path}"),
+    Step(
+        "logs",
+        ("log.*", "common.*", "closed.*", "open.*"),
+        "podium check {logs}",
+        begins_with="log",
+    ),
+    Step(
+        "seeds",
+        ("seed.*", "seeds.*"),
+        "podium check {path} --select 'seeds.*'",
+        begins_with="log",
+    ),
+    Step("convergence", ("rcp.*",), "podium rcp check {path}", begins_with="log"),
     Step(
         "power",
         ("power.*",),
         "podium check {path} --select 'power.*'",
         ("power.no-run-folder", "power.node-count"),
+        begins_with="log",
     ),
     Step(
         "code and documents",
         ("code.*",),
         "podium check {path} --select 'code.*'",
         ("code.none", "code.no-*", "code.thin-readme"),
+        begins_with="result",
     ),
     Step("names, sizes, links, secrets", ("repo.*",), "podium check {path} --select 'repo.*'"),
     Step("everything else", ("*",), "podium check {path}"),
@@ -102,15 +123,41 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
         raise NothingToJudge(f"{path} {what}; must be a submission's folder")
+    if names_results(path, RoundRequest(options.usage, options.round)):
+        return _examine_assembled(path, options, width)
     absent = [name for name in FOLDERS if not (path / name).is_dir()]
     if absent:
-        if kind_of(path) is PathKind.ROUND:
-            raise NothingToJudge(f"{path} holds several submissions; name one of them")
+        refuse_misnamed(path)
+        if found := kinds_of([path])[path].submissions:
+            names = ", ".join(map(str, found[:MOST_NAMED]))
+            raise NothingToJudge(
+                f"{path} is a folder of several submissions, or of one ({names}); name one of them"
+            )
         return _unbegun(path, absent, width), False
-    report = check_paths([path], options)
+    return _examine_tree(path, path, options, width)
+
+
+def _examine_assembled(path: Path, options: Options, width: int) -> tuple[str, bool]:
+    """The text for a folder whose podium.toml names the results, as `podium pack` assembles it."""
+    with assembled(path, options) as made:
+        if not made.faults and all((made.tree / name).is_dir() for name in FOLDERS):
+            return _examine_tree(made.tree, path, options, width, made.refused)
+        lacking = [f"{each.path}: {each.message}" for each in (*made.faults, *made.plan.missing)]
+        return _not_packed(path, lacking, width), False
+
+
+def _examine_tree(
+    tree: Path, path: Path, options: Options, width: int, remarks: Sequence[str] = ()
+) -> tuple[str, bool]:
+    """The text for a tree, with remarks in front; its commands name `path`."""
+    report = check_paths([tree], options)
     parts = by_step(report)
     to_do = any(part.to_do for part in parts)
-    return _text(path, report, parts, width), not to_do and not report.rejected_by
+    # The results of an assembled tree cannot be checked by themselves
+    logs = path / "results" if tree == path else path
+    head = _head(path.absolute().name, report.rules, remarks, width)
+    text = "\n".join([*head, "", *_steps(path, report, parts, logs, width)]) + "\n"
+    return text, not to_do and not report.rejected_by
 
 
 def by_step(report: Outcome) -> list[StepStatus]:
@@ -119,6 +166,9 @@ def by_step(report: Outcome) -> list[StepStatus]:
     for finding in report.findings:
         # Neither asks for anything to be done
         if finding.waived or (finding.severity == "note" and not finding.official):
+            continue
+        # Its cause is what must be done
+        if finding.caused_by:
             continue
         # There always is one, as the last step takes every rule
         part = next(part for part in parts if matches(finding.id, part.step.rules))
@@ -140,29 +190,47 @@ def _unbegun(path: Path, absent: list[str], width: int) -> str:
     return "\n".join([*lines, "", "Not complete.", ""])
 
 
-def _text(path: Path, report: Outcome, parts: list[StepStatus], width: int) -> str:
-    rules = report.rules
-    name = path.absolute().name
-    head = f"{clean(name)}, by the policy of {rules.usage} {rules.round}"
-    lines = [head]
+def _not_packed(path: Path, lacking: list[str], width: int) -> str:
+    file = clean(str(path / CONFIG))
+    lines = [*wrap(f"{file} names files that a submission needs and that are missing:", width), ""]
+    for each in lacking:
+        lines += wrap(clean(each), width, "  - ", "    ")
+    command = f"      $ podium pack {_quoted(path)} --dry-run"
+    return "\n".join([*lines, command, "", "Not complete.", ""])
+
+
+def _head(name: str, rules: Rules, remarks: Sequence[str], width: int) -> list[str]:
+    lines = [f"{clean(name)}, by the policy of {rules.usage} {rules.round}"]
     # Complete for the newest round is not complete for the one that is meant
     if rules.chosen_by == "default":
-        lines += wrap(
+        remarks = [
             "nothing names its round: put round and usage into podium.toml, or give --round",
-            width,
-            "  ! ",
-            "    ",
-        )
-    lines.append("")
+            *remarks,
+        ]
+    for each in remarks:
+        lines += wrap(clean(each), width, "  ! ", "    ")
+    return lines
+
+
+def _steps(
+    path: Path, report: Outcome, parts: list[StepStatus], logs: Path, width: int
+) -> Iterator[str]:
+    begun = {"", *(each.kind for each in report.files), *(["result"] if report.results else [])}
+    names = {"path": _quoted(path), "logs": _quoted(logs)}
     for number, part in enumerate(parts, 1):
-        lines += _part(number, part, _quoted(path), width)
+        known = part.step.begins_with in begun
+        yield from _part(number, part, names, width, begun=known)
     count = sum(len(part.to_do) for part in parts)
-    lines += ["", _last(count, path, report)]
-    return "\n".join(lines) + "\n"
+    yield ""
+    yield _last(count, path, report)
 
 
-def _part(number: int, part: StepStatus, path: str, width: int) -> Iterator[str]:
-    state = f"{len(part.to_do)} to do" if part.to_do else "done"
+def _part(
+    number: int, part: StepStatus, names: Mapping[str, str], width: int, *, begun: bool
+) -> Iterator[str]:
+    state = "done" if begun else "nothing yet"
+    if part.to_do:
+        state = f"{len(part.to_do)} to do"
     if part.advised:
         state += f" ({part.advised} advised)"
     yield f"{number:2}. {part.step.title}: {state}"
@@ -176,14 +244,14 @@ def _part(number: int, part: StepStatus, path: str, width: int) -> Iterator[str]
     if len(part.to_do) > len(listed):
         yield f"    - and {len(part.to_do) - len(listed)} more"
     if part.to_do:
-        yield f"      $ {part.step.command.format(path=path)}"
+        yield f"      $ {part.step.command.format_map(names)}"
 
 
 def _last(count: int, path: Path, report: Outcome) -> str:
     judges = " and ".join(_JUDGES[each] for each in sorted(report.rejected_by))
     if not count and not judges:
         return f"Complete.\n      $ {_next_command(path)}"
-    to_do = f"{count} {'thing is' if count == 1 else 'things are'} to do"
+    to_do = f"{plural(count, 'thing is', 'things are')} to do"
     reasons = [to_do] * bool(count) + [f"{judges} would reject it"] * bool(judges)
     return f"Not complete: {'; '.join(reasons)}."
 

@@ -43,21 +43,25 @@ def _sections(words: tuple[str, ...], command: Any) -> Iterator[str]:
 
 
 def _parameters(command: Any) -> Iterator[str]:
-    rows = [(f"`{_value(each)}`", each.help or "") for each in tree.arguments(command)]
+    rows = [(_code(_value(each)), each.help or "") for each in tree.arguments(command)]
     for option in tree.options(command):
-        names = ", ".join(f"`{name}`" for name in tree.names(option))
-        value = f" `{_value(option)}`" if tree.takes_value(option) else ""
+        names = ", ".join(_code(name) for name in tree.names(option))
+        value = f" {_code(_value(option))}" if tree.takes_value(option) else ""
         rows.append((f"{names}{value}", option.help or ""))
     if rows:
-        yield from ("| | |", "|---|---|")
+        yield from ("| Name | Meaning |", "|---|---|")
         for name, text in rows:
-            cells = (name.replace("|", "\\|"), plain(" ".join(text.split())))
-            yield f"| {cells[0]} | {cells[1]} |"
+            yield f"| {name} | {plain(' '.join(text.split()))} |"
         yield ""
 
 
 def _value(parameter: Any) -> str:
     return parameter.metavar or "|".join(tree.choices(parameter)) or parameter.name.upper()
+
+
+def _code(text: str) -> str:
+    """Code in a cell of a table: within backticks a bar keeps the backslash that it needs."""
+    return f"<code>{html.escape(text).replace('|', '&#124;')}</code>"
 
 
 def plain(text: str) -> str:

@@ -27,6 +27,12 @@ class Fault(StrEnum):
     IGNORED = "ignored-line"
     LONG = "line-too-long"
     DEEP = "too-deep"
+    TRAILING = "text-after-record"
+    QUOTED = "quoted-record"
+    COLORED = "color-codes"
+    UNMARKED = "missing-token"
+    TRUNCATED = "truncated"
+    MARKED_CUT = "cut-out"
     UNREADABLE = "unreadable-file"
     COMPRESSED = "broken-compression"
 
@@ -35,11 +41,16 @@ CRASHING = frozenset({Fault.OBJECT, Fault.MISSING})
 """Faults on which the official reader crashes instead of reaching a verdict."""
 
 
+CUTS = frozenset({Fault.TRUNCATED, Fault.MARKED_CUT, Fault.COMPRESSED})
+"""Faults that tell of lines that are missing altogether."""
+
+
 class LineFault(msgspec.Struct, frozen=True):
     """One fault: its kind, a sentence about it, and where in the log it is.
 
-    `position` counts token-bearing lines from 0 (-1: the file as a whole). `recovered` tells
-    whether the tolerant reading made records of the line all the same.
+    `position` counts token-bearing lines from 0 (-1: the file as a whole, or the line of the file
+    that `line` gives). `recovered` tells whether the tolerant reading made records of the line all
+    the same, `key` which key the line names, as far as it is legible; `cut`: the line seems cut.
     """
 
     kind: Fault
@@ -47,6 +58,14 @@ class LineFault(msgspec.Struct, frozen=True):
     position: int
     excerpt: str = ""
     recovered: bool = False
+    key: str = ""
+    line: int | None = None
+    cut: bool = False
+
+    @property
+    def is_stray(self) -> bool:
+        """Whether it is of a line that bears no token, which no reader takes for a record."""
+        return self.line is not None
 
 
 decode = msgspec.json.Decoder(Record).decode
@@ -64,19 +83,22 @@ class Log(msgspec.Struct):
 
     `records` are those the official reader takes, in file order. `lenient` adds what only a
     tolerant reader gets: (position of the line, record). `places` gives the line position of each
-    record, and `lines` the file line (from 1) of each such position.
+    record, and `lines` the file line (from 1) of each such position. `timeless` are records, as in
+    `lenient`, that lack a time: theirs is not a number.
     `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
-    one nothing.
+    one nothing. `ends_in_record`: the last line that is not blank bears a token.
     """
 
     generation: Generation = "none"
     records: list[Record] = msgspec.field(default_factory=list)
     faults: list[LineFault] = msgspec.field(default_factory=list)
     lenient: list[tuple[int, Record]] = msgspec.field(default_factory=list)
+    timeless: list[tuple[int, Record]] = msgspec.field(default_factory=list)
     places: list[int] | None = None
     size: int = 0
     data: bytes = b""
     lines: Sequence[int] | LineNumbers = msgspec.field(default_factory=list)
+    ends_in_record: bool = False
 
     @property
     def head(self) -> memoryview:
@@ -93,7 +115,7 @@ class Log(msgspec.Struct):
 
     def line_of(self, fault: LineFault) -> int | None:
         """File line of a fault; None where it is the whole file's."""
-        return None if fault.position < 0 else self.line_at(fault.position)
+        return fault.line if fault.position < 0 else self.line_at(fault.position)
 
     def placed_records(self) -> list[tuple[int, Record]]:
         """Every record with the position of its line, the leniently read ones in their places."""

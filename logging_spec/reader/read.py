@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from podium.logging_spec.limits import any_too_deep
 from podium.logging_spec.reader.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
@@ -25,9 +26,13 @@ from podium.logging_spec.reader.log import Fault as Fault
 from podium.logging_spec.reader.log import LineFault as LineFault
 from podium.logging_spec.reader.log import Log as Log
 from podium.logging_spec.reader.recovery import LONGEST_LINE, take_one_by_one
+from podium.logging_spec.reader.strays import strays
 
 BLOCK = 1 << 23
 """Bytes of a file that is read at once: nearly every published log is smaller."""
+
+TAIL = 1 << 10
+"""Bytes in which the last line that is not blank ends."""
 
 PIECE = 1 << 16
 """Bytes of a larger file that are read at a time, or one line: they fit in a processor's cache."""
@@ -53,8 +58,15 @@ _FORMATS = (
 
 def parse_log(data: bytes, prefer: Generation = "mllog") -> Log:
     """Read a whole log from memory (uncompressed); `prefer` as in `read_log`."""
-    log = Log(size=len(data))
-    _take_whole(data, prefer, log)
+    log = parse_part(data, prefer)
+    name_truncation(log)
+    return log
+
+
+def parse_part(data: bytes, prefer: Generation = "mllog") -> Log:
+    """Read some lines of a log that may go on: no end of it is called a truncation."""
+    log = Log(size=len(data), data=data)
+    log.lines = _take(data, _format_of(data, prefer), log, 0, 1)
     return log
 
 
@@ -77,10 +89,16 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
             log.data = data
             _take_pieces(lambda: _pieces(path), prefer, log)
         else:
-            _take_whole(data, prefer, log)
+            log = parse_log(data, prefer)
     except OSError as error:
-        log.faults += unread_log(error.strerror or str(error)).faults
+        log.faults += unread_log(_reason(path, error)).faults
     return log
+
+
+def _reason(path: Path | str, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and os.path.islink(path):
+        return f"it is a link to {os.readlink(path)}, which does not exist"
+    return error.strerror or str(error)
 
 
 def unread_log(reason: str) -> Log:
@@ -142,11 +160,6 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(pending)
 
 
-def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
-    log.data = data
-    log.lines = _take(data, _format_of(data, prefer), log, 0)
-
-
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
     """Take a file too large for one block; `read` begins it anew."""
     # Nearly all files are of this format: only others are read a second time
@@ -167,7 +180,7 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
     log.lines = numbers
     try:
         for block in _blocks(pieces):
-            taken = _take(block, form, log, position)
+            taken = _take(block, form, log, position, line)
             if taken.count:
                 numbers += [line - 1 + each for each in taken]
             position += taken.count
@@ -175,7 +188,20 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
     except BrokenCompressionError as error:
         message = f"cannot be decompressed to its end: {error}"
         log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
+    name_truncation(log)
     return position
+
+
+def name_truncation(log: Log) -> None:
+    """Name the fault of a last record that is cut short: the file ends within it."""
+    cut = [each for each in enumerate(log.faults) if each[1].cut]
+    if cut and log.ends_in_record:
+        # At most the last line is one, whose fault comes last but for those of other lines
+        index, fault = cut[-1]
+        last = log.lines.count if isinstance(log.lines, LineNumbers) else len(log.lines)
+        if fault.position == last - 1:
+            message = "the file ends within a record"
+            log.faults[index] = replace(fault, kind=Fault.TRUNCATED, message=message)
 
 
 def _format_of(data: bytes, prefer: Generation) -> _Format:
@@ -193,10 +219,10 @@ def _order(form: _Format, prefer: Generation) -> int:
     return -1 if form.generation == prefer else _FORMATS.index(form)
 
 
-def _take(data: bytes, form: _Format, log: Log, base: int) -> LineNumbers:
+def _take(data: bytes, form: _Format, log: Log, base: int, line: int) -> LineNumbers:
     """Add the block's records to the log; returns the lines that bear a token.
 
-    `base` is the position of the first of them in the log.
+    `base` is the position of the first of them in the log, `line` the number of the block's first.
     """
     # Between two tokens of JSON a bare CR would pass for white space, yet it ends the line.
     data = unify_line_ends(data)
@@ -204,6 +230,10 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> LineNumbers:
     if payloads:
         log.generation = form.generation
         _take_records(payloads, form, log, base)
+    log.faults += strays(data, len(payloads), line)
+    log.ends_in_record = bool(payloads) and data[-TAIL:].rstrip().endswith(
+        payloads[-1][-80:].rstrip()
+    )
     offsets = (match.start() for match in form.pattern.finditer(data))
     return LineNumbers(data, offsets, len(payloads))
 

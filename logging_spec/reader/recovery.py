@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from typing import Any
 
 import msgspec
@@ -12,10 +13,10 @@ from podium.logging_spec.limits import (
     TOO_DEEP,
     TOO_LONG,
     shallow,
-    syntax_problem,
     too_deep,
     too_long,
 )
+from podium.logging_spec.reader.broken_json import broken_json, legible_key, not_json
 from podium.logging_spec.reader.log import Fault, LineFault, Log, decode, text_of
 from podium.logging_spec.reader.record import Record
 
@@ -63,17 +64,20 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
     body = payload.strip(_BLANKS)
     text = text_of(body)
     if too_long(text):
-        log.faults.append(_broken_json(body, TOO_LONG, position))
+        log.faults.append(not_json(body, TOO_LONG, position))
         return None
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        where = f"{syntax_problem(error)} at character {error.pos + 1}"
-        log.faults.append(_broken_json(body, where, position))
+        fault, found = broken_json(body, error, position)
+        log.faults.append(fault)
+        lenient = None if found is None else _from_other_fields(found)
+        if lenient is not None:
+            log.lenient.append((position, lenient))
         return None
     # The official reader ends here, too: Python's parser goes some thousand levels deep
     except RecursionError:
-        log.faults.append(_broken_json(body, TOO_DEEP, position))
+        log.faults.append(not_json(body, TOO_DEEP, position))
         return None
     if too_deep(text):
         found = shallow(found)
@@ -86,7 +90,8 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
     excerpt = text_of(body[:80])
 
     def fault(kind: Fault, message: str, recovered: bool = False) -> None:
-        log.faults.append(LineFault(kind, message, position, excerpt, recovered))
+        key = legible_key(text_of(body))
+        log.faults.append(LineFault(kind, message, position, excerpt, recovered, key))
 
     if not isinstance(found, dict):
         # The official reader takes a bare null for a line it cannot parse.
@@ -103,6 +108,8 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
     except (TypeError, OverflowError):
         # Unlike a wrong text, these end the official reader: it does not collect such errors
         what = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
+        if isinstance(found.get("key"), str):
+            log.timeless.append((position, _without_time(found)))
         fault(Fault.MISSING, f"time_ms is {what}; must be a number of milliseconds")
         return None
     absent = [name for name in ("time_ms", "key", "value", "metadata") if name not in found]
@@ -110,6 +117,8 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
         lenient = _from_other_fields(found)
         if lenient is not None:
             log.lenient.append((position, lenient))
+        elif "time_ms" in absent and isinstance(found.get("key"), str):
+            log.timeless.append((position, _without_time(found)))
         fault(Fault.MISSING, f"the record lacks {', '.join(absent)}", lenient is not None)
         return None
     key = found["key"]
@@ -132,6 +141,10 @@ def _from_other_fields(found: dict[str, Any]) -> Record | None:
     return Record(key, time_ms, found.get("value"), found.get("metadata", {}))
 
 
+def _without_time(found: dict[str, Any]) -> Record:
+    return Record(found["key"], math.nan, found.get("value"), found.get("metadata", {}))
+
+
 def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
     message = "several records stand on this line; the official reader sees only the last"
     recovered = False
@@ -141,13 +154,6 @@ def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
             log.lenient.append((position, record))
             recovered = True
     log.faults.append(LineFault(Fault.GLUED, message, position, recovered=recovered))
-
-
-def _broken_json(body: bytes, where: str, position: int) -> LineFault:
-    message = f"the record is not valid JSON: {where}"
-    if body.startswith(b"{") and not body.endswith(b"}"):
-        message += " (the line seems cut short)"
-    return LineFault(Fault.JSON, message, position, text_of(body[:80]))
 
 
 def _json_type(value: object) -> str:

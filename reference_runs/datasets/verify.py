@@ -151,9 +151,9 @@ def _spread(count: int, most: int | None) -> Sequence[int]:
 
 def _read(data: Any, indices: Sequence[int], workers: int) -> Iterator[tuple[int, list[str]]]:
     """How many samples were read at a time, and what was wrong with those that were faulty."""
-    portions = ([*indices[at : at + AT_ONCE]] for at in range(0, len(indices), AT_ONCE))
+    batches = ([*indices[at : at + AT_ONCE]] for at in range(0, len(indices), AT_ONCE))
     yield from DataLoader(
-        _Tried(data), batch_sampler=portions, num_workers=workers, collate_fn=_unchanged
+        _Tried(data), batch_sampler=batches, num_workers=workers, collate_fn=_unchanged
     )
 
 

@@ -43,7 +43,7 @@ class Loader:
             yield batch
 
 
-def moved(shares: Iterable[Any], device: torch.device) -> Iterator[Any]:
+def prefetched(shares: Iterable[Any], device: torch.device) -> Iterator[Any]:
     """What each step takes, on the device; a GPU copies it while it computes the step before.
 
     The copies have a stream of their own, which the step's own waits for. What was copied is let go

@@ -32,8 +32,8 @@ def position(config: Config, setting: Setting, step: int) -> dict[str, Any]:
         case Unit.EPOCHS:
             # Epochs count from 1, and one that has begun counts as its whole
             return {"epoch_num": -(-step // config.steps_per_epoch)}
-        case Unit.FRACTIONS:
-            return {"epoch_num": samples / config.train_samples}
+        case Unit.FRACTIONS | Unit.FRACTIONS_FROM_ONE as unit:
+            return {"epoch_num": samples / config.train_samples + (unit is Unit.FRACTIONS_FROM_ONE)}
         case Unit.SAMPLES_AS_EPOCHS:
             return {"epoch_num": samples * config.sample_size}
         case Unit.STEPS:
@@ -53,9 +53,9 @@ def block_at(config: Config, setting: Setting, first: int, last: int) -> dict[st
             begin = first // config.steps_per_epoch
             count = -(-last // config.steps_per_epoch) - begin
             return {"first_epoch_num": begin + 1, "epoch_count": count}
-        case Unit.FRACTIONS:
-            whole = config.train_samples
-            return {"first_epoch_num": samples / whole, "epoch_count": length / whole}
+        case Unit.FRACTIONS | Unit.FRACTIONS_FROM_ONE as unit:
+            whole, one = config.train_samples, unit is Unit.FRACTIONS_FROM_ONE
+            return {"first_epoch_num": samples / whole + one, "epoch_count": length / whole}
         case Unit.SAMPLES_AS_EPOCHS:
             size = config.sample_size
             return {"first_epoch_num": samples * size, "epoch_count": length * size}

@@ -88,17 +88,17 @@ class Ranks:
         """The part of this rank in what is to be shared out, such as evaluation samples."""
         return items[self.rank :: self.world]
 
-    def portions(self, items: Sequence[Any], size: int) -> list[Sequence[Any]]:
-        """The share of this rank, cut into neighbouring parts of so many items."""
+    def batches_of(self, items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+        """The share of this rank, cut into batches of `size` neighbors."""
         mine = self.share(items)
         return [mine[begin : begin + size] for begin in range(0, len(mine), size)]
 
-    def idle_portions(self, count: int, size: int) -> int:
-        """How many portions fewer this rank has than another; on a mesh, where all work on each."""
+    def idle_batches(self, count: int, size: int) -> int:
+        """How many batches fewer this rank has than another; on a mesh, where all work on each."""
         if self.mesh is None:
             return 0
         most = -(-count // self.world)
-        return -(-most // size) - len(self.portions(range(count), size))
+        return -(-most // size) - len(self.batches_of(range(count), size))
 
     def gather(self, mine: Any) -> list[Any]:
         """What every rank has, in the order of ranks, on each of them (small picklable things)."""

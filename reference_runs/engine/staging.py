@@ -57,15 +57,20 @@ class StagedTask(Task[C]):
     """Where the data are read: the node's copy."""
 
     @abstractmethod
-    def write_made(self, folder: Path) -> None:
+    def write_generated(self, folder: Path) -> None:
         """Write the data of smoke scale where a parallel file system would have them."""
 
+    @abstractmethod
+    def open_data(self) -> None:
+        """Open the staged files, of either scale."""
+
     def prepare(self) -> None:
-        """Put made data into a folder that stands for the parallel file system."""
+        """Write generated data into a folder that stands for the parallel file system."""
+        self.check_settings()
         if self.setting.scale == "smoke":
             self.shared = shared_folder(self.ranks)  # held: it goes with the task
             if self.ranks.first:
-                self.write_made(self.source)
+                self.write_generated(self.source)
             self.ranks.gather(None)  # no rank reads before all is written
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from podium.reference_runs.engine.loading import moved
+from podium.reference_runs.engine.loading import prefetched
 from podium.reference_runs.engine.machine.precision import autocast
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Stepper:
         Yields each step's mean loss over all ranks, a detached scalar on the device.
         """
         config = self.task.config
-        batches = moved(self._shares(epoch, begin, count), self.task.device)
+        batches = prefetched(self._shares(epoch, begin, count), self.task.device)
         # An evaluation before this block has left the model in evaluation mode
         self.model.train()
         done = (epoch - 1) * config.steps_per_epoch + begin
@@ -143,7 +143,7 @@ class Stepper:
         task = self.task
         # DDP has divided by the number of ranks, which is taken back here
         factor = task.config.global_batch_size * task.ranks.world / count
-        # Elsewhere than on the processor, looking at the factor would wait for the device.
+        # Other than on the processor, looking at the factor would wait for the device.
         if factor.device.type == "cpu" and factor == 1:
             return
         grads = [p.grad for p in self._parameters if p.grad is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.config import Config
     from podium.reference_runs.engine.ranks import Ranks
     from podium.reference_runs.engine.setting import Setting
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 C = TypeVar("C", bound="Config")
 
@@ -44,11 +46,12 @@ class Task(ABC, Generic[C]):
 
     Order of calls on every rank: `prepare`, `build` and `optimizers` in the untimed part; `stage`
     and `open_data` when the clock runs; then for each step `loss`, `backward` by the loop,
-    `learning_rate` and `after_step`; at each evaluation `evaluate`.
+    `learning_rate` and `after_step`; at each evaluation `evaluate`. `prepare` takes the data of
+    `generated_data` at smoke scale, `open_data` those of `data_from_files` at reference scale.
     """
 
     training: Sized
-    """What is trained on, once `open_data` is done, or `prepare` for data that are generated."""
+    """The training data, once `use` has taken them."""
     evaluation: Sized
 
     unused_parameters: ClassVar[bool] = False
@@ -79,20 +82,12 @@ class Task(ABC, Generic[C]):
     # --- what each benchmark defines ---
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Check the settings and generate the synthetic data; touch none of the real files."""
-
-    @abstractmethod
     def build(self) -> nn.Module:
         """A freshly initialised model, on the CPU or the meta device; from `config` alone."""
 
     @abstractmethod
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """The optimizers of the model's parameters; make each with `self.optimizer`."""
-
-    @abstractmethod
-    def learning_rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 1; a group's `scale` multiplies it."""
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Any) -> Loss:
@@ -105,7 +100,50 @@ class Task(ABC, Generic[C]):
         The loop has put the model in evaluation mode, without gradients.
         """
 
+    # --- data ---
+
+    def check_settings(self) -> None:
+        """Raise RunFault for settings that training cannot have."""
+
+    def generated_data(self) -> Any:
+        """The synthetic data of smoke scale, as `use` takes them."""
+        raise NotImplementedError(f"{type(self).__name__} generates no data")
+
+    def data_from_files(self) -> Any:
+        """The real data below `data_folder`, as `use` takes them.
+
+        Raises DataMissing where these are not what the benchmark's README describes.
+        """
+        raise NotImplementedError(f"{type(self).__name__} reads no files")
+
+    def use(self, data: Any) -> None:
+        """Train and evaluate on these data: by default a pair of both."""
+        self.training, self.evaluation = data
+
+    def prepare(self) -> None:
+        """Check the settings and generate the synthetic data; touch none of the real files."""
+        self.check_settings()
+        if self.setting.scale == "smoke":
+            self.use(self.generated_data())
+
+    def open_data(self) -> None:
+        """Open the real files, at reference scale: the clock runs."""
+        if self.setting.scale == "reference":
+            self.use(self.data_from_files())
+
+    def training_data(self) -> Any:
+        """A dataset with `__len__` and `__getitems__(indices) -> batch`, for `batches`."""
+        return self.training
+
     # --- what most benchmarks leave as it is ---
+
+    def learning_rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 1; a group's `scale` multiplies it.
+
+        By default the base rate at every step.
+        """
+        rate: float = getattr(self.config, self.config.rate_field)
+        return rate
 
     @property
     def data_folder(self) -> Path:
@@ -114,18 +152,12 @@ class Task(ABC, Generic[C]):
             raise DataMissing("--data is needed at reference scale")
         return self.setting.data
 
-    def open_data(self) -> None:
-        """Open the real files (`setting.data`), at reference scale: the clock runs.
-
-        Raises DataMissing where these are not what the benchmark's README describes.
-        """
-
     def samples(self) -> tuple[int, int]:
         """How many samples the training and the evaluation data hold, as the log has it."""
         return len(self.training), len(self.evaluation)
 
     @property
-    def wanted(self) -> DatasetSize:
+    def expected(self) -> DatasetSize:
         """How many samples the dataset must hold."""
         config = self.config
         exactly = not self.setting.allow_subset
@@ -162,7 +194,13 @@ class Task(ABC, Generic[C]):
         raise NotImplementedError(f"{type(self).__name__} has no stages")
 
     def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
-        """What gives each tensor of the model its first numbers, for a run on a mesh."""
+        """A function from the name and shape of a tensor to its initial values, for a mesh."""
+        from podium.reference_runs.parallel.filling import RandomTensors
+
+        return partial(self.initial_tensor, RandomTensors(self.setting.seed, self.device))
+
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random initial values of one tensor, distributed as those of `build`."""
         raise NotImplementedError(f"{type(self).__name__} cannot be divided along a mesh")
 
     @property
@@ -173,10 +211,6 @@ class Task(ABC, Generic[C]):
     def check_takes_weights(self) -> None:
         """Raise RunFault where training cannot start from published weights (`--weights`)."""
         raise RunFault(f"--weights: {self.config.name} starts from no published weights")
-
-    def training_data(self) -> Any:
-        """A dataset with `__len__` and `__getitems__(indices) -> batch`, for `batches`."""
-        raise NotImplementedError(f"{type(self).__name__} does not make its batches from a dataset")
 
     def order(self, epoch: int) -> Sequence[int]:
         """The samples of an epoch (from 1) in order; a permutation by seed and epoch."""
@@ -213,16 +247,16 @@ class Task(ABC, Generic[C]):
         parts = self.config.gradient_accumulation_steps * self.ranks.world
         return self.config.global_batch_size // parts
 
-    def evaluation_parts(self, count: int, most: int | None = None) -> list[Sequence[int]]:
+    def evaluation_batches(self, count: int, most: int | None = None) -> list[Sequence[int]]:
         """The share of this rank in so many evaluation samples, cut as training data are.
 
         A rank holds no more of them at once than in training, nor than `most`.
         """
-        return self.ranks.portions(range(count), self._evaluated_at_once(most))
+        return self.ranks.batches_of(range(count), self._evaluated_at_once(most))
 
-    def idle_parts(self, count: int) -> int:
+    def idle_evaluation_batches(self, count: int) -> int:
         """How many parts fewer this rank has than another; on a mesh, where all work on each."""
-        return self.ranks.idle_portions(count, self._evaluated_at_once(None))
+        return self.ranks.idle_batches(count, self._evaluated_at_once(None))
 
     def _evaluated_at_once(self, most: int | None) -> int:
         size = self.micro_batch_size
@@ -282,6 +316,14 @@ class Task(ABC, Generic[C]):
         from torch.distributed.optim import ZeroRedundancyOptimizer
 
         return ZeroRedundancyOptimizer(groups, kind, **settings)
+
+    def adam(
+        self, groups: Any, kind: type[Optimizer] = torch.optim.Adam, **settings: Any
+    ) -> Optimizer:
+        """Adam by the config's fields that are named like its log keys."""
+        config: Any = self.config
+        betas = config.opt_adam_beta_1, config.opt_adam_beta_2
+        return self.optimizer(kind, groups, betas=betas, eps=config.opt_adam_epsilon, **settings)
 
     def adamw(self, groups: Any) -> Optimizer:
         """AdamW by the config's fields that are named like its log keys.

@@ -46,8 +46,8 @@ def _of_group() -> float | None:
     limit, used = _read("/sys/fs/cgroup/memory.max"), _read("/sys/fs/cgroup/memory.current")
     if not limit.strip().isdigit() or not used.strip().isdigit():
         return None
-    told = dict(line.split() for line in _read("/sys/fs/cgroup/memory.stat").splitlines())
-    return float(int(limit) - int(used) + int(told.get("inactive_file", 0)))
+    stats = dict(line.split() for line in _read("/sys/fs/cgroup/memory.stat").splitlines())
+    return float(int(limit) - int(used) + int(stats.get("inactive_file", 0)))
 
 
 def _read(path: str) -> str:

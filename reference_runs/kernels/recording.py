@@ -16,8 +16,13 @@ from podium.reference_runs.kernels.problems import Call
 from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import Prepared
 from podium.reference_runs.kernels.torch_calls import TensorPlace, Unsupported
-from podium.reference_runs.planning.without_numbers import called
-from podium.reference_runs.profiling.counts import size_of, storage_of, tensors_in, updates_told
+from podium.reference_runs.planning.fake_tensors import call_on_fake
+from podium.reference_runs.profiling.counts import (
+    optimizer_step_hooks,
+    size_of,
+    storage_of,
+    tensors_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +127,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call an operator and record it."""
         name, kwargs = func._overloadpacket._qualified_op_name, kwargs or {}
-        call = called if self._tape is None else _plainly
+        call = call_on_fake if self._tape is None else _plainly
         if name.startswith((_MARKS, *_SILENT)):
             return call(func, args, kwargs)
         # Looked at before the call, which may change them
@@ -152,7 +157,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Record what is called, and what of it optimizers call."""
-        with self, updates_told(self._update):
+        with self, optimizer_step_hooks(self._update):
             yield
 
     def _update(self, begins: bool) -> None:

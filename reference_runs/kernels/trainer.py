@@ -17,7 +17,7 @@ from podium.reference_runs.kernels.recording import Recorder
 from podium.reference_runs.kernels.result import KernelRun, Measured, Share, Step
 from podium.reference_runs.kernels.session import Item
 from podium.reference_runs.kernels.tape import Tape
-from podium.reference_runs.planning.without_numbers import without_numbers
+from podium.reference_runs.planning.fake_step import fake_step
 from podium.reference_runs.profiling.clock import clock_of
 from podium.reference_runs.profiling.measuring import measuring
 
@@ -51,7 +51,7 @@ def recorded(request: RunRequest, ranks: int, *, timed: bool = True) -> Iterator
     """
     setting = request.setting
     if setting.scale == "reference" and setting.data is None:
-        recorder, model = _without_numbers(request)
+        recorder, model = _on_fake_tensors(request)
         yield Recording(_items(recorder, model, ranks), torch.device("cpu"))
         return
     with joined_ranks(request) as joined:
@@ -83,9 +83,9 @@ def _step(made: Measuring, tape: Tape) -> tuple[Step, dict[Hashable, float]]:
     return Step(steps=len(steps), ms=steps[len(steps) // 4]), plays[len(plays) // 4]
 
 
-def _without_numbers(request: RunRequest) -> tuple[Recorder, torch.nn.Module]:
+def _on_fake_tensors(request: RunRequest) -> tuple[Recorder, torch.nn.Module]:
     recorder = Recorder(None)
-    with without_numbers(request) as (stepper, micro), recorder.recording():
+    with fake_step(request) as (stepper, micro), recorder.recording():
         stepper.step(1, micro)
     return recorder, stepper.model
 

@@ -1,4 +1,4 @@
-"""Embedding tables of recommenders, looked up in bags of ids.
+"""Embedding tables of recommenders, looked up in bags of ids, and their perceptrons.
 
 Shape letters: B bags, K ids of a bag, D width of an embedding.
 """
@@ -6,6 +6,7 @@ Shape letters: B bags, K ids of a bag, D width of an embedding.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import torch
@@ -43,3 +44,14 @@ def table(rows: int, width: int, sparse: bool) -> nn.EmbeddingBag:
     bound = math.sqrt(1 / rows)
     nn.init.uniform_(weight, -bound, bound)
     return nn.EmbeddingBag(rows, width, mode="sum", sparse=sparse, _weight=weight)
+
+
+def perceptron(widths: Sequence[int], *, last_is_linear: bool) -> nn.Sequential:
+    """Linear layers with normal initial weights and rectifiers between them, or behind each."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        linear = nn.Linear(inputs, outputs)
+        nn.init.normal_(linear.weight, std=math.sqrt(2 / (inputs + outputs)))
+        nn.init.normal_(linear.bias, std=math.sqrt(1 / outputs))
+        layers += [linear, nn.ReLU()]
+    return nn.Sequential(*(layers[:-1] if last_is_linear else layers))

@@ -85,7 +85,7 @@ def _read_once(
     return whole
 
 
-class Drawn:
+class RandomTensors:
     """Random tensors by name, the same on every rank and every mesh."""
 
     def __init__(self, seed: int, device: torch.device) -> None:

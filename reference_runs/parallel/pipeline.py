@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
 
-class Elsewhere(nn.Module):
+class OtherStage(nn.Module):
     """What stands for a layer that another stage has: hands on its first input."""
 
     def forward(self, x: Tensor, *_: Any) -> Tensor:
@@ -38,11 +38,11 @@ def cut(model: Any, mesh: DeviceMesh) -> None:
     stage, stages = mesh["pp"].get_local_rank(), mesh["pp"].size()
     count = len(model.blocks)
     for number in {*range(count)} - {*layers_of(stage, stages, count)}:
-        model.blocks[number] = Elsewhere()
+        model.blocks[number] = OtherStage()
     if stage > 0:
-        model.embedding = Elsewhere()
+        model.embedding = OtherStage()
     if stage < stages - 1:
-        model.norm, model.output = Elsewhere(), Elsewhere()
+        model.norm, model.output = OtherStage(), OtherStage()
         model.ends = False
     else:
         # Stages' outputs are joined along their first axis, which a scalar has not

@@ -23,7 +23,7 @@ from podium.reference_runs.engine.machine.precision import gathered
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.parallel import context
 from podium.reference_runs.parallel.experts import divide, local
-from podium.reference_runs.parallel.pipeline import Elsewhere, cut
+from podium.reference_runs.parallel.pipeline import OtherStage, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,12 +88,12 @@ def shard(model: nn.Module, mesh: DeviceMesh, precision: str) -> nn.Module:
         context.divide(model, mesh)
     every: Any = model.blocks
     more = getattr(model, "more_blocks", ())
-    blocks = [block for block in (*every, *more) if not isinstance(block, Elsewhere)]
+    blocks = [block for block in (*every, *more) if not isinstance(block, OtherStage)]
     if mesh["tp"].size() > 1:
-        there = {at for at, each in model.named_modules() if not isinstance(each, Elsewhere)}
+        there = {at for at, each in model.named_modules() if not isinstance(each, OtherStage)}
         plan = decoder_plan(len(every))
         parallelize_module(model, mesh["tp"], {at: plan[at] for at in plan if at in there})
-        if isinstance(model.embedding, Elsewhere):
+        if isinstance(model.embedding, OtherStage):
             # The stage before hands on a share of the positions; heads attend to all of them
             decoder, size = cast("Any", model), mesh["tp"].size()
             positions = decoder.positions

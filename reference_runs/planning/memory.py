@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from podium.reference_runs.planning.fake_step import fake_step
 from podium.reference_runs.planning.timeline import Timeline
-from podium.reference_runs.planning.without_numbers import without_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,7 +90,7 @@ def by_phase(request: RunRequest, world: int, rank: int = 0) -> dict[Phase, Memo
 
 def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> dict[Phase, Memory]:
     """The same for a step of so many micro-batches at most."""
-    with without_numbers(request, world, micro_batches, rank) as (stepper, micro):
+    with fake_step(request, world, micro_batches, rank) as (stepper, micro):
         line = Timeline()
         held = {"weights": line.note(stepper.model.parameters())}
         held["buffers"] = line.note(stepper.model.buffers())

@@ -21,8 +21,8 @@ def name_rank(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if '"distributedInfo"' in text:
         return
-    told = json.dumps({"rank": 0, "world_size": 1})
-    path.write_text(text.replace("{", f'{{"distributedInfo": {told},', 1), encoding="utf-8")
+    info = json.dumps({"rank": 0, "world_size": 1})
+    path.write_text(text.replace("{", f'{{"distributedInfo": {info},', 1), encoding="utf-8")
 
 
 def shortened(path: Path, largest: int = LARGEST) -> int:

@@ -98,7 +98,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
             handles.append(module.register_forward_pre_hook(self._enter(name)))
             handles.append(module.register_forward_hook(self._leave, always_call=True))
         try:
-            with self, updates_told(self._update):
+            with self, optimizer_step_hooks(self._update):
                 yield
         finally:
             for handle in handles:
@@ -124,7 +124,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 @contextmanager
-def updates_told(tell: Callable[[bool], None]) -> Iterator[None]:
+def optimizer_step_hooks(tell: Callable[[bool], None]) -> Iterator[None]:
     """Tell when an optimizer's step begins (True) and ends."""
     hooks = [
         register_optimizer_step_pre_hook(lambda *_: tell(True)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
@@ -27,9 +28,7 @@ WARM_UP, STEPS = 3, 5
 """Steps before recording (first calls allocate and tune), and steps recorded."""
 
 LAYER = "layer "
-_BACKWARD = "autograd::engine::evaluate_function"
-_TALK = ("nccl", "gloo:", "c10d::", "ncclDevKernel")
-_LOADER = ("enumerate(DataLoader)",)
+"""Begins the names of ranges around the forward passes of modules."""
 
 
 @dataclass(kw_only=True)
@@ -88,123 +87,161 @@ class Recording:
             self._done(self.found)
 
 
+class EventKind(Enum):
+    """Kinds of events on the host, by how their names begin."""
+
+    STEP = ("ProfilerStep",)
+    LAYER = (LAYER,)
+    BACKWARD = ("autograd::engine::evaluate_function",)
+    OPTIMIZER = ("Optimizer.step#",)
+    LOADER = ("enumerate(DataLoader)",)
+    COMMUNICATION = ("nccl", "gloo:", "c10d::", "ncclDevKernel")
+    OPERATOR = ()
+
+    @classmethod
+    def of(cls, event: Any) -> EventKind:
+        """The kind of an event."""
+        return next((kind for kind in cls if event.name.startswith(kind.value)), cls.OPERATOR)
+
+
+class Context(NamedTuple):
+    """Where an event on the host happens."""
+
+    module: str = ""
+    phase: Phase = "other"
+    operator: str = ""
+    """The counted operator that it is a part of."""
+
+
 class _Reader:
-    """Goes through the profiler's events, which are trees of calls on each thread."""
+    """Sums up the profiler's events, which are trees of calls on each thread."""
 
     def __init__(self, cuda: bool, counted: frozenset[str]) -> None:
         self._cuda, self._counted = cuda, counted
         self.found = RecordedKernels(steps=STEPS)
-        self._forward: dict[int, tuple[float, str]] = {}
+        self._module_of_node: dict[int, str] = {}
         self._work: list[Span] = []
 
     def read(self, events: Iterable[Any]) -> RecordedKernels:
         events = [*events]
-        host = [event for event in events if event.device_type.name == "CPU"]
         if self._cuda:
-            self._on_device(event for event in events if event.device_type.name == "CUDA")
+            self._read_device(event for event in events if event.device_type.name == "CUDA")
+        host = (event for event in events if event.device_type.name == "CPU")
         roots = [event for event in host if event.cpu_parent is None]
+        self._module_of_node = modules_of_nodes(roots)
         for root in roots:
-            self._learn(root, "")
-        for root in roots:
-            self._walk(root, "", "other")
-        talk, work = union(self.found.lanes["communication"]), union(self._work)
-        self.found.overlapped = overlap(talk, work)
-        self.found.exposed = total(talk) - self.found.overlapped
+            for _ in walked(root, Context(), self._enter):
+                pass
+        communication = union(self.found.lanes["communication"])
+        self.found.overlapped = overlap(communication, union(self._work))
+        self.found.exposed = total(communication) - self.found.overlapped
         return self.found
 
-    def _on_device(self, events: Iterable[Any]) -> None:
-        """Kernels by when they ran: work, or the communication of ranks."""
+    def _read_device(self, events: Iterable[Any]) -> None:
+        """Sort kernels into work, copies and the communication of ranks."""
         for event in events:
             # What the host names shows up on the device as well, around the kernels
             if event.is_user_annotation:
                 continue
-            talks = event.name.lower().startswith("nccl")
+            communicates = event.name.lower().startswith("nccl")
             copies = event.name.startswith(("Memcpy", "Memset"))
-            lane = "communication" if talks else "copies" if copies else "device"
+            lane = "communication" if communicates else "copies" if copies else "device"
             self.found.lanes[lane].append(_span(event))
             if lane == "device":
                 self._work.append(_span(event))
 
-    def _learn(self, root: Any, module: str) -> None:
-        """Which module made each node of the graph, by the number that its backward has, too."""
-        left = [(root, module)]
-        while left:
-            event, module = left.pop()
-            if event.name.startswith(LAYER):
-                module = event.name.removeprefix(LAYER)
-            elif (
-                event.sequence_nr >= 0 and event.scope == 0 and not event.name.startswith(_BACKWARD)
-            ):
-                # What makes no node carries the number of the next: the last that began made it
-                made = (event.time_range.start, module)
-                self._forward[event.sequence_nr] = max(
-                    made, self._forward.get(event.sequence_nr, made)
-                )
-            left += [(child, module) for child in event.cpu_children]
+    def _enter(self, event: Any, outer: Context) -> Context:
+        """Account for an event; returns the context of the events that it calls."""
+        kind = EventKind.of(event)
+        if kind is EventKind.STEP:
+            self.found.wall += event.cpu_time_total
+            self.found.windows.append(_span(event))
+            return outer
+        if kind is EventKind.LAYER:
+            return self._enter_layer(event, outer)
+        context = self._context(event, kind, outer)
+        if kind in (EventKind.BACKWARD, EventKind.OPTIMIZER, EventKind.LOADER):
+            self.found.lanes[context.phase].append(_span(event))
+        call = OperatorCall(context.module, context.phase, context.operator or event.name)
+        if not context.operator:
+            self.found.calls[call] += 1
+        self._add_time(event, kind, call)
+        # What a counted operator calls is part of it, as its FLOP are
+        counted = event.name in self._counted and not context.operator
+        return context._replace(operator=event.name) if counted else context
 
-    def _walk(self, root: Any, module: str, phase: Phase) -> None:
-        left: list[tuple[Any, str, Phase, str]] = [(root, module, phase, "")]
-        while left:
-            event, module, phase, operator = left.pop()
-            name = event.name
-            if name.startswith("ProfilerStep"):
-                self.found.wall += event.cpu_time_total
-                self.found.windows.append(_span(event))
-            elif name.startswith(LAYER):
-                module, phase = self._enter_layer(event, phase)
-            elif name.startswith(_BACKWARD):
-                module, phase = self._made_by(event), "backward"
-                self.found.lanes[phase].append(_span(event))
-                place = OperatorCall(module, phase, name)
-                self.found.calls[place] += 1
-                self._note(event, place)
-            else:
-                if name.startswith("Optimizer.step#"):
-                    module, phase = "", "optimizer"
-                    self.found.lanes[phase].append(_span(event))
-                elif name.startswith(_LOADER):
-                    module, phase = "", "loader"
-                    self.found.lanes[phase].append(_span(event))
-                elif name.startswith(_TALK):
-                    phase = "communication"
-                # What a counted operator calls is part of it, as its FLOP are
-                place = OperatorCall(module, phase, operator or name)
-                self.found.calls[place] += not operator
-                self._note(event, place)
-                operator = operator or (name if name in self._counted else "")
-            left += [(child, module, phase, operator) for child in event.cpu_children]
+    def _context(self, event: Any, kind: EventKind, outer: Context) -> Context:
+        """The context of an event itself."""
+        match kind:
+            case EventKind.BACKWARD:
+                return Context(self._module_of_node.get(event.sequence_nr, ""), "backward")
+            case EventKind.OPTIMIZER:
+                return outer._replace(module="", phase="optimizer")
+            case EventKind.LOADER:
+                return outer._replace(module="", phase="loader")
+            case EventKind.COMMUNICATION:
+                return outer._replace(phase="communication")
+            case _:
+                return outer
 
-    def _made_by(self, event: Any) -> str:
-        return self._forward.get(event.sequence_nr, (0.0, ""))[1]
-
-    def _enter_layer(self, event: Any, phase: Phase) -> tuple[str, Phase]:
+    def _enter_layer(self, event: Any, outer: Context) -> Context:
         name = event.name.removeprefix(LAYER)
         # A forward pass inside of the backward one is computed again for its gradients
-        if phase != "backward":
-            self.found.layers[name] += _total(event, self._cuda)
-            phase = "forward"
-            self.found.lanes[phase].append(_span(event))
-        return name, phase
+        if outer.phase == "backward":
+            return outer._replace(module=name)
+        self.found.layers[name] += _total(event, self._cuda)
+        self.found.lanes["forward"].append(_span(event))
+        return outer._replace(module=name, phase="forward")
 
-    def _note(self, event: Any, place: OperatorCall) -> None:
-        if not self._cuda:
-            if place.phase == "communication":
-                self.found.lanes[place.phase].append(_span(event))
-            # A range around others is no work: it holds what waits, too
-            elif event.scope == 0 and not event.name.startswith(_BACKWARD):
-                self._work.append(_span(event))
-            self._add(place, event.name, event.self_cpu_time_total)
+    def _add_time(self, event: Any, kind: EventKind, call: OperatorCall) -> None:
+        if self._cuda:
+            for kernel in event.kernels:
+                if "HtoD" in kernel.name:
+                    self.found.to_device += kernel.duration
+                self._add_kernel(call, kernel.name, kernel.duration)
             return
-        for kernel in event.kernels:
-            if "HtoD" in kernel.name:
-                self.found.to_device += kernel.duration
-            self._add(place, kernel.name, kernel.duration)
+        if call.phase == "communication":
+            self.found.lanes[call.phase].append(_span(event))
+        # A range around others is not work: it includes waiting, too
+        elif event.scope == 0 and kind is not EventKind.BACKWARD:
+            self._work.append(_span(event))
+        self._add_kernel(call, event.name, event.self_cpu_time_total)
 
-    def _add(self, place: OperatorCall, kernel: str, microseconds: float) -> None:
-        known = self.found.kernels.setdefault(place, {})
-        time, calls = known.get(kernel, (0.0, 0))
-        known[kernel] = time + microseconds, calls + 1
-        self.found.phases[place.phase] += microseconds
+    def _add_kernel(self, call: OperatorCall, kernel: str, microseconds: float) -> None:
+        kernels = self.found.kernels.setdefault(call, {})
+        time, calls = kernels.get(kernel, (0.0, 0))
+        kernels[kernel] = time + microseconds, calls + 1
+        self.found.phases[call.phase] += microseconds
+
+
+def modules_of_nodes(roots: Iterable[Any]) -> dict[int, str]:
+    """Which module made each node of the graph, by the sequence number of its backward event."""
+    last: dict[int, tuple[float, str]] = {}
+    for event, module in (pair for root in roots for pair in walked(root, "", _module_in)):
+        kind = EventKind.of(event)
+        if event.sequence_nr < 0 or event.scope or kind in (EventKind.LAYER, EventKind.BACKWARD):
+            continue
+        # What makes no node has the number of the next one: the last event to begin made it
+        made = event.time_range.start, module
+        last[event.sequence_nr] = max(made, last.get(event.sequence_nr, made))
+    return {number: module for number, (_, module) in last.items()}
+
+
+def _module_in(event: Any, outer: str) -> str:
+    return event.name.removeprefix(LAYER) if event.name.startswith(LAYER) else outer
+
+
+C = TypeVar("C")
+
+
+def walked(root: Any, context: C, enter: Callable[[Any, C], C]) -> Iterator[tuple[Any, C]]:
+    """The events of a tree, each with the context that `enter` returns for what it calls."""
+    pending = [(root, context)]
+    while pending:
+        event, outer = pending.pop()
+        inner = enter(event, outer)
+        yield event, inner
+        pending += [(child, inner) for child in event.cpu_children]
 
 
 def _span(event: Any) -> Span:

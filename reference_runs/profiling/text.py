@@ -63,15 +63,15 @@ def profile_text(profile: Profile) -> str:
 
 
 def usage_lines(usage: Sequence[Usage]) -> Iterator[str]:
-    """Utilisation in the intervals of the log: what was told, on the average and at most."""
+    """Utilisation in the intervals of the log: what was measured, on the average and at most."""
     rows = [(_figures(each), each.end_ms - each.begin_ms) for each in usage]
     yield f"{'utilisation of the machine beside the log':<44}{'mean':>10}{'most':>10}"
     for figure, (name, factor) in FIGURES.items():
         found = ((row.get(figure), length) for row, length in rows)
-        told = [(value * factor, length) for value, length in found if value is not None]
-        if told and any(value for value, _ in told):
-            mean = sum(value * ms for value, ms in told) / (sum(ms for _, ms in told) or 1)
-            yield f"  {name:<42}{mean:>10.4g}{max(value for value, _ in told):>10.4g}"
+        known = [(value * factor, length) for value, length in found if value is not None]
+        if known and any(value for value, _ in known):
+            mean = sum(value * ms for value, ms in known) / (sum(ms for _, ms in known) or 1)
+            yield f"  {name:<42}{mean:>10.4g}{max(value for value, _ in known):>10.4g}"
 
 
 def _figures(usage: Usage) -> dict[str, float | None]:

@@ -89,7 +89,6 @@ class Check(msgspec.Struct, frozen=True):
     divisions: tuple[str, ...] = ()
     by_benchmark: bool = False
     watches: tuple[Watch, ...] = ()
-    formerly: tuple[str, ...] = ()
     follows: tuple[Follows, ...] = ()
 
     @property
@@ -115,15 +114,13 @@ class Declaration(TypedDict):
     divisions: NotRequired[tuple[str, ...]]
     by_benchmark: NotRequired[bool]
     watches: NotRequired[tuple[Watch, ...]]
-    formerly: NotRequired[tuple[str, ...]]
     follows: NotRequired[tuple[Follows, ...]]
 
 
 def check(id: str, **declared: Unpack[Declaration]) -> Callable[[Find], Check]:  # noqa: A002 - the rule's id
     """Declare a check: `says` is its one-sentence meaning; `bad` and `good` are an example.
 
-    `formerly` are ids that it had before: they still select, waive and explain it. The docstring of
-    the decorated function says why the rule is there.
+    The docstring of the decorated function says why the rule is there.
     """
 
     def declare(find: Find) -> Check:

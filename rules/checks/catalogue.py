@@ -17,15 +17,19 @@ from podium.rules.checks import (
     monotonic,
     numbering,
     offline,
+    one_run,
     pairing,
+    rounding,
     speed,
     values,
 )
 from podium.rules.finding import Severity
 
 ALL: tuple[Check, ...] = (
+    *one_run.CHECKS,
     *lifecycle.CHECKS,
     *evaluation.CHECKS,
+    *rounding.CHECKS,
     *offline.CHECKS,
     *ending.CHECKS,
     *speed.CHECKS,

@@ -1,17 +1,22 @@
-"""What a run discloses of its parallelism must multiply out."""
+"""What a run discloses: its seeds, and a parallelism that must multiply out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
+from typing import Any
 
 from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import TRAINING
+from podium.rules.checks.values import of_all
 from podium.rules.checks.watch import on, once
 from podium.rules.citations import OWN
+from podium.rules.consequences import Follows
 from podium.rules.constraints.bounds import near_whole
-from podium.rules.constraints.formula import show
+from podium.rules.constraints.formula import show, show_logged
 from podium.rules.finding import StatedBy
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -151,4 +156,69 @@ def not_divided(run: Run, _: Context) -> Iterator[Violation]:
         )
 
 
-CHECKS = (batch_not_composed, not_divided)
+CLOSED = ("closed",)
+
+
+@check(
+    "seed.missing",
+    follows=(Follows("seeds.none"),),
+    key="seed",
+    says="a closed run logs at least one seed",
+    cites=TRAINING + "Random numbers",
+    divisions=CLOSED,
+    bad=at(0, "submission_division", "closed"),
+    good=excerpt(at(0, "submission_division", "closed"), at(0, "seed", 1_234_567)),
+)
+def seed_missing(run: Run, context: Context) -> Iterator[Violation]:
+    """Seeds come from the clock or another random source; that no two runs share one is checked."""
+    if context.limits.seeds_logged and "seed" not in run.where:
+        yield Violation(
+            None,
+            "seed is not logged; must be logged at least once",
+            "at least once",
+            None,
+            "log the seed that the random generators of the run were given",
+        )
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, str):
+        # Not int(value), which raises on very long numbers and accepts 1_000
+        return value.strip().lstrip("+-").isdecimal()
+    # To isinstance, true is an integer as well
+    return type(value) is int
+
+
+def _no_integer(_: Run, record: Record) -> bool:
+    return not _is_integer(record.value)
+
+
+@check(
+    "seed.not-integer",
+    follows=(Follows("seeds.not-integer"),),
+    key="seed",
+    says="a seed is an integer",
+    cites=TRAINING + "Random numbers",
+    divisions=CLOSED,
+    bad=at(0, "seed", 1.5),
+    good=at(0, "seed", 15),
+    watches=(on("seed", when=_no_integer),),
+)
+def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
+    """The official checker truncates: 1.5, 1.9 and true would all be one seed, shared by runs."""
+    if not context.limits.seeds_logged:
+        return
+    records = run.records
+    bad = [i for i in run.where.get("seed", ()) if not _is_integer(records[i].value)]
+    if bad:
+        value = records[bad[0]].value
+        yield Violation(
+            bad[0],
+            f"seed is {show_logged(value)}{of_all(bad, run.where['seed'])}; must be an integer",
+            "an integer",
+            show_logged(value),
+            "log the seed as the random generator takes it",
+        )
+
+
+CHECKS = (batch_not_composed, not_divided, seed_missing, seed_not_integer)

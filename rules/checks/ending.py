@@ -39,7 +39,7 @@ _REACHED = at(10, "eval_accuracy", 3.2, samples_count=24_576)
 
 @check(
     "evaluation.late-stop",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="run_stop follows the evaluation that reaches the target",
     cites=CITES,
@@ -94,7 +94,7 @@ def late_stop(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.trains-on",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="block_start",
     says="training ends with the evaluation that reaches the target",
     cites=CITES,
@@ -152,7 +152,7 @@ def trains_on(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "run.gave-up-early",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="a run without convergence trained for as long as its benchmark demands",
     cites=TRAINING + "Benchmark Results",

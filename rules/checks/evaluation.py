@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from operator import lt
 
 from podium.logging_spec import keys as k
@@ -27,7 +26,7 @@ from podium.rules.checks.points import (
 from podium.rules.checks.watch import following, on, stopped
 from podium.rules.consequences import OF_REPEATED_RECORDS, Follows
 from podium.rules.constraints.formula import show
-from podium.rules.finding import Severity
+from podium.rules.finding import Finding, Severity
 from podium.rules.model.schedule import Schedule
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -42,7 +41,7 @@ MOST_LATER = 1
 """Evaluations after the target that overlap with training may leave behind."""
 
 
-def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
+def points_of(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
     """Positions of the evaluations in training, ascending, and the first record of each."""
     key, scale = outcome_key(run), 1.0
     marks = marks_of(run, key, schedule.positions)
@@ -61,11 +60,17 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
     return [point * scale for point in points], [first_at[point] for point in points]
 
 
+def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
+    return cause.key == k.GLOBAL_BATCH_SIZE.name
+
+
 @check(
     "evaluation.off-schedule",
     follows=(
-        OF_REPEATED_RECORDS,
+        *OF_REPEATED_RECORDS,
         Follows("pairing.evaluation-without-outcome"),
+        Follows("evaluation.counts-steps"),
+        Follows("result.mixed-settings", when=_of_the_batch_size),
     ),
     key="eval_accuracy",
     says="evaluations of a closed run come where the policy sets them: first and interval",
@@ -106,55 +111,9 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
         if any(grid.interval.needs for grid in schedule.grids):
             return
         batch = 1.0
-    points, places = _points(run, schedule, batch)
+    points, places = points_of(run, schedule, batch)
     for miss in schedule.judge(points, batch):
         yield Violation(places[miss.index], miss.message, miss.expected, miss.actual, miss.hint)
-
-
-@check(
-    "evaluation.rounded-down",
-    follows=(OF_REPEATED_RECORDS,),
-    key="eval_accuracy",
-    says="an interval that the batch does not divide is rounded up, not down",
-    cites=CITES,
-    divisions=CLOSED,
-    severity=Severity.NOTE,
-    bad=excerpt(
-        at(0, "submission_benchmark", "llama31_8b"),
-        at(0, "global_batch_size", 1000),
-        at(5, "eval_accuracy", 3.5, samples_count=12_000),
-        at(6, "eval_accuracy", 3.4, samples_count=24_000),
-        at(7, "eval_accuracy", 3.2, samples_count=36_000),
-    ),
-    good=excerpt(
-        at(0, "submission_benchmark", "llama31_8b"),
-        at(0, "global_batch_size", 1000),
-        at(5, "eval_accuracy", 3.5, samples_count=13_000),
-        at(6, "eval_accuracy", 3.4, samples_count=26_000),
-        at(7, "eval_accuracy", 3.2, samples_count=39_000),
-    ),
-    watches=(on("run_stop"),),
-)
-def rounded_down(run: Run, context: Context) -> Iterator[Violation]:
-    """The rules have CEIL(interval / batch) * batch; a slack of one batch lets the other pass."""
-    schedule, batch = context.schedule, run.number(k.GLOBAL_BATCH_SIZE.name)
-    if schedule is None or batch is None or batch <= 0:
-        return
-    points, places = _points(run, schedule, batch)
-    gaps = {later - point for point, later in pairwise(points)}
-    if len(gaps) != 1:
-        return
-    gap, dues = gaps.pop(), [due for due in schedule.due(batch) if due.unit == "samples"]
-    due = next((due for due in dues if gap == due.interval - batch), None)
-    if due is not None and all(each.interval != gap for each in dues):
-        yield Violation(
-            places[0],
-            f"evaluations come every {show(gap)} samples, rounded down to whole batches; must be "
-            f"every {show(due.interval)} samples",
-            f"{show(due.interval)} samples",
-            gap,
-            f"evaluate every {show(due.interval)} samples",
-        )
 
 
 _TARGET = at(0, "submission_benchmark", "llama31_8b")
@@ -162,7 +121,7 @@ _TARGET = at(0, "submission_benchmark", "llama31_8b")
 
 @check(
     "evaluation.after-target",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="a run ends with the first evaluation that reaches the target",
     cites=CITES,
@@ -222,7 +181,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.stop-before-target",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="a run does not stop before an evaluation has reached the target",
     cites=CITES,
@@ -269,7 +228,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.before-run",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="no evaluation comes before run_start",
     cites=CITES,
@@ -293,7 +252,7 @@ def before_run(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.untimed",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="no evaluation comes after run_stop",
     cites=CITES,
@@ -343,7 +302,6 @@ def _untimed(run: Run, context: Context, *, early: bool) -> Iterator[Violation]:
 
 CHECKS = (
     off_schedule,
-    rounded_down,
     after_target,
     stop_before_target,
     before_run,

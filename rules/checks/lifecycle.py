@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
@@ -11,10 +10,9 @@ from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING, minutes, status_of, times
 from podium.rules.checks.watch import again, on
-from podium.rules.citations import LIBRARY
-from podium.rules.consequences import OF_REPEATED_RECORDS
+from podium.rules.consequences import OF_REPEATED_RECORDS, Follows, Reach
 from podium.rules.constraints.formula import show
-from podium.rules.finding import Severity, StatedBy
+from podium.rules.finding import Severity
 from podium.rules.run import MINUTE_MS, Run
 from podium.rules.table import Violation
 
@@ -30,13 +28,10 @@ def _begun(run: Run, record: Record) -> bool:
 ABORTED = (k.ABORTED, "abort")
 KNOWN_STATUSES = (*k.STATUSES, *ABORTED)
 
-EARLIEST_MS, LATEST_MS = 1e12, 4e12
-"""September 2001 and October 2096: clocks outside are not set, or count another unit."""
-
 
 @check(
     "run.repeated-marker",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     says="run_start, run_stop and init_stop each mark one moment of a run",
     cites=TRAINING + "Run Results",
     bad=excerpt(at(0, "run_start"), at(59, "run_start"), at(60, "run_stop", status="success")),
@@ -77,41 +72,8 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
 
 
 @check(
-    "log.repeated-by-ranks",
-    says="one process logs a run",
-    cites=TRAINING + "Submission Compliance Logs",
-    severity=Severity.ERROR,
-    bad=excerpt(*(at(0, "run_start"), at(0, "run_start"), at(9, "run_stop"), at(9, "run_stop"))),
-    good=excerpt(at(0, "run_start"), at(9, "run_stop")),
-)
-def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
-    """A log in which each record stands as often as there are ranks is a log of no single process.
-
-    Times then differ by what the ranks take to reach the same line, and no order is left.
-    """
-    starts = run.where.get("run_start", ())
-    # Loggers of 0.5 and 0.6 wrote lines twice, in logs that were accepted
-    if len(starts) < 2 or context.generation != "mllog":
-        return
-    times_over = len(starts)
-    for found in run.where.values():
-        if len(found) % times_over:
-            return
-        values = Counter(repr(run.records[index].value) for index in found)
-        if any(count % times_over for count in values.values()):
-            return
-    yield Violation(
-        min(found[1] for found in run.where.values()),
-        f"every record is logged {times_over} times; must be logged once",
-        "once",
-        times_over,
-        "log from one process alone, such as rank 0",
-    )
-
-
-@check(
     "run.unknown-status",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="run_stop says in its metadata whether the run ended in success or was aborted",
     cites=TRAINING + "Benchmark Results",
@@ -139,7 +101,10 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "run.not-converged",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=(
+        *OF_REPEATED_RECORDS,
+        Follows("result.not-converged", Reach.RESULT),
+    ),
     key="run_stop",
     says="a run that was aborted counts as one that did not converge",
     cites=TRAINING + "Benchmark Results",
@@ -173,7 +138,7 @@ def init_limit(context: Context) -> float | None:
 
 @check(
     "run.late-start",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_start",
     says="run_start comes before the time for initialisation is over",
     cites=TRAINING + "Run Results",
@@ -208,7 +173,7 @@ def late_start(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "run.times-not-physical",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     says="init_start, init_stop, run_start and run_stop follow each other in time",
     cites=TRAINING + "Run Results",
     bad=excerpt(at(60, "run_start"), at(1, "run_stop", status="success")),
@@ -244,34 +209,8 @@ def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
 
 
 @check(
-    "run.clock-implausible",
-    follows=(OF_REPEATED_RECORDS,),
-    key="run_start",
-    says="time_ms counts milliseconds since 1970",
-    cites=f"{LIBRARY}, time_ms",
-    stated_by=StatedBy.PODIUM,
-    # A note only: accepted logs of 0.7 and 1.0 have clocks that count from 0 or in seconds
-    severity=Severity.NOTE,
-    bad=':::MLLOG {"time_ms": 3600000, "key": "run_start", "value": null, "metadata": {}}',
-    good=at(0, "run_start"),
-    watches=(on("run_start"),),
-)
-def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
-    """Durations survive a clock that is not set; runs of a system can no longer be compared."""
-    start = run.first("run_start")
-    if start is not None and not EARLIEST_MS <= start.time_ms <= LATEST_MS:
-        yield Violation(
-            run.where["run_start"][0],
-            f"time_ms of run_start is {show(start.time_ms)}; must be milliseconds since 1970",
-            "milliseconds since 1970",
-            start.time_ms,
-            "set the clock of the system, or correct the unit of time_ms",
-        )
-
-
-@check(
     "run.cache-not-cleared",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="cache_clear",
     says="caches are cleared before the run starts",
     cites=TRAINING + "Data State at Start of Run",
@@ -316,12 +255,10 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
 
 
 CHECKS = (
-    repeated_by_ranks,
     repeated_marker,
     unknown_status,
     not_converged,
     late_start,
     times_not_physical,
-    clock_implausible,
     cache_not_cleared,
 )

@@ -65,8 +65,7 @@ def _block_marks(run: Run) -> Marks | None:
 
 @check(
     "progress.not-monotonic",
-    follows=(OF_REPEATED_RECORDS,),
-    formerly=("progress.goes-back",),
+    follows=OF_REPEATED_RECORDS,
     says="positions in training never decrease as time goes on",
     cites=CITES,
     stated_by=StatedBy.PODIUM,

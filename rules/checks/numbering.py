@@ -1,15 +1,20 @@
-"""Epochs are numbered from 1 since 0.7."""
+"""How positions are counted: epochs from 1 since 0.7, samples and not steps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podium.logging_spec import keys as k
 from podium.rules.checks import Context, check
+from podium.rules.checks.evaluation import CITES as EVALUATED
+from podium.rules.checks.evaluation import points_of
 from podium.rules.checks.excerpt import at, excerpt
-from podium.rules.checks.points import OUTCOMES, TRAINING, outcome_key, position
+from podium.rules.checks.points import OUTCOMES, TRAINING, marks_of, outcome_key, position
 from podium.rules.checks.watch import on, once
 from podium.rules.consequences import OF_REPEATED_RECORDS
+from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity
+from podium.rules.model.schedule import UNIT_SLIP
 from podium.rules.run import Run
 from podium.rules.table import Violation
 
@@ -19,7 +24,7 @@ CLOSED = ("closed",)
 
 @check(
     "evaluation.epoch-numbering",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="epochs are numbered from 1, so the first evaluation of whole epochs is at 1",
     cites=CITES,
@@ -68,7 +73,7 @@ def _from_zero(run: Run, key: str) -> Iterator[Violation]:
 
 @check(
     "epoch.numbered-from-zero",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="epoch_start",
     says="epoch_start numbers epochs from 1",
     cites=CITES,
@@ -92,4 +97,56 @@ def epoch_from_zero(run: Run, context: Context) -> Iterator[Violation]:
         yield from _from_zero(run, "epoch_start")
 
 
-CHECKS = (epoch_numbering, epoch_from_zero)
+LEAST_STEPS = 2
+"""Evaluations from which on a unit can be told by their distances."""
+
+
+def _steps(batch: int, *positions: float) -> str:
+    return excerpt(
+        at(0, "submission_benchmark", "llama2_70b_lora"),
+        at(0, "global_batch_size", batch),
+        *(at(5, "eval_accuracy", 0.94, samples_count=position) for position in positions),
+    )
+
+
+@check(
+    "evaluation.counts-steps",
+    follows=OF_REPEATED_RECORDS,
+    key="eval_accuracy",
+    says="samples_count counts samples, not steps",
+    cites=EVALUATED,
+    divisions=("closed",),
+    severity=Severity.ERROR,
+    bad=_steps(16, 120, 144, 168),
+    good=_steps(16, 1920, 2304, 2688),
+)
+def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
+    """In steps a run seems to converge in a fraction of the samples that it was trained on.
+
+    It shows where the positions keep the schedule of the benchmark once they are multiplied by the
+    global batch size, and only then.
+    """
+    schedule, batch = context.schedule, run.number(k.GLOBAL_BATCH_SIZE.name)
+    if schedule is None or schedule.unit != "samples" or batch is None or batch <= 1:
+        return
+    marks = marks_of(run, outcome_key(run), schedule.positions)
+    points, places = points_of(run, schedule, batch)
+    if marks is None or marks.unit != "samples_count" or len(points) < LEAST_STEPS:
+        return
+    due = schedule.due(batch)
+    small = bool(due) and points[-1] < UNIT_SLIP * due[0].interval
+    in_samples = [point * batch for point in points]
+    if schedule.judge(in_samples, batch) or not (small or schedule.judge(points, batch)):
+        return
+    yield Violation(
+        places[0],
+        f"samples_count seems to count steps: the first evaluation is at {show(points[0])}, and "
+        f"every position is 1/{show(batch)} of the schedule's, where global_batch_size is "
+        f"{show(batch)}; must count samples",
+        "samples",
+        points[0],
+        "log samples_count in samples: multiply the steps by the global batch size",
+    )
+
+
+CHECKS = (counts_steps, epoch_numbering, epoch_from_zero)

@@ -40,7 +40,7 @@ def _stop_and_passing(run: Run, context: Context) -> tuple[int, int] | None:
 
 @check(
     "evaluation.other-checkpoint",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="run_stop is of the first checkpoint in training that reaches the target",
     cites=CITES,
@@ -87,7 +87,7 @@ def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "evaluation.counted-offline",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="where checkpoints are evaluated after the run, run_stop comes before the evaluation",
     cites=CITES,

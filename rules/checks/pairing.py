@@ -33,8 +33,7 @@ BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
 
 @check(
     "pairing.unclosed-interval",
-    follows=(OF_REPEATED_RECORDS,),
-    formerly=("pairing.left-open",),
+    follows=OF_REPEATED_RECORDS,
     says="every block, epoch and evaluation that begins also ends, but perhaps the last",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
@@ -70,7 +69,7 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "pairing.stop-without-start",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     says="no block, epoch or evaluation ends more often than it began",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
@@ -107,7 +106,7 @@ def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "pairing.unstarted-evaluation",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="every outcome belongs to an evaluation that was started",
     cites=CITES,
@@ -148,7 +147,7 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "pairing.evaluation-without-outcome",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
     says="every evaluation that began and ended has its outcome in the log",
     cites=CITES,
@@ -203,7 +202,7 @@ def without_outcome(run: Run, context: Context) -> Iterator[Violation]:
 
 @check(
     "pairing.evaluation-positions",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="eval_stop",
     says="eval_start and eval_stop of one evaluation give the same position",
     cites=CITES,
@@ -225,7 +224,7 @@ def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
 
 @check(
     "pairing.block-positions",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="block_stop",
     says="block_stop names the block by where it began, as its block_start does",
     cites=CITES,
@@ -266,7 +265,7 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
 
 @check(
     "pairing.final-position",
-    follows=(OF_REPEATED_RECORDS,),
+    follows=OF_REPEATED_RECORDS,
     key="run_stop",
     says="where run_stop tells how far training was, it is where the last evaluation was",
     cites=CITES,

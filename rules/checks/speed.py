@@ -144,6 +144,15 @@ def _samples(*minutes_at: float) -> str:
     )
 
 
+STEADY = 0.9
+"""Share of the interval before that each interval takes at most where a run speeds up steadily."""
+
+
+def _falls(paces: Sequence[float]) -> bool:
+    """Whether every interval is shorter than the one before, as while a cache fills."""
+    return all(after <= STEADY * before for before, after in pairwise(paces))
+
+
 @check(
     "speed.cut-interval",
     says="no interval between evaluations takes far less time than the others",
@@ -160,7 +169,7 @@ def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
     cannot be faster than it usually is for one of them alone.
     """
     course = course_of(run, context)
-    if course is None or course.fastest >= CUT * course.usual:
+    if course is None or course.fastest >= CUT * course.usual or _falls(course.paces):
         return
     worst = min(range(len(course.paces)), key=course.paces.__getitem__)
     took = course.times[worst + 1] - course.times[worst]

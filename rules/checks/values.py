@@ -1,4 +1,4 @@
-"""Values of a type no rule can work with, misspelt keys, and seeds."""
+"""Values of a type that no rule can work with, and misspelt keys."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, check
-from podium.rules.checks.excerpt import at, excerpt
-from podium.rules.checks.points import TRAINING
+from podium.rules.checks.excerpt import at
+from podium.rules.checks.points import POSITIONS
 from podium.rules.checks.watch import on, once
 from podium.rules.citations import LIBRARY
-from podium.rules.consequences import Follows
 from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show, show_logged
+from podium.rules.constraints.members import part
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.run import Run, as_number
+from podium.rules.run import Run, as_number, metadata_of
 from podium.rules.table import Violation
 
 CLOSED = ("closed",)
@@ -39,6 +39,12 @@ COMPARED = NUMERIC.union(
 )
 """Keys whose value is one number, or several."""
 
+
+OUTCOMES = frozenset(("eval_accuracy", "eval_error", "averaged_validation_loss"))
+"""Keys that rules compare with a target: a number, or several in a list or an object."""
+
+_WITH_TYPE = NUMERIC | OUTCOMES | {k.OPT_BASE_LEARNING_RATE.name}
+"""Keys of which log.wrong-type is asked."""
 
 COUNTS = frozenset(
     name
@@ -66,7 +72,7 @@ def _odd_numbers(value: Any) -> bool:
     )
 
 
-def _of(bad: list[int], found: list[int]) -> str:
+def of_all(bad: list[int], found: list[int]) -> str:
     """How many records are bad, where there is more than one of the key."""
     return f" ({len(bad)} of {len(found)} records)" if len(found) > 1 else ""
 
@@ -100,7 +106,7 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
                 value = records[bad[0]].value
                 yield Violation(
                     bad[0],
-                    f"{key} is {show_logged(value)}{_of(bad, found)}; must be a finite number",
+                    f"{key} is {show_logged(value)}{of_all(bad, found)}; must be a finite number",
                     "a finite number",
                     show_logged(value),
                     f"find out why {key} is no number",
@@ -144,9 +150,39 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
+def _typed(key: str, value: Any) -> bool:
+    """Whether a value has the type that rules about its key can work with."""
+    if key in OUTCOMES:
+        # Mask R-CNN's quality is an object of two numbers
+        parts = [*value.values()] if isinstance(value, dict) else [value]
+        return all(type(part) in _PLAIN for part in parts)
+    if key == k.GLOBAL_BATCH_SIZE.name:
+        return type(value) in _PLAIN
+    if key == k.OPT_BASE_LEARNING_RATE.name:
+        # A number, or several; a string is the print of one
+        return not isinstance(value, str)
+    return value is None or _is_number(value)
+
+
 def _no_number(_: Run, record: Record) -> bool:
-    value = record.value
-    return type(value) not in (int, float) and value is not None and not _is_number(value)
+    if not _typed(record.key, record.value) or type(record.value) is dict:
+        return True
+    return record.key in OUTCOMES and any(_odd_position(record, name) for name in POSITIONS)
+
+
+def _odd_position(record: Record, name: str) -> bool:
+    """Whether a record's metadata has a position that is not a number."""
+    return type(metadata_of(record).get(name, 0)) not in _PLAIN
+
+
+def _kind(value: Any) -> str:
+    return ", a string" if isinstance(value, str) else ""
+
+
+def _advice(value: Any) -> str:
+    if as_number(value) is not None:
+        return ", without quotes"
+    return ", such as tensor.item()" if isinstance(value, str) and "(" in value else ""
 
 
 @check(
@@ -157,7 +193,7 @@ def _no_number(_: Run, record: Record) -> bool:
     stated_by=StatedBy.PODIUM,
     bad=at(1, "gradient_accumulation_steps", "4"),
     good=at(1, "gradient_accumulation_steps", 4),
-    watches=(on(*sorted(NUMERIC), when=_no_number),),
+    watches=(on(*sorted(_WITH_TYPE), when=_no_number),),
 )
 def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
     """What is no number can be compared with no bound: the official verifier crashes on some.
@@ -170,23 +206,48 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
     records = run.records
     for key, found in run.where.items():
         # Nearly always all are numbers, and that is quicker to tell at once
-        if key not in NUMERIC or {type(records[index].value) for index in found} <= _PLAIN:
+        if key not in _WITH_TYPE:
             continue
-        for index in found:
-            value = records[index].value
-            if type(value) in (int, float) or value is None or _is_number(value):
-                continue
-            quoted = as_number(value) is not None
-            yield Violation(
-                index,
-                f"{key} is {show(value)}{', a text' if quoted else ''}; must be a number",
-                "a number",
-                show(value),
-                f"log {key} as a number{', without quotes' if quoted else ''}: "
-                f"{k.ALL[key].meaning}",
-            )
+        if not {type(records[index].value) for index in found} <= _PLAIN:
             # One finding for a key: thousands of records may share the fault
-            break
+            values = {index: records[index].value for index in found}
+            parted = key not in OUTCOMES or _in_parts(context)
+            bad = [
+                index
+                for index, value in values.items()
+                if not _typed(key, value)
+                or not (parted or type(value) is not dict or _odd_numbers(value))
+            ]
+            if bad:
+                yield _not_a_number(bad, found, key, records[bad[0]].value)
+        if key in OUTCOMES:
+            yield from _wrong_positions(run, key, found)
+
+
+def _in_parts(context: Context) -> bool:
+    """Whether the quality of the benchmark may be an object of numbers."""
+    quality = None if context.benchmark is None else context.benchmark.quality
+    return quality is None or any(isinstance(each, part) for each in quality.some)
+
+
+def _not_a_number(bad: list[int], found: list[int], what: str, value: Any) -> Violation:
+    known = k.known(what)
+    return Violation(
+        bad[0],
+        f"{what} is {show_logged(value)}{_kind(value)}{of_all(bad, found)}; must be a number",
+        "a number",
+        show_logged(value),
+        f"log {what} as a number{_advice(value)}" + (f": {known.meaning}" if known else ""),
+    )
+
+
+def _wrong_positions(run: Run, key: str, found: list[int]) -> Iterator[Violation]:
+    """Where the metadata of outcomes say in something else than a number how far training was."""
+    for name in POSITIONS:
+        bad = [index for index in found if _odd_position(run.records[index], name)]
+        if bad:
+            value = metadata_of(run.records[bad[0]])[name]
+            yield _not_a_number(bad, found, f"{name} of {key}", value)
 
 
 @check(
@@ -211,68 +272,6 @@ def not_whole(run: Run, _: Context) -> Iterator[Violation]:
                 value,
                 f"log what the run used: {k.ALL[key].meaning}",
             )
-
-
-@check(
-    "seed.missing",
-    follows=(Follows("seeds.none"),),
-    key="seed",
-    says="a closed run logs at least one seed",
-    cites=TRAINING + "Random numbers",
-    divisions=CLOSED,
-    bad=at(0, "submission_division", "closed"),
-    good=excerpt(at(0, "submission_division", "closed"), at(0, "seed", 1_234_567)),
-)
-def seed_missing(run: Run, context: Context) -> Iterator[Violation]:
-    """Seeds come from the clock or another random source; that no two runs share one is checked."""
-    if context.limits.seeds_logged and "seed" not in run.where:
-        yield Violation(
-            None,
-            "seed is not logged; must be logged at least once",
-            "at least once",
-            None,
-            "log the seed that the random generators of the run were given",
-        )
-
-
-def _is_integer(value: Any) -> bool:
-    if isinstance(value, str):
-        # Not int(value), which raises on very long numbers and accepts 1_000
-        return value.strip().lstrip("+-").isdecimal()
-    # To isinstance, true is an integer as well
-    return type(value) is int
-
-
-def _no_integer(_: Run, record: Record) -> bool:
-    return not _is_integer(record.value)
-
-
-@check(
-    "seed.not-integer",
-    follows=(Follows("seeds.not-integer"),),
-    key="seed",
-    says="a seed is an integer",
-    cites=TRAINING + "Random numbers",
-    divisions=CLOSED,
-    bad=at(0, "seed", 1.5),
-    good=at(0, "seed", 15),
-    watches=(on("seed", when=_no_integer),),
-)
-def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
-    """The official checker truncates: 1.5, 1.9 and true would all be one seed, shared by runs."""
-    if not context.limits.seeds_logged:
-        return
-    records = run.records
-    bad = [i for i in run.where.get("seed", ()) if not _is_integer(records[i].value)]
-    if bad:
-        value = records[bad[0]].value
-        yield Violation(
-            bad[0],
-            f"seed is {show_logged(value)}{_of(bad, run.where['seed'])}; must be an integer",
-            "an integer",
-            show(value),
-            "log the seed as the random generator takes it",
-        )
 
 
 _EVENT_TYPES = {
@@ -329,6 +328,4 @@ CHECKS = (
     wrong_type,
     wrong_event_type,
     not_whole,
-    seed_missing,
-    seed_not_integer,
 )

@@ -39,6 +39,7 @@ class Convergence(msgspec.Struct, frozen=True):
     `scaling_factor` multiplies the score: 1 unless the result passes and was faster than the
     reference. `points` are the references used: one, or the two interpolated between.
     `other` is the judgement by the official verifier where the policy's comes out differently.
+    `crashes_verifier`: the official verifier ends in a traceback before it compares anything.
     """
 
     verdict: Verdict
@@ -56,6 +57,7 @@ class Convergence(msgspec.Struct, frozen=True):
     runs: tuple[RunRank, ...] = ()
     messages: tuple[str, ...] = ()
     other: Convergence | None = None
+    crashes_verifier: bool = False
 
     @property
     def margin(self) -> float | None:

@@ -176,6 +176,8 @@ class _Reader:
 
     def reading(self) -> Reading:
         """All that was read; the verifier crashes later on what should be a number and is not."""
+        if self.converged and self.to_converge is None:
+            raise _Crash("the point of convergence is null, which is not a number")
         # It reads these as they are: it is the arithmetic that follows which crashes.
         for name, value in (
             ("global_batch_size", self.batch_size),

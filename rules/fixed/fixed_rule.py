@@ -30,11 +30,10 @@ class FixedRule(msgspec.Struct, frozen=True):
     policy profile, `in_verifier` that of the verifier profile, None where a profile does not report
     the rule. `varies` says when another text than `stated_by` states the rule, or when it weighs
     more or less; only then may a finding say so. `cites` names the document and the heading of the
-    section that states it; a finding of what only the verifier states cites its program. `formerly`
-    are ids that the rule had before: they still select, waive and explain it. `follows` are the
-    rules from whose findings those of this one may follow; `reads_content` is false for a rule that
-    judges a file by its name or place, or whether it can be read: all others also follow from what
-    keeps a log from being read.
+    section that states it; a finding of what only the verifier states cites its program. `follows`
+    are the rules whose findings may cause findings of this one. `reads_content` is false for a rule
+    that judges a file by its name or place, or whether it can be read: all others also follow from
+    what keeps a log from being read.
     """
 
     id: str
@@ -51,7 +50,6 @@ class FixedRule(msgspec.Struct, frozen=True):
     bad: Example = ""
     good: Example = ""
     varies: str = ""
-    formerly: tuple[str, ...] = ()
     follows: tuple[Follows, ...] = ()
     reads_content: bool = True
 
@@ -163,7 +161,6 @@ class _Texts(TypedDict):
     bad: NotRequired[Example]
     good: NotRequired[Example]
     varies: NotRequired[str]
-    formerly: NotRequired[tuple[str, ...]]
     follows: NotRequired[tuple[Follows, ...]]
     reads_content: NotRequired[bool]
 

@@ -23,7 +23,6 @@ LAYERS = {
         ),
         *("judging", "rulebook.tables"),
         *(
-            "tools.doctor",
             "tools.scoring",
             "tools.history",
             "tools.rcp",
@@ -31,7 +30,14 @@ LAYERS = {
             "tools.live",
         ),
         *("tools.review", "tools.store", "rulebook"),
-        *("tools.drift", "tools.fixing", "tools.packing", "tools.bundling", "tools"),
+        *(
+            "tools.drift",
+            "tools.fixing",
+            "tools.packing",
+            "tools.doctor",
+            "tools.bundling",
+            "tools",
+        ),
         *("cli.compat", "cli.service", "cli"),
     ),
 }

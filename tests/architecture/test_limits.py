@@ -11,6 +11,7 @@ DECODERS = ("json.loads", "json.load", "tomllib.loads", "tomllib.load", "msgspec
 BEHIND_THE_LIMITS = {
     "logging_spec/limits.py": "the limits themselves",
     "logging_spec/reader/recovery.py": "asks the limits, and keeps what the verifier reads beyond",
+    "logging_spec/reader/broken_json.py": "likewise",
     "logging_spec/reader/dialects.py": "likewise",
     "compliance/tools/drift/installed.py": "what a process of the project's own answers",
     "compliance/tools/drift/official.py": "what the project asks in a process of its own",

@@ -28,7 +28,7 @@ ALLOWED = {
 
 ONLY_IN = {
     "typer": ("compliance/cli/entry.py", "compliance/cli/"),
-    "git": ("compliance/tools/packing/git/",),
+    "git": ("compliance/files/git_process.py",),
     "jinja2": ("compliance/reporting/render/html.py", "compliance/reporting/pages/templates.py"),
     "numpy": ("reference_runs/",),
     "h5py": (

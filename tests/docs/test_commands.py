@@ -20,6 +20,7 @@ pytestmark = pytest.mark.long
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ELSEWHERE = {
     "adding_a_benchmark.md": "tests/docs/test_adding_a_benchmark.py",
+    "first_submission.md": "tests/docs/test_first_submission.py",
     "new_round.md": "tests/docs/test_new_round.py",
     "tutorial.md": "tests/docs/test_tutorial.py",
 }
@@ -41,7 +42,6 @@ NOT_RUN = {
 BEFORE: dict[str, tuple[Callable[[Path], None], ...]] = {
     "analysis.md": (world.stored,),
     "bundling.md": (world.packed,),
-    "first_submission.md": (world.remove("Acme", "systems"),),
     "packing.md": (world.remove("Acme"), world.as_clone),
     "results.md": (world.remove("podium.toml"),),
     "system.md": (world.emptied("systems"), world.probed),

@@ -74,7 +74,7 @@ def test_a_script_in_a_command_exists(page: Path) -> None:
 
 GROUPS = ("compat", "data", "kernels", "rcp", "results", "rules", "system")
 """Commands that have commands."""
-FIRST = {"profile": ("trainer", "schedule")}
+FIRST = {"profile": ("trainer", "schedule"), "review": ("round", "code")}
 """Those of which the first command's name may be left out."""
 
 

@@ -4,8 +4,9 @@ A round starts one act in processes of its own, sends SIGKILL, SIGTERM or SIGINT
 from the act's usual time, and judges what lies on the disk:
 
 - loggers: every line whose call had returned is in the log, whole and once; nothing is mixed;
-- pack, bundle, unpack, init, system init, results build: the old tree, file or store or the new
-  one; the source untouched; the next call succeeds and leaves nothing else behind.
+- the commands of `acts`: the old tree, file or store or the new one is there, of `fix` each old or
+  new file; the source is untouched, no process outlives its command; the next call succeeds and
+  leaves nothing else behind.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pathlib import Path
 
 from podium.compliance.exit_codes import Exit
 from podium.compliance.files.staging import PREFIX
-from tests.compliance.tools.store.seen import seen
+from tests.kills.acts import ACTS, Act, Content, content
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
@@ -143,77 +144,40 @@ def lost_or_mixed(log: Path, expected: Counter[str], tally: Tally) -> list[str]:
 # --- commands ---
 
 
-def content(path: Path) -> dict[str, bytes]:
-    """Every file at or below a path."""
-    if path.is_file():
-        return {"": path.read_bytes()}
-    found = sorted(each for each in path.rglob("*") if each.is_file())
-    return {each.relative_to(path).as_posix(): each.read_bytes() for each in found}
-
-
-@dataclass(frozen=True)
-class Act:
-    """A command that writes `target`, and what prepares the folder: both get the working folder."""
-
-    name: str
-    words: Callable[[Path], list[str]]
-    target: Callable[[Path], Path]
-    again: tuple[str, ...] = ()
-    fresh: bool = False  # it writes only where nothing is
-    shown: Callable[[Path], dict[str, bytes]] = content
-
-
-ACTS = (
-    Act(
-        "pack",
-        lambda at: ["pack", str(at / "work"), "--replace", "."],
-        lambda at: at / "work/packed",
-    ),
-    Act(
-        "bundle",
-        lambda at: ["bundle", str(at / "tree"), str(at / "Acme.tar.gz"), "--replace"],
-        lambda at: at / "Acme.tar.gz",
-    ),
-    Act(
-        "unpack",
-        lambda at: ["unpack", str(at / "given.tar.gz"), "--output", str(at / "out")],
-        lambda at: at / "out",
-        fresh=True,
-    ),
-    Act(
-        "init",
-        lambda at: ["init", str(at / "new"), "--submitter", "A", "--round", "5.1", "--system", "n"],
-        lambda at: at / "new",
-        fresh=True,
-    ),
-    Act(
-        "system init",
-        lambda at: [
-            *("system", "init", str(at / "n8.json"), "--round", "5.1"),
-            *("--no-probe", "--replace"),
-        ],
-        lambda at: at / "n8.json",
-    ),
-    Act(
-        "results build",
-        lambda at: [
-            *("results", "build", str(at / "tree"), "--round", "5.1"),
-            *("--output", str(at / "store")),
-        ],
-        lambda at: at / "store",
-        shown=lambda store: seen(content(store)),
-    ),
-)
-
-
 def podium(words: list[str]) -> subprocess.Popen[bytes]:
-    """Start a command."""
+    """Start a command in a session of its own, by which its processes are found."""
     line = [sys.executable, "-m", "podium", *words]
-    return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    return subprocess.Popen(line, **streams, start_new_session=True)
 
 
-def ended_well(status: int, said: str) -> bool:
+def orphans(session: int, seconds: float = 30) -> list[int]:
+    """The processes of a session that do not end in time; they are killed."""
+    end = time.monotonic() + seconds
+    while (found := processes_of(session)) and time.monotonic() < end:
+        time.sleep(0.05)
+    for process in found:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    return found
+
+
+def processes_of(session: int) -> list[int]:
+    """The living processes of a session."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # The name in parentheses may hold anything
+            state, _, _, of = path.read_text().rpartition(")")[2].split()[:4]
+            if int(of) == session and state not in "ZX":
+                found.append(int(path.parent.name))
+    return found
+
+
+def ended_well(status: int, said: str, statuses: tuple[int, ...] = (0,)) -> bool:
     """Whether an interrupted command ended as it should, by its exit status and standard error.
+
+    `statuses` are those of a command that came to its end before it was interrupted.
 
     A traceback is Python's own only where no line of it is podium's: Python was still starting.
     """
@@ -225,7 +189,7 @@ def ended_well(status: int, said: str) -> bool:
     # Interrupted before Python has a handler, the kernel ends it without a word
     if status == -signal.SIGINT:
         return not said
-    return status == 0 or (status == Exit.INTERRUPTED and said.endswith(INTERRUPTED))
+    return status in statuses or (status == Exit.INTERRUPTED and said.endswith(INTERRUPTED))
 
 
 OWN, INTERRUPTED = "/podium/", "podium: interrupted\n"
@@ -239,24 +203,29 @@ class Bench:
 
     act: Act
     place: Path
-    versions: list[dict[str, bytes]] = field(default_factory=list)
+    versions: list[Content] = field(default_factory=list)
     seconds: float = 1.0
 
     def prepare(self) -> None:
         """Make the target from the first source and from the second."""
         for number in range(2):
             self.set_source(number)
+            if number == 0 and self.act.first is not None:
+                self.act.first(self.place)
+                self.versions.append(self._shown())
+                continue
             began = time.monotonic()
-            with podium([*self.act.words(self.place), *self.act.again]) as command:
-                assert command.wait(120) == 0, command.stderr.read() if command.stderr else b""
+            with podium(self.act.words(self.place)) as command:
+                status = command.wait(120)
+                assert status in self.act.statuses, command.stderr and command.stderr.read()
             self.seconds = time.monotonic() - began
             self.versions.append(self._shown())
             if self.act.fresh:
                 self.clear()
         if self.act.fresh:
             self.versions[0] = {}
-        elif self.act.name != "system init":
-            assert self.versions[0] != self.versions[1]
+        else:
+            assert self.act.same is (self.versions[0] == self.versions[1])
 
     def clear(self) -> None:
         """Remove the target."""
@@ -269,7 +238,7 @@ class Bench:
         for folder in ("work/src", "tree"):
             (self.place / folder / "more.py").write_text(text)
 
-    def source(self) -> dict[str, bytes]:
+    def source(self) -> Content:
         """What the act reads and must not touch."""
         paths = ("work/runs", "work/src", "work/sys.json", "work/podium.toml", "tree")
         found = {path: content(self.place / path) for path in paths}
@@ -284,30 +253,35 @@ class Bench:
             time.sleep(chance.random() * self.seconds * 1.1)
             command.send_signal(how)
             command.wait(120)
+            # Before standard error is read: an orphan would keep it open
+            living = orphans(command.pid)
             said = (command.stderr.read() if command.stderr else b"").decode()
         tally.kills[f"{self.act.name} {how.name}"] += 1
         tally.processes += 1
         about = f"{self.act.name}, {how.name}, status {command.returncode}"
+        if living:
+            tally.faults.append(f"{about}: {len(living)} processes outlive it")
         if self.source() != before:
             tally.faults.append(f"{about}: the source is not what it was")
-        if self._whole() not in self.versions:
+        if not self.act.whole(self._whole(), self.versions):
             tally.faults.append(f"{about}: neither the old nor the new is there")
-        if how == signal.SIGINT and not ended_well(command.returncode, said):
+        statuses = self.act.statuses
+        if how == signal.SIGINT and not ended_well(command.returncode, said, statuses):
             tally.faults.append(f"{about}: {said[-300:]}")
         self._again(about, tally)
 
-    def _whole(self) -> dict[str, bytes]:
+    def _whole(self) -> Content:
         """What is at the target, but for the unfinished, which the next call removes."""
-        return {name: data for name, data in self._shown().items() if not name.startswith(PREFIX)}
+        return {name: data for name, data in self._shown().items() if PREFIX not in name}
 
-    def _shown(self) -> dict[str, bytes]:
+    def _shown(self) -> Content:
         return self.act.shown(self.act.target(self.place))
 
     def _again(self, about: str, tally: Tally) -> None:
         """The next call recovers; then the old target is put back."""
         if self.act.fresh:
             self.clear()
-        before = [*self.act.target(self.place).parent.rglob(f"{PREFIX}*")]
+        before = [each for each in self.place.rglob(f"{PREFIX}*") if each.is_dir()]
         tally.removed += len(before)
         for left in before:
             # As if a minute had gone by: one without a marker may just be made
@@ -315,9 +289,9 @@ class Bench:
         with podium(self.act.words(self.place)) as command:
             status = command.wait(120)
             said = (command.stderr.read() if command.stderr else b"").decode()
-        if status != 0 or self._shown() != self.versions[1]:
+        if status not in self.act.statuses or self._shown() != self.versions[1]:
             tally.faults.append(f"{about}, then status {status}: {said[-300:]}")
-        for left in self.place.rglob(f"{PREFIX}*"):
+        for left in [*self.place.rglob(f"{PREFIX}*")]:
             tally.faults.append(f"{about}, then {left.name} is left: {said[-300:]}")
             shutil.rmtree(left, ignore_errors=True)
         if self.act.fresh:
@@ -335,7 +309,7 @@ class Bench:
         """Let the command itself bring the old target back."""
         self.set_source(0)
         with podium(self.act.words(self.place)) as command:
-            assert command.wait(120) == 0
+            assert command.wait(120) in self.act.statuses
         assert self._shown() == self.versions[0]
 
     def _restore(self, target: Path) -> None:
@@ -352,14 +326,22 @@ def make_bench(act: Act, place: Path) -> Bench:
     loose = Loose(place)
     shutil.copytree(loose.original.root, place / "tree")
     (place / "tree/more.txt").write_bytes(b"words " * 2_000_000)
+    # Enough for worker processes
+    for log in (place / "tree").glob("results/*/*/result_*.txt"):
+        log.write_bytes(log.read_bytes() + b"a line of a framework\n" * 100_000)
     with podium(["bundle", str(place / "tree"), str(place / "given.tar.gz")]) as command:
         assert command.wait(120) == 0
+    if act.before is not None:
+        with podium(act.before(place)) as command:
+            assert command.wait(120) == 0
     bench = Bench(act, place)
     bench.prepare()
     bench.set_source(0)
-    if not act.fresh:
+    if act.first is not None:
+        act.first(place)
+    elif not act.fresh:
         with podium(act.words(place)) as command:
-            assert command.wait(120) == 0
+            assert command.wait(120) in act.statuses
     return bench
 
 

@@ -58,5 +58,6 @@ def test_many_kills() -> None:
     tally = run(120, seed=11)
     assert tally.faults == []
     assert {name.split()[0] for name in tally.kills} == {
-        *("logger", "mllog", "pack", "bundle", "unpack", "init", "system", "results")
+        *("logger", "mllog", "pack", "bundle", "unpack", "init", "system", "results"),
+        *("review", "check", "fix"),
     }

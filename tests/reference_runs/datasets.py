@@ -58,7 +58,7 @@ def _tokens(folder: Path, *, over: int = 1) -> None:
 
 
 def _llama(folder: Path) -> None:
-    from podium.reference_runs.benchmarks.llama31.model import Llama
+    from podium.reference_runs.modeling.language.llama import Llama
 
     _tokens(folder)
     config: Any = find("llama31_405b").smoke()
@@ -199,6 +199,14 @@ def _structures(folder: Path) -> None:
     config = find("oc20").smoke().with_settings(changes)
     assert isinstance(config, Oc20)
     write_made(folder, config, seed=1)
+
+
+def _clicks(folder: Path) -> None:
+    tables = len(find("dlrm").smoke().rows)  # type: ignore[attr-defined]
+    for part, count in (("train", TRAINING), ("test", EVALUATION)):
+        clicks = np.ones((count, 14 + tables), "<i4")
+        clicks[:, 0] = np.arange(count) % 2
+        clicks.tofile(folder / f"terabyte_processed_{part}.bin")
 
 
 def _days(folder: Path) -> None:
@@ -379,6 +387,21 @@ def _sentences(folder: Path) -> None:
         (folder / f"newstest2014.{language}").write_text("a good one\n" * EVALUATION)
 
 
+def _piecewise(folder: Path) -> None:
+    from podium.reference_runs.benchmarks.gnmt.data import (
+        REFERENCES,
+        SOURCE,
+        VOCABULARY,
+    )
+    from podium.reference_runs.benchmarks.gnmt.data import TRAINING as PAIRS
+
+    (folder / VOCABULARY).write_text("a\ngo@@\nod\none\n")
+    for language in ("en", "de"):
+        (folder / f"{PAIRS}.{language}").write_text("a go@@ od one\n" * TRAINING)
+    (folder / SOURCE).write_text("a go@@ od one\n" * EVALUATION)
+    (folder / REFERENCES).write_text("a good one\n" * EVALUATION)
+
+
 _STREAM = {"evaluation_interval": 4, "max_sequence_length": 64, "vocabulary": 128}
 
 LITTLE = {
@@ -407,6 +430,7 @@ LITTLE = {
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),
     "oc20": Little(_structures, {}, short="train"),
+    "dlrm": Little(_clicks, {}, short="processed_train.bin"),
     "dlrm_dcnv2": Little(_days, {}, short="labels.npy"),
     "dlrm_v4_hstu": Little(_plays, {"days": 1}, short="positions_L4086.npy"),
     "rgat": Little(_graph, {}, short="train_idx.pt"),
@@ -428,5 +452,6 @@ LITTLE = {
         short="train",
     ),
     "sentiment": Little(_reviews, {}, short="train"),
+    "gnmt": Little(_piecewise, {}, short=".en and .de"),
     "transformer": Little(_sentences, {}, short="train.en and .de"),
 }

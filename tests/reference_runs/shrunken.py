@@ -21,6 +21,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "bert": {"train_samples": 1024, "eval_samples": 4},
     # Each rank draws dropout of its own, as in the references
     "llama2_70b_lora": {"lora_dropout": 0.0},
+    "gnmt": {"train_samples": 1024, "eval_samples": 20},
     "gpt_oss_20b": {"max_sequence_length": 256},
     "cosmoflow": {"train_samples": 64, "eval_samples": 4},
     "deepcam": {"train_samples": 64, "eval_samples": 4},
@@ -31,6 +32,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "openfold": {"train_samples": 160, "eval_samples": 4},
     "rnnt": {"train_samples": 128, "eval_samples": 4},
     "stable_diffusion": {"train_samples": 512, "eval_samples": 8},
+    "dlrm": {"train_samples": 20_000, "eval_samples": 100},
     "dlrm_dcnv2": {"train_samples": 20_000, "eval_samples": 100},
     "dlrm_v4_hstu": {"days": 1, "train_samples": 2048},
     "llama31_8b": {"train_samples": 1024},

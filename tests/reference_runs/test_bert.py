@@ -19,10 +19,10 @@ from podium.reference_runs.benchmarks.bert.files import Files  # noqa: E402
 from podium.reference_runs.benchmarks.bert.model import Bert  # noqa: E402
 from podium.reference_runs.benchmarks.bert.published import published_names  # noqa: E402
 from podium.reference_runs.benchmarks.bert.train import CHANGED_SEED, CHANGED_SHARE, MaskedWords  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from podium.reference_runs.modeling.language.corpus import UNSCORED  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 from tests.reference_runs.datasets import LITTLE  # noqa: E402
 

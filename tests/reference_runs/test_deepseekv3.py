@@ -26,14 +26,14 @@ from podium.reference_runs.benchmarks.deepseekv3_671b.routing import (  # noqa: 
     imbalance,
 )
 from podium.reference_runs.benchmarks.deepseekv3_671b.train import ExpertPretraining  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.data import (  # noqa: E402
+from podium.reference_runs.datasets.recipes import recipe_of  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.modeling.language.corpus import (  # noqa: E402
     LANGUAGE_SEED,
     Language,
     synthetic,
 )
-from podium.reference_runs.datasets.recipes import recipe_of  # noqa: E402
-from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
-from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.weights.layout import deepseek, source  # noqa: E402
 
 PUBLISHED = 671_026_419_200

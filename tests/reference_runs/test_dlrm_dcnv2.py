@@ -19,12 +19,13 @@ from podium.reference_runs.benchmarks.dlrm_dcnv2.config import (  # noqa: E402
     reference,
     smoke,
 )
-from podium.reference_runs.benchmarks.dlrm_dcnv2.data import ClickModel, DayFiles  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_dcnv2.data import DayFiles  # noqa: E402
 from podium.reference_runs.benchmarks.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
-from podium.reference_runs.benchmarks.dlrm_dcnv2.train import ClickPrediction  # noqa: E402
+from podium.reference_runs.benchmarks.dlrm_dcnv2.train import CrossedClickPrediction  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from podium.reference_runs.modeling.clicks import ClickModel  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 PERCEPTRONS_AND_CROSS = 171_392 + 10_627_200 + 5_245_953
@@ -42,7 +43,7 @@ def test_the_reference_model_has_the_published_shapes() -> None:
 
 def test_a_step_reaches_every_tensor() -> None:
     config = smoke().with_settings({"train_samples": "2048", "eval_samples": "256"})
-    task = ClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
+    task = CrossedClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     model = task.build()
     loss = task.loss(model, next(task.batches(1, 0)))
@@ -56,7 +57,7 @@ def test_sparse_gradients_are_those_of_the_dense_ones() -> None:
     grads = []
     for sparse in ("False", "True"):
         config = smoke().with_settings({"train_samples": "512", "sparse_gradients": sparse})
-        task = ClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
+        task = CrossedClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
         task.prepare()
         torch.manual_seed(1)
         model = task.build()
@@ -69,7 +70,7 @@ def test_sparse_gradients_are_those_of_the_dense_ones() -> None:
 def test_sparse_gradients_are_refused_where_nccl_would_have_to_sum_them() -> None:
     ranks = Ranks(torch.device("cuda"), rank=0, world=2)
     with pytest.raises(RunFault, match="sparse_gradients"):
-        ClickPrediction(reference(), Setting(scale="reference"), ranks).prepare()
+        CrossedClickPrediction(reference(), Setting(scale="reference"), ranks).prepare()
 
 
 def test_the_reference_evaluates_twenty_times_in_its_one_epoch() -> None:
@@ -160,7 +161,7 @@ def test_a_wrong_day_is_told_by_name(tmp_path: Path, file: str, wrong: Any, said
 
 
 def test_a_model_made_in_parts_starts_as_one_made_whole() -> None:
-    task = ClickPrediction(smoke(), Setting(), Ranks(torch.device("cpu")))
+    task = CrossedClickPrediction(smoke(), Setting(), Ranks(torch.device("cpu")))
     torch.manual_seed(1)
     whole = DlrmDcn(smoke())
     first = task.initial_weights(whole)

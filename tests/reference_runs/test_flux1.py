@@ -17,13 +17,13 @@ from podium.reference_runs.benchmarks.flux1.config import TIMES, Flux, reference
 from podium.reference_runs.benchmarks.flux1.data import SPREAD, Samples, synthetic  # noqa: E402
 from podium.reference_runs.benchmarks.flux1.files import from_files  # noqa: E402
 from podium.reference_runs.benchmarks.flux1.model import FluxTransformer, rotary_angles  # noqa: E402
-from podium.reference_runs.benchmarks.flux1.shapes import VOCABULARY, ImageEncoder, draw  # noqa: E402
 from podium.reference_runs.benchmarks.flux1.train import Flow  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 from podium.reference_runs.modeling.diffusion import flowed, sinusoids  # noqa: E402
+from podium.reference_runs.modeling.shapes import VOCABULARY, ImageEncoder, draw  # noqa: E402
 from tests.reference_runs.datasets import LITTLE  # noqa: E402
 
 CPU = Ranks(torch.device("cpu"))

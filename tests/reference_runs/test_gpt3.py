@@ -20,14 +20,14 @@ from podium.reference_runs.benchmarks.gpt3.config import Gpt3, reference, smoke 
 from podium.reference_runs.benchmarks.gpt3.data import Apart, from_files  # noqa: E402
 from podium.reference_runs.benchmarks.gpt3.model import Decoder  # noqa: E402
 from podium.reference_runs.benchmarks.gpt3.train import Gpt3Pretraining  # noqa: E402
-from podium.reference_runs.benchmarks.llama31 import base  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, synthetic  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.files import TokenFile  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.log.declare import declare  # noqa: E402
+from podium.reference_runs.modeling.language import base  # noqa: E402
+from podium.reference_runs.modeling.language.corpus import UNSCORED, synthetic  # noqa: E402
+from podium.reference_runs.modeling.language.files import TokenFile  # noqa: E402
 from podium.reference_runs.weights.layout import GPT2, source  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 

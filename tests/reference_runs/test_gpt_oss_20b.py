@@ -13,10 +13,10 @@ from torch.nn import functional as F  # noqa: E402, N812
 from podium.reference_runs.benchmarks.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
 from podium.reference_runs.benchmarks.gpt_oss_20b.model import Decoder, windowed  # noqa: E402
 from podium.reference_runs.benchmarks.gpt_oss_20b.train import MixturePretraining  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.modeling.experts import Mixture  # noqa: E402
+from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch  # noqa: E402
 
 RELEASED = 20_914_757_184
 """Weights of the released model, 20.9 billion in its card."""

@@ -16,14 +16,14 @@ from podium.reference_runs.benchmarks.llama2_70b_lora import data as packed  # n
 from podium.reference_runs.benchmarks.llama2_70b_lora.model import adapted_llama  # noqa: E402
 from podium.reference_runs.benchmarks.llama2_70b_lora.train import FineTuning  # noqa: E402
 from podium.reference_runs.benchmarks.llama31 import config as llama31  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.files import from_files  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.model import Llama, rotary_frequencies  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.modeling.decoder import SLICE  # noqa: E402
+from podium.reference_runs.modeling.language.corpus import UNSCORED  # noqa: E402
+from podium.reference_runs.modeling.language.files import from_files  # noqa: E402
+from podium.reference_runs.modeling.language.llama import Llama, rotary_frequencies  # noqa: E402
 
 PUBLISHED_8B = 8_030_261_248
 PUBLISHED_405B = 405_853_388_800

@@ -86,6 +86,7 @@ SHORT: dict[str, dict[str, Any]] = {
     "cosmoflow": {"train_samples": 64, "eval_samples": 8, "last_step": 2},
     "deepcam": {"train_samples": 16, "eval_samples": 4, "last_step": 2, "target": 0.0},
     "deepseekv3_671b": {"last_step": 4, "skipped_evaluations": 0, "target": 3.6},
+    "dlrm": {"train_samples": 40 * 512, "last_step": 2, "eval_samples": 2000, "target": 0.01},
     "dlrm_dcnv2": {
         "train_samples": 40 * 512,
         "last_step": 2,
@@ -109,6 +110,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "global_batch_size": 1,
         "target": 6.0,
     },
+    "gnmt": {"train_samples": 64, "eval_samples": 4, "last_step": 1, "extra_length": 1},
     "minigo": {
         "min_selfplay_games_per_generation": 4,
         "parallel_games": 4,
@@ -222,6 +224,9 @@ QUICK = [
         short=SHORT["deepcam"],
         converges=True,
     ),
+    *runs("dlrm", "open", TARGET, rounds=("0.7",), short=SHORT["dlrm"], converges=True),
+    *runs("dlrm", "open", rounds=rounds_of("dlrm", "0.7"), short=SHORT["dlrm"], converges=True),
+    *runs("dlrm", "closed", TARGET, short=SHORT["dlrm"]),
     *runs("dlrm_dcnv2", "open", short=SHORT["dlrm_dcnv2"], converges=True),
     *runs("dlrm_dcnv2", "closed", (*TARGET, "eval_samples"), short=SHORT["dlrm_dcnv2"]),
     *runs(
@@ -249,6 +254,13 @@ QUICK = [
         by=by_policy(TARGET, "eval_samples", "evaluation_frequency"),
         short=SHORT["flux1"],
         converges=True,
+    ),
+    *runs("gnmt", "open", TARGET, short=SHORT["gnmt"]),
+    *runs(
+        "gnmt",
+        "closed",
+        by={**official(*TARGET), **by_policy(TARGET, "eval_samples")},
+        short=SHORT["gnmt"],
     ),
     *runs("gpt_oss_20b", "open", by=official(*TARGET), short=SHORT["gpt_oss_20b"]),
     *runs("gpt_oss_20b", "closed", (*TARGET, *OF_GPT_OSS), short=SHORT["gpt_oss_20b"]),

@@ -15,12 +15,17 @@ from podium.compliance import check  # noqa: E402
 from podium.reference_runs.benchmarks.minigo.board import Goban  # noqa: E402
 from podium.reference_runs.benchmarks.minigo.config import reference, smoke  # noqa: E402
 from podium.reference_runs.benchmarks.minigo.data import SYMMETRIES, Window, load_network, turned  # noqa: E402
-from podium.reference_runs.benchmarks.minigo.features import PLANES, planes  # noqa: E402
-from podium.reference_runs.benchmarks.minigo.layout import BLACK  # noqa: E402
+from podium.reference_runs.benchmarks.minigo.games import (  # noqa: E402  # noqa: E402
+    PLANES,
+    Player,
+    Territory,
+    match,
+    planes,
+    self_play,
+)
+from podium.reference_runs.benchmarks.minigo.grid import BLACK  # noqa: E402
 from podium.reference_runs.benchmarks.minigo.model import DualNet  # noqa: E402
-from podium.reference_runs.benchmarks.minigo.players import Territory  # noqa: E402
 from podium.reference_runs.benchmarks.minigo.search import Forest, Search  # noqa: E402
-from podium.reference_runs.benchmarks.minigo.selfplay import Player, match, self_play  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 from tests.oracle import judge  # noqa: E402

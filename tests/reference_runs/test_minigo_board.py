@@ -9,9 +9,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from podium.reference_runs.benchmarks.minigo.board import Goban
-from podium.reference_runs.benchmarks.minigo.layout import BLACK, WHITE
-from podium.reference_runs.benchmarks.minigo.positions import Positions
+from podium.reference_runs.benchmarks.minigo.board import Goban, Positions
+from podium.reference_runs.benchmarks.minigo.grid import BLACK, WHITE
 
 Board = tuple[tuple[int, ...], ...]
 

@@ -13,12 +13,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from podium.compliance.cli.running.progress import outcome_text  # noqa: E402
-from podium.reference_runs.benchmarks.flux1.shapes import (  # noqa: E402
-    LENGTH,
-    VOCABULARY,
-    ImageEncoder,
-    draw,
-)
 from podium.reference_runs.benchmarks.stable_diffusion.config import (  # noqa: E402
     Scores,
     StableDiffusion,
@@ -42,6 +36,12 @@ from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 from podium.reference_runs.modeling.diffusion import Steps  # noqa: E402
+from podium.reference_runs.modeling.shapes import (  # noqa: E402
+    LENGTH,
+    VOCABULARY,
+    ImageEncoder,
+    draw,
+)
 from tests.reference_runs.datasets import LITTLE  # noqa: E402
 
 CPU = Ranks(torch.device("cpu"))

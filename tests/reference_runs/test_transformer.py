@@ -15,23 +15,25 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from podium.reference_runs.benchmarks.transformer.config import Transformer, reference, smoke  # noqa: E402
-from podium.reference_runs.benchmarks.transformer.data import from_files, padded, synthetic  # noqa: E402
-from podium.reference_runs.benchmarks.transformer.decoding import beam_search, penalty  # noqa: E402
-from podium.reference_runs.benchmarks.transformer.model import END, PAD, Translator  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.data import from_files  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.decoding import beam_search  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.model import Translator  # noqa: E402
 from podium.reference_runs.benchmarks.transformer.subwords import Subwords, joined_words, words  # noqa: E402
-from podium.reference_runs.benchmarks.transformer.train import Translation  # noqa: E402
+from podium.reference_runs.benchmarks.transformer.train import AttentionTranslation  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.modeling.beams import END, PAD, penalty  # noqa: E402
+from podium.reference_runs.modeling.translation import padded, synthetic  # noqa: E402
 
 DERIVED = 6 * (12 * 1024**2 + 5120 + 4096) + 6 * (16 * 1024**2 + 5120 + 6144) + 33_708 * 1024
 """Table 3 of the paper by matrices: 210.8 million with the benchmark's vocabulary (213 million with
 the paper's of about 37 000); two norms end the stacks because norms come first."""
 
 
-def task(config: Transformer | None = None) -> Translation:
-    made = Translation(config or smoke(), Setting(), Ranks(torch.device("cpu")))
+def task(config: Transformer | None = None) -> AttentionTranslation:
+    made = AttentionTranslation(config or smoke(), Setting(), Ranks(torch.device("cpu")))
     made.prepare()
     return made
 
@@ -144,7 +146,7 @@ def test_the_quality_of_the_right_translations_is_one(monkeypatch: pytest.Monkey
 
 
 def test_the_rate_peaks_when_the_warm_up_ends() -> None:
-    made = Translation(reference(), Setting(), Ranks(torch.device("cpu")))
+    made = AttentionTranslation(reference(), Setting(), Ranks(torch.device("cpu")))
     rates = [made.learning_rate(step) for step in (1, 830, 831, 832, 3324)]
     assert rates[2] == max(rates) == pytest.approx(1.875 * 1024**-0.5 * 831**-0.5)
     assert rates[4] == pytest.approx(rates[2] / 2)

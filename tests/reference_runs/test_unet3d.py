@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 from podium.reference_runs.benchmarks.unet3d.config import BENCHMARKS, reference, smoke  # noqa: E402
 from podium.reference_runs.benchmarks.unet3d.data import (  # noqa: E402
     PAD,
-    Drawn,
     Patches,
+    SyntheticVolumes,
     from_files,
     padded,
     synthetic,
@@ -139,7 +139,7 @@ def test_patches_follow_from_seed_epoch_and_volume_alone() -> None:
 
 def test_a_patch_is_a_mirrored_part_of_its_volume() -> None:
     place = np.arange(10**3, dtype=np.float32).reshape(1, 10, 10, 10)
-    patches = Patches(Drawn(place, np.ones_like(place, dtype=np.uint8)), smoke(), seed=1)
+    patches = Patches(SyntheticVolumes(place, np.ones_like(place, dtype=np.uint8)), smoke(), seed=1)
     mirrored = set()
     for epoch in range(40):
         patches.set_epoch(epoch)
@@ -153,7 +153,7 @@ def test_a_patch_is_a_mirrored_part_of_its_volume() -> None:
 
 
 def test_a_tenth_of_the_patches_is_about_twice_as_bright() -> None:
-    source = Drawn(np.ones((1, 4, 4, 4), np.float32), np.zeros((1, 4, 4, 4), np.uint8))
+    source = SyntheticVolumes(np.ones((1, 4, 4, 4), np.float32), np.zeros((1, 4, 4, 4), np.uint8))
     patches = Patches(source, smoke(), seed=1)
     factors = []
     for epoch in range(500):
@@ -170,7 +170,7 @@ def test_a_tenth_of_the_patches_is_about_twice_as_bright() -> None:
 def test_two_fifths_of_the_patches_are_centred_at_an_organ() -> None:
     label = np.zeros((1, 40, 40, 40), dtype=np.uint8)
     label[0, 20, 20, 20] = 1
-    patches = Patches(Drawn(label.astype(np.float32), label), smoke(), seed=1)
+    patches = Patches(SyntheticVolumes(label.astype(np.float32), label), smoke(), seed=1)
     hits = 0
     for epoch in range(300):
         patches.set_epoch(epoch)

@@ -12,9 +12,9 @@ import pytest
 from podium.compliance.cli.entry import run
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
-from podium.compliance.tools.packing.git import process
+from podium.compliance.files import git_process
+from podium.compliance.files.git_process import Finished, run_git
 from podium.compliance.tools.packing.git.directory import NO_REPOSITORY
-from podium.compliance.tools.packing.git.process import Finished, run_git
 from tests.compliance.clones import BRANCH, Review, git
 
 LIMIT_S = 120
@@ -226,7 +226,7 @@ def test_a_git_that_does_not_end_is_ended(tmp_path: Path) -> None:
 def test_a_git_that_prints_without_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setattr(git_process, "OUTPUT_BYTES", 1 << 20)
     with pytest.raises(UsageFault, match="printed over 1 MiB"):
         alias("yes", folder=tmp_path)
 
@@ -238,4 +238,4 @@ def test_errors_without_end_do_not_stop_git(tmp_path: Path) -> None:
 
 
 def test_git_has_a_bound_of_memory(tmp_path: Path) -> None:
-    assert alias("ulimit -d", folder=tmp_path).output == b"%d\n" % (process.MEMORY_BYTES >> 10)
+    assert alias("ulimit -d", folder=tmp_path).output == b"%d\n" % (git_process.MEMORY_BYTES >> 10)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,29 +21,43 @@ LIMIT_S = 300
 pytestmark = pytest.mark.usefixtures("never_hangs")
 
 PLACEHOLDERS = {"<url>": "https://evil.example", "<base>": "/evil/", "<condition>": "onbranch:**"}
-REFUSED = {"core.repositoryformatversion", "include.path", "includeif.onbranch:**.path"}
-"""Keys with which podium refuses a clone: git itself could not read it, or they lead to a file."""
+MADE_UP: dict[str, str] = {}
+IN_USE = {"branch": BRANCH, "remote": "origin", "gpg": "ssh", "protocol": "file", "pager": "log"}
+"""What stands for the placeholder of a section where names are those that git itself would use."""
+PER_ADDRESS = ("proxy", "sslVerify", "extraHeader", "helper", "username")
+"""Names for `http.<url>.*` and `credential.<url>.*`, which git does not list."""
+UNLISTED = (("filter", "odd", "process"), ("filter", "odd", "required"))
+REFUSED = {
+    *("core.repositoryformatversion", "include.path", "includeif.onbranch:**.path"),
+    *(f"remote.origin.{name}" for name in ("receivepack", "uploadpack", "vcs")),
+    *(f"remote.origin.{name}" for name in ("url", "pushurl", "proxy")),
+}
+"""Keys with which podium refuses a clone: git itself could not read it, or they lead elsewhere."""
 
 
-def every_key() -> list[tuple[str, str, str]]:
-    """(section, subsection, name) of each key that git lists; made-up names for placeholders."""
+def every_key(names: Mapping[str, str] = MADE_UP) -> list[tuple[str, str, str]]:
+    """(section, subsection, name) of each key that git lists; made-up names for placeholders.
+
+    `names` has other names for the placeholder of a section.
+    """
     listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True)
     found = []
     for line in listed.stdout.splitlines():
         section, _, rest = line.strip().partition(".")
         subsection, _, name = rest.rpartition(".")
-        subsection = PLACEHOLDERS.get(subsection, "odd" if "<" in subsection else subsection)
-        name = "helper" if name == "*" and section == "credential" else name
-        name = "odd" if not name.isalnum() else name
-        if section.isalnum() and ".".join(filter(None, (section, subsection, name))):
-            found.append((section, subsection, name))
-    return found
+        other = names.get(section, "odd")
+        subsection = PLACEHOLDERS.get(subsection, other if "<" in subsection else subsection)
+        per_address = name == "*" and section in ("credential", "http")
+        own = [name if name.isalnum() else other]
+        found += [(section, subsection, each) for each in (PER_ADDRESS if per_address else own)]
+    # The last line is a hint in a sentence
+    return [*(key for key in found if key[0].isalnum()), *UNLISTED]
 
 
-def settings(value: str) -> str:
+def settings(value: str, names: Mapping[str, str] = MADE_UP) -> str:
     """A configuration in which every key has the same value, but for those that are refused."""
     lines = []
-    for section, subsection, name in every_key():
+    for section, subsection, name in every_key(names):
         if ".".join(filter(None, (section, subsection, name))).lower() not in REFUSED:
             head = f'[{section} "{subsection}"]' if subsection else f"[{section}]"
             lines += [head, f'\t{name} = "{value}"']
@@ -84,20 +99,27 @@ def spoil_log(clone: Path) -> None:
     log.write_text(log.read_text().replace('"closed"', '"clos3d"', 1))
 
 
-def test_every_key_of_git_is_in_the_list() -> None:
-    keys = {".".join(filter(None, key)).lower() for key in every_key()}
-    assert len(keys) > 500
+@pytest.mark.parametrize("names", [MADE_UP, IN_USE])
+def test_every_key_of_git_is_in_the_list(names: Mapping[str, str]) -> None:
+    keys = {".".join(filter(None, key)).lower() for key in every_key(names)}
+    listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True)
+    lines = [line for line in listed.stdout.lower().split("\n") if line.count(" ") == 0 and line]
+    assert len(lines) > 500
+    assert [key for key in lines if key not in keys and not re.search(r"[<*_]", key)] == []
+    patterns = [re.sub(r"<[^>]*>|\\\*", ".+", re.escape(key)) for key in lines if "<" in key]
+    assert [each for each in patterns if not any(re.fullmatch(each, key) for key in keys)] == []
     assert {"core.sshcommand", "filter.odd.clean", "gpg.program", "http.proxy"} <= keys
-    assert {"credential.helper", "remote.odd.receivepack", "core.fsmonitor"} <= keys
+    assert {"credential.helper", "filter.odd.process", "core.fsmonitor"} <= keys
 
 
+@pytest.mark.parametrize("names", [MADE_UP, IN_USE])
 @pytest.mark.parametrize("place", [in_clone, in_worktree])
 def test_no_key_starts_anything_or_changes_what_is_packed(
-    place: Callable[[Path, str], None], review: Review, trap: Trap
+    place: Callable[[Path, str], None], names: Mapping[str, str], review: Review, trap: Trap
 ) -> None:
     clone = review.clone()
     attributes(clone)
-    place(clone, settings(str(trap.program)))
+    place(clone, settings(str(trap.program), names))
     # git itself cannot read this configuration: a switch that is no switch
     failed = subprocess.run(["git", "-C", clone, "status"], capture_output=True, check=False)
     assert failed.returncode
@@ -109,15 +131,38 @@ def test_no_key_starts_anything_or_changes_what_is_packed(
     assert trap.sprung() == set()
 
 
+@pytest.mark.parametrize("options", [(), ("--push",)])
+def test_no_key_in_an_included_file_starts_anything(
+    options: tuple[str, ...], review: Review, trap: Trap
+) -> None:
+    clone = review.clone()
+    attributes(clone)
+    in_included(clone, settings(str(trap.program), IN_USE))
+    assert review.pack(clone, *options) == Exit.USAGE
+    assert git(review.bare, "branch", "--list", BRANCH) == ""
+    assert trap.sprung() == set()
+
+
+@pytest.mark.parametrize("key", sorted(key for key in REFUSED if key.startswith("remote.")))
+def test_each_key_that_is_refused_starts_nothing(key: str, review: Review, trap: Trap) -> None:
+    """They are not among the others, as a clone with one of them is not packed into."""
+    clone = review.clone()
+    git(clone, "config", "--replace-all", key, str(trap.program))
+    assert review.pack(clone, "--push") == Exit.USAGE
+    assert git(review.bare, "branch", "--list", BRANCH) == ""
+    assert trap.sprung() == set()
+
+
+@pytest.mark.parametrize("names", [MADE_UP, IN_USE])
 @pytest.mark.parametrize("place", [in_clone, in_worktree, in_included])
 def test_no_key_starts_anything_or_changes_a_verdict_of_since(
-    place: Callable[[Path, str], None], review: Review, trap: Trap
+    place: Callable[[Path, str], None], names: Mapping[str, str], review: Review, trap: Trap
 ) -> None:
     clone = review.clone()
     assert review.pack(clone) == Exit.CLEAN
     base = git(clone, "rev-parse", "HEAD")
     attributes(clone)
-    place(clone, settings(str(trap.program)))
+    place(clone, settings(str(trap.program), names))
     assert since(clone, base) == Exit.CLEAN
     assert run(["pack", "--since", "origin/main", "--git", str(clone)]) == Exit.CLEAN
     spoil_log(clone)

@@ -115,6 +115,7 @@ def build(
     from podium.compliance.reporting.console import progress_bar
     from podium.compliance.text.terminal import clean
     from podium.compliance.tools.store.building.session import build as build_store
+    from podium.compliance.tools.store.index import NAME
 
     def tell(line: str) -> None:
         if not quiet:
@@ -123,6 +124,7 @@ def build(
     bar = progress_bar(quiet)
     with at_hand(rounds) as given, working(engine, jobs) as workers, bar as progress:
         refuse_inside("--output", output, given.own)
+        clear_leftovers(output / NAME, whatever=True)
         options = Options(usage=usage, round=round, jobs=processes(jobs), engine=workers)
         build_store(
             given.paths,

@@ -38,13 +38,21 @@ ChartOption = Annotated[
     Path | None,
     typer.Option("--chart", help="Draw it as well: a .svg, .png or .html file.", metavar="FILE"),
 ]
+BarsOption = Annotated[
+    bool, typer.Option("--bars", help="Draw the efficiency of each family as bars (text only).")
+]
 OverallOption = Annotated[
     bool, typer.Option("--overall", help="The fastest of all chips and categories together.")
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="Results of Training as well.")]
 PricesOption = Annotated[
     Path | None,
-    typer.Option("--prices", help="A CSV with your prices: docs/analysis.md.", metavar="FILE"),
+    typer.Option(
+        "--prices",
+        help="A CSV with your prices: InstanceType, AcceleratorName, AcceleratorCount, Region, "
+        "Price, date and source.",
+        metavar="FILE",
+    ),
 ]
 SpotOption = Annotated[bool, typer.Option("--spot", help="Take the column SpotPrice.")]
 EntryOption = Annotated[
@@ -60,7 +68,11 @@ GivenStoreOption = Annotated[
     typer.Option("--store", help="A store that `podium results build` made.", metavar="DIR"),
 ]
 ClaimsArgument = Annotated[
-    Path, typer.Argument(help="A CSV of statements: docs/analysis.md.", metavar="FILE")
+    Path,
+    typer.Argument(
+        help="A CSV of statements: result, number, unit; optionally against and claim.",
+        metavar="FILE",
+    ),
 ]
 FirstArgument = Annotated[str, typer.Argument(help="A result, or a system.", metavar="A")]
 SecondArgument = Annotated[str, typer.Argument(help="Another one.", metavar="B")]
@@ -91,14 +103,24 @@ def scaling(
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
     chart: ChartOption = None,
+    bars: BarsOption = False,
 ) -> None:
     """Efficiency of more chips: convergence, throughput and overhead, with intervals."""
     from podium.compliance.tools.store.analyses import scaling as home
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
+    if bars and (by_model or format is not TextForm.TEXT):
+        raise UsageFault("--bars goes with the text of families alone")
     analyse = home.by_model if by_model else home.scaling
-    deliver(analyse(_read(store)), format, output, chart)
+    made = analyse(_read(store))
+    if bars:
+        from podium.compliance.reporting.console import send, width
+        from podium.compliance.tools.store.analyses.bars import scaling_bars
+
+        send(scaling_bars(made, width()), output)
+    else:
+        deliver(made, format, output, chart)
 
 
 def variance(

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 from podium.compliance.cli.compat.checkers import compat_repo
 from podium.compliance.cli.compat.result_summarizer import summarize
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.submission_folders import is_submission
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.results.convergence import judge_convergence
-from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
+from podium.compliance.judging.waivers.bypass_flags import (
+    BYPASSED_RULES,
+    RCP,
+    TRAIN_SAMPLES,
+    Params,
+)
 from podium.compliance.judging.waivers.file import Waiver
 from podium.compliance.judging.waivers.waivers import Waivers
 from podium.compliance.text.terminal import clean
@@ -33,8 +38,6 @@ GOOD = "INFO - PACKAGE CHECKER FOUND NO ERRORS, SUCCESS !"
 BAD = "INFO - PACKAGE CHECKER FOUND ERRORS, LOOK INTO ERROR LOG LINES AND FIX THEM."
 RULE = f"INFO - {'-' * 30}"
 """Scripts look for these lines."""
-
-_BYPASSED = {RCP: "rcp.*", SEEDS: "seeds.*"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,8 @@ def _must_be_submission(folder: Path, request: RoundRequest) -> None:
 
 def _waivers(flags: Flags) -> tuple[Waivers, ...]:
     """What is waived: by the flags, and what fails only in the official shell scripts."""
-    rules = [(rule, f"--{flag}") for flag, rule in _BYPASSED.items() if flag in flags.bypass]
+    named = BYPASSED_RULES.items()
+    rules = [(f"{prefix}*", f"--{flag}") for flag, prefix in named if flag in flags.bypass]
     # Bypass flags at the top of a submission are read by the shell scripts alone
     rules.append(("params.refused", "the program itself does not read the file"))
     items = tuple(

@@ -15,7 +15,9 @@ from podium.compliance.cli.delivery import (
     refuse_inside,
     refuse_unknown,
     rulebook,
+    suggest_after_verdict,
     warn,
+    with_named_results,
     working,
 )
 from podium.compliance.cli.help import examples
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "podium check result_0.txt --round 5.1",
     "podium check training_results_v5.1 --profile verifier",
-    "podium check . --format sarif --output podium.sarif",
+    "podium check Acme --format sarif --output podium.sarif",
     "podium check training_results_v5.1 --cache",
     "podium check . --since origin/main",
     "zcat result_0.txt.gz | podium check - --round 5.1",
@@ -167,8 +169,20 @@ def check(
     with at_hand(paths) as given, working(engine, jobs) as workers:
         options = replace(options, engine=workers)
         compared = _comparators(given, earlier or (), options, output)
-        report = _check(given, options, printing, compared, again, score=score)
+        with with_named_results(given, options) as there:
+            report = _check(there, options, printing, compared, again, score=score)
+        if len(given.own) == 1 and printing.for_people:
+            _suggest_next(given.own[0], report)
     raise typer.Exit(report.exit_status)
+
+
+def _suggest_next(path: Path, report: Outcome) -> None:
+    if (path / "results").is_dir() or (path / "podium.toml").is_file():
+        suggest_after_verdict("doctor", path)
+    elif path.is_dir() and not report.submissions and not report.exit_status:
+        suggest_after_verdict(
+            "init", "FOLDER", "--submitter", "NAME", "--round", report.rules.round
+        )
 
 
 def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:

@@ -67,8 +67,11 @@ def begin(
 
     paths = given.paths
     if given.names and any(again):
-        # What was fetched for one call is not there at the next
-        raise UsageFault("--cache and --since go with files on this disk, not with a URL")
+        # What was made for one call is not there at the next
+        raise UsageFault(
+            "--cache and --since go with files on this disk, not with a URL or with results that "
+            "podium.toml names: run podium pack first"
+        )
     changes = None if again.since is None else _changes(again.since, paths)
     memory = _recall(again, paths, options, for_scores=for_scores)
     return CheckStart(discover(paths, options, with_facts=for_scores, changes=changes), memory)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from podium.compliance.cli.delivery import suggest_after_verdict
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -62,4 +63,6 @@ def preflight(
     rules = RoundRequest(usage, round).choose(config.parent).rules
     found = judge(declared, rules, division, benchmark, gbs, profile, str(config))
     deliver(found, format.value)
+    if found.legal and format is AnswerFormat.TEXT:
+        suggest_after_verdict("check", "RESULT_0.txt", "--round", rules.name)
     raise typer.Exit(Exit.CLEAN if found.legal else Exit.FOUND)

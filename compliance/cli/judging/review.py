@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium.compliance.cli.delivery import clear_leftovers, refuse_inside, rulebook, warn
-from podium.compliance.cli.help import examples
+from podium.compliance.cli.help import DefaultGroup, examples, group
+from podium.compliance.cli.judging import review_code
 from podium.compliance.cli.options import (
     JobsOption,
     QuietOption,
@@ -21,15 +23,22 @@ from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
     from podium.compliance.reporting.data import Outcome
+    from podium.compliance.tools.review.code.read_marks import ReadMark
     from podium.compliance.tools.review.model import Review
-    from podium.compliance.tools.review.records import Manifest
     from podium.compliance.tools.review.render.html import RuleTexts
+    from podium.compliance.tools.review.session import Reviewed
+
+app = group(
+    "Review a round: compare results, find anomalies, write objections and follow them.\n\n"
+    "The name of the first command may be left out: podium review ROUND.",
+    DefaultGroup,
+)
 
 EXAMPLES = examples(
-    "podium review training_results_v5.1 --output review",
-    "podium review v5.1 --earlier training_results_v5.0 --output review",
-    "podium review v5.1 --against review --output review-2",
-    "podium review v5.1 --anonymous --output without-names",
+    "podium review round training_results_v5.1 --output review",
+    "podium review round v5.1 --earlier training_results_v5.0 --output review",
+    "podium review round v5.1 --against review --output review-2",
+    "podium review round v5.1 --anonymous --output without-names",
 )
 
 
@@ -71,6 +80,7 @@ CurvesOption = Annotated[bool, typer.Option("--no-curves", help="Draw no curves.
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the summary.")]
 
 
+@app.command("round", epilog=EXAMPLES)
 def review(
     path: RoundArgument,
     usage: UsageOption = None,
@@ -80,6 +90,7 @@ def review(
     against: AgainstOption = None,
     anonymous: AnonymousOption = False,
     no_curves: CurvesOption = False,
+    reference: review_code.ReferenceOption = None,
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -92,6 +103,7 @@ def review(
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import progress_bar
     from podium.compliance.tools.review.against import read_before
+    from podium.compliance.tools.review.code.session import CodeRequest
     from podium.compliance.tools.review.session import review_round
 
     refuse_inside("--output", output, [path, *(earlier or ())])
@@ -100,27 +112,40 @@ def review(
         refuse_occupied(output)
         clear_leftovers(output)
     before = None if against is None else read_before(against)
+    marks = review_code.marks_of(None, against)
+    request = CodeRequest(reference=reference, marks=marks, shown=review_code.shown_before(against))
     options = Options(usage=usage, round=round, jobs=processes(jobs))
     with progress_bar(quiet) as progress:
-        made, files, outcome = review_round(
+        reviewed = review_round(
             path,
             options,
             earlier=earlier or (),
             before=before,
             anonymous=anonymous,
+            code=request if output is not None else None,
             progress=progress,
         )
     if output is not None:
-        _write(output, made, files, _texts(outcome), curves=not no_curves)
-    _print(made, format)
-    opened = any(each.is_open for each in made.objections)
+        _write(output, reviewed, marks, curves=not no_curves)
+    _print(reviewed.review, format)
+    opened = any(each.is_open for each in reviewed.review.objections)
     raise typer.Exit(Exit.FOUND if opened else Exit.CLEAN)
 
 
-def _write(folder: Path, made: Review, files: Manifest, texts: RuleTexts, *, curves: bool) -> None:
+def _write(
+    folder: Path, reviewed: Reviewed, marks: Mapping[str, ReadMark], *, curves: bool
+) -> None:
     from podium.compliance.tools.review.render.write import write_review
 
-    undrawn = write_review(folder, made, files, texts, curves=curves)
+    undrawn = write_review(
+        folder,
+        reviewed.review,
+        reviewed.files,
+        _texts(reviewed.outcome),
+        curves=curves,
+        code=reviewed.code,
+        marks=marks,
+    )
     if undrawn:
         warn(undrawn)
 
@@ -148,3 +173,6 @@ def _print(made: Review, format: Format) -> None:  # noqa: A002 - the option's n
         print_text(markdown(made))
     else:
         print_text(text(made, width()))
+
+
+app.command("code", epilog=review_code.EXAMPLES)(review_code.code)

@@ -21,7 +21,10 @@ def serve(
         Path, typer.Argument(help="No path outside of this folder is read.", metavar="[DIR]")
     ] = Path(),
     timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds that one answer may take.", min=1)
+        float,
+        typer.Option(
+            "--timeout", help="Seconds that one answer may take.", min=1, metavar="SECONDS"
+        ),
     ] = 300,
 ) -> None:
     """Answer programs by the Model Context Protocol: check, score, explain rules; reads only.

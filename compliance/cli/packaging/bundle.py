@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import clear_leftovers, warn
+from podium.compliance.cli.delivery import clear_leftovers, suggest_unpack, warn
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import NoSyncOption, QuietOption
 from podium.compliance.cli.packaging.secrets import PassphraseOption, read_passphrase
@@ -78,6 +78,8 @@ def bundle(
         warn(written.warning)
     if not quiet:
         print_text(_text(written))
+        receipt = Path("podium-receipt.json")
+        suggest_unpack(archive, receipt if receipt.is_file() else None)
 
 
 def _cipher(name: str | None) -> Cipher | None:

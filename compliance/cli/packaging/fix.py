@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.delivery import clear_leftovers, refuse_inside, suggest
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -44,6 +44,7 @@ def fix(
     Logs are renamed or decompressed, never changed. Exit status: 0 nothing to fix, or all fixed; 1
     something to fix, or left to you after --write; 2 no submission, or it cannot be written.
     """
+    from podium.compliance.files.staging import staged_below
     from podium.compliance.judging.inputs.round_selection import RoundRequest
     from podium.compliance.reporting.console import send, width
     from podium.compliance.reporting.json_text import json_text
@@ -51,12 +52,23 @@ def fix(
     from podium.compliance.tools.fixing.session import fix_path
 
     refuse_inside("--output", output, [path])
+    if write:
+        if path.is_dir():
+            clear_leftovers(*(folder / "any" for folder in staged_below(path)), whatever=True)
+        else:
+            clear_leftovers(path)
     done = fix_path(path, RoundRequest(usage, round), write=write)
-    if format is AnswerFormat.JSON:
-        text = json_text(to_data(done, written=write))
-    else:
-        text = to_text(done, path, width(), written=write)
+    as_json = format is AnswerFormat.JSON
+    given = (("--usage", usage), ("--round", round))
+    options = [part for name, value in given if value for part in (name, str(value))]
+    text = (
+        json_text(to_data(done, written=write))
+        if as_json
+        else to_text(done, path, width(), written=write, options=options)
+    )
     send(text, output)
+    if output is None and not as_json and (write or not any(one.changes for one in done)):
+        suggest("check", path, *options)
     left = any(one.left for one in done)
     found = left if write else left or any(one.changes for one in done)
     raise typer.Exit(Exit.FOUND if found else Exit.CLEAN)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import clear_leftovers
+from podium.compliance.cli.delivery import clear_leftovers, suggest
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import Division, SuiteOption, Usage
 
@@ -57,4 +57,5 @@ def init(
     clear_leftovers(folder)
     written = write_skeleton(folder, skeleton)
     lines = [f"{clean(str(folder))}: a submission of {rules.title}", *(f"  {p}" for p in written)]
-    print_text("\n".join([*lines, "", f"next: podium doctor {clean(str(folder))}", ""]))
+    print_text("\n".join([*lines, "", ""]))
+    suggest("doctor", folder)

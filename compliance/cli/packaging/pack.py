@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.compliance.cli.delivery import clear_leftovers, tell_leftovers
+from podium.compliance.cli.delivery import (
+    REMOVE_UNUSED,
+    clear_leftovers,
+    shown_from_here,
+    suggest,
+    suggest_unpack,
+    tell_leftovers,
+)
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -150,6 +157,8 @@ def pack(
     _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
     _print(packed := _pack(job, git, push=push, dry_run=dry_run), format, quiet=quiet)
     _bundle(packed, bundle, durable=not no_sync)
+    if format is AnswerFormat.TEXT and not quiet:
+        _suggest_next(packed, config, bundle, dry_run=dry_run)
     raise typer.Exit(_status(packed, force=force))
 
 
@@ -167,15 +176,17 @@ def _leftovers(
         place = place_in(job, clone)
     if clean:
         tell_leftovers(write.clean(*place), "removed")
+        tell_leftovers(leftovers(*place), REMOVE_UNUSED)
         raise typer.Exit(Exit.CLEAN)
     if archive is not None:
         from podium.compliance.tools.bundling.format.hashes import archive_files
 
         clear_leftovers(*archive_files(archive))
-    if found := leftovers(*place):
-        # Whoever packs removes them, as they may hold the old tree
-        what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
-        tell_leftovers(found, what)
+    found = leftovers(*place)
+    # The call itself removes them under its lock, as they may hold the old tree
+    what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
+    tell_leftovers([each for each in found if each.owner_gone], what)
+    tell_leftovers([each for each in found if not each.owner_gone], REMOVE_UNUSED)
 
 
 def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Packed:
@@ -202,6 +213,19 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     if not quiet:
         print_text(plan_text.to_text(packed, width()) + "\n")
     print_text(plan_text.outcome_text(packed, width()))
+
+
+def _suggest_next(packed: Packed, config: Path, archive: Path | None, *, dry_run: bool) -> None:
+    """The command that follows: the real call, or the one that writes or opens the archive."""
+    if packed.state in ("refused", "rejected"):
+        suggest("doctor", config if config.is_dir() else config.parent)
+    elif dry_run:
+        if not packed.plan.stopped():
+            suggest("pack", config)
+    elif archive is None:
+        suggest("bundle", shown_from_here(packed.target), f"{packed.target.name}.tar.zst")
+    else:
+        suggest_unpack(archive, packed.receipt_file)
 
 
 def _bundle(packed: Packed, archive: Path | None, *, durable: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import clear_leftovers, warn
+from podium.compliance.cli.delivery import clear_leftovers, suggest, warn
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import NoSyncOption, QuietOption
 from podium.compliance.cli.packaging.secrets import (
@@ -101,6 +101,16 @@ def unpack(
         text = _text(output, unpack_bundle(archive, output, options))
     if not quiet:
         print_text(text)
+        _suggest_next(archive if output is None else output, receipt)
+
+
+def _suggest_next(folder: Path, receipt: Receipt | None) -> None:
+    """The check of the tree in a folder, or of the folder itself, by the round of its receipt."""
+    trees = [path for path in folder.iterdir() if (path / "results").is_dir()]
+    rules = (
+        () if receipt is None else ("--usage", receipt.rules.usage, "--round", receipt.rules.round)
+    )
+    suggest("check", trees[0] if len(trees) == 1 else folder, *rules)
 
 
 def _receipt(path: Path | None) -> Receipt | None:

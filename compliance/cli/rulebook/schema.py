@@ -31,6 +31,8 @@ class SchemaName(StrEnum):
     WAIVERS = "waivers"
     REVIEW = "review"
     OBJECTION = "objection"
+    CODE = "code"
+    READ = "read"
     REPORT = "report"
     RECEIPT = "receipt"
     RECORD = "record"
@@ -83,6 +85,18 @@ def _objection(_: Round | None) -> Schema:
     from podium.compliance.tools.review.records import objection_schema
 
     return objection_schema()
+
+
+def _code(_: Round | None) -> Schema:
+    from podium.compliance.tools.review.code.model import code_schema
+
+    return code_schema()
+
+
+def _read(_: Round | None) -> Schema:
+    from podium.compliance.tools.review.code.read_marks import read_schema
+
+    return read_schema()
 
 
 def _report(_: Round | None) -> Schema:
@@ -156,6 +170,12 @@ _SCHEMAS = {
         "objections/*.toml of a review: how far an objection has come.",
         _objection,
     ),
+    SchemaName.CODE: _Told(
+        "podium code review", "code.json of a review: the code that is left to read.", _code
+    ),
+    SchemaName.READ: _Told(
+        "podium read files", "read.toml of a review: files that are reviewed, and by whom.", _read
+    ),
     SchemaName.REPORT: _Told("podium report", "What podium check finds (--format json).", _report),
     SchemaName.RECEIPT: _Told(
         "podium receipt",
@@ -196,7 +216,7 @@ def schema(
     """Print the JSON Schema of a file that podium reads or writes, for editors and programs.
 
     NAME is config (podium.toml), system (system descriptions, of a round), waivers, review,
-    objection, report, receipt, record, profile or study.
+    objection, code, read, report, receipt, record, profile or study.
     """
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.reporting.console import send

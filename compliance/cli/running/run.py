@@ -46,6 +46,7 @@ from podium.reference_runs.parallel.mesh import parse
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from podium.reference_runs.catalogue import Benchmark
     from podium.reference_runs.engine.launch import RunRequest
     from podium.reference_runs.engine.loop import Watch
 
@@ -70,12 +71,22 @@ def _list(wanted: bool) -> None:
         from podium.reference_runs.catalogue import find, names
 
         for name in names():
-            typer.echo(f"{name:<16} {find(name).title}")
+            benchmark = find(name)
+            typer.echo(f"{name:<16} {benchmark.title} ({_rounds(benchmark)})")
         from podium.compliance.judging.plugins.extensions import trainers
 
         for name, package in trainers().items():
             typer.echo(f"{name:<16} of the plug-in's package {package}")
         raise typer.Exit
+
+
+def _rounds(benchmark: Benchmark) -> str:
+    """The rounds whose form a trainer's log can have: "Training 3.0 to 6.0"."""
+    if not benchmark.rounds:
+        return "no round"
+    first, last = benchmark.rounds[0], benchmark.rounds[-1]
+    usage = {"training": "Training", "hpc": "HPC"}[benchmark.usage]
+    return f"{usage} {first} to {last}" if first != last else f"{usage} {first}"
 
 
 BenchmarkArgument = Annotated[

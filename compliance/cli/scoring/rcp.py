@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.delivery import refuse_inside, suggest_after_verdict, with_named_results
 from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import (
     AnswerFormat,
@@ -122,6 +122,7 @@ def check(
 
     Exit status 1 where one fails, or where points are missing.
     """
+    from podium.compliance.judging.inputs.given_paths import GivenPaths
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import send, width
     from podium.compliance.tools.rcp.check import check as judge
@@ -132,11 +133,15 @@ def check(
     # Draws nothing: without matplotlib, or with another ending, the work would be in vain
     draw([], plot)
     options = Options(usage=usage, round=round, profile=profile, jobs=processes(None))
-    found = judge(folder, options, _loaded(rcps, round))
-    as_json = format is AnswerFormat.JSON
-    text = check_json(found) if as_json else check_text(found, width(), quiet=quiet)
-    draw(found, plot)
-    send(text, output)
+    points = _loaded(rcps, round)
+    with with_named_results(GivenPaths([folder]), options) as given:
+        found = judge(given.paths[0], options, points)
+        as_json = format is AnswerFormat.JSON
+        text = check_json(found) if as_json else check_text(found, width(), quiet=quiet)
+        draw(found, plot)
+        send(given.as_given(text), output)
+    if output is None and not as_json and not quiet:
+        suggest_after_verdict("score", folder)
     raise typer.Exit(Exit.FOUND if any(one.failed for one in found) else Exit.CLEAN)
 
 

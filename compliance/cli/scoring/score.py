@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.delivery import refuse_inside, suggest_pack, with_named_results
 from podium.compliance.cli.help import examples
 from podium.compliance.cli.options import (
     JobsOption,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "podium score training_results_v5.1",
     "podium score results/my_system/bert --explain bert",
-    "podium score . --format csv --long --output runs.csv",
+    "podium score Acme --format csv --long --output runs.csv",
     "podium score new --compare old",
 )
 
@@ -83,6 +83,9 @@ FactorsOption = Annotated[
         "Default published where a round's results are.",
     ),
 ]
+BarsOption = Annotated[
+    bool, typer.Option("--bars", help="Draw the scores of each benchmark as bars (text only).")
+]
 ScalingOption = Annotated[
     bool, typer.Option("--write-scaling", help="Write scaling.json into results that need one.")
 ]
@@ -99,6 +102,7 @@ def score(
     explain: ExplainOption = None,
     compare: CompareOption = None,
     factors: FactorsOption = None,
+    bars: BarsOption = False,
     write_scaling: ScalingOption = False,
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -108,11 +112,14 @@ def score(
 
     Exit status: 0 every result has a valid score, 1 at least one has not, 2 bad arguments.
     """
+    from podium.compliance.judging.inputs.given_paths import GivenPaths
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import Printing, send
 
     refuse_inside("--output", output, [path])
     _refuse(path, format, explain, compare, write_scaling=write_scaling)
+    if bars and (format is not Format.TEXT or explain is not None or compare is not None):
+        raise UsageFault("--bars goes with the text of scores alone")
     printing = Printing(format.value, output, not no_color, quiet)
     options = Options(
         usage=usage,
@@ -121,16 +128,21 @@ def score(
         jobs=processes(jobs),
         factors=None if factors is None else factors.value,
     )
-    scores, results = _scored(path, options, quiet=quiet)
-    if write_scaling:
-        # Only on request: the official tools write this file into the tree unasked
-        _write_scaling(results)
-    if explain is not None:
-        send(_explained(results, explain), output)
-    elif compare is not None:
-        _compare(scores, compare, options, printing)
-    else:
-        _deliver(scores, printing, long=long)
+    with with_named_results(GivenPaths([path]), options) as given:
+        if write_scaling and given.names:
+            raise UsageFault("--write-scaling goes with a tree; run podium pack first")
+        scores, results = _scored(given.paths[0], options, quiet=quiet)
+        if write_scaling:
+            # Only on request: the official tools write this file into the tree unasked
+            _write_scaling(results)
+        if explain is not None:
+            send(given.as_given(_explained(results, explain)), output)
+        elif compare is not None:
+            _compare(scores, compare, options, printing)
+        else:
+            _deliver(scores, printing, long=long, bars=bars)
+    if output is None and format is Format.TEXT and not quiet:
+        suggest_pack(path, begun=bool(scores.results))
     raise typer.Exit(_status(scores))
 
 
@@ -207,7 +219,7 @@ def _compare(scores: Scores, other: Path, options: Options, printing: Printing) 
     send(comparison_json(found) if as_json else comparison_text(found, width()), printing.output)
 
 
-def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
+def _deliver(scores: Scores, printing: Printing, *, long: bool, bars: bool) -> None:
     from podium.compliance.reporting.console import colored, send, width
     from podium.compliance.tools.scoring.render import BINARY, render, write_binary
 
@@ -218,7 +230,12 @@ def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
         from podium.compliance.tools.scoring.render.text import to_text
 
         shine = colored(printing.color, output)
-        send(to_text(scores, width(), shine, printing.quiet), output)
+        text = to_text(scores, width(), shine, printing.quiet)
+        if bars:
+            from podium.compliance.tools.scoring.render.bars import score_bars
+
+            text += f"\n{score_bars(scores, width())}"
+        send(text, output)
     else:
         send(render(scores, form, long=long), output)
 

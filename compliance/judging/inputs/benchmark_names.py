@@ -38,3 +38,12 @@ def advice_on(name: str, rules: Round) -> tuple[str, str]:
     if name in ("strong", "weak"):
         return "", "only HPC results lie in strong and weak: is it --usage hpc?"
     return rules_advice(name, rules)
+
+
+def levels_swapped(system: str, benchmark: str, rules: Round) -> str:
+    """How to fix a result whose folder of the system is named after a benchmark; else empty."""
+    if not benchmark_called(system, rules):
+        return ""
+    return (
+        f"the levels are swapped: move results/{system}/{benchmark} to results/{benchmark}/{system}"
+    )

@@ -22,3 +22,8 @@ def outside(path: str | Path) -> bool:
     """Whether a path, with its links followed, lies outside of the boundary; False without one."""
     root = os.environ.get(VARIABLE, "")
     return bool(root) and not holds(root, os.path.realpath(path))
+
+
+def bounded() -> bool:
+    """Whether there is a boundary."""
+    return bool(os.environ.get(VARIABLE, ""))

@@ -19,12 +19,16 @@ from podium.compliance.judging.inputs.listing import ItemKind as OnDisk
 from podium.compliance.judging.inputs.log_names import no_logs
 from podium.compliance.judging.inputs.round_selection import RoundRequest
 from podium.compliance.judging.inputs.standard_input import GIVEN, spool
+from podium.compliance.judging.inputs.submission_folders import (
+    is_meant_as,
+    is_submission,
+    refuse_misnamed,
+    submissions_below,
+    too_deep,
+)
 from podium.compliance.reporting.data import STDIN
 
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
-
-DEEPEST = 3
-"""In 0.5 submissions lie up to so many folders lower: of the version, the submitter, a task."""
 
 DEEPEST_RESULT = 3
 """A result of HPC lies so many folders below `results`: of the system, metric and benchmark."""
@@ -71,14 +75,16 @@ class PathContents(msgspec.Struct, frozen=True):
     """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
 
     `nearly` have the `results` of a submission or its described `systems`, not both; `linked` are
-    links to folders in a round, which are not followed; `spooled` is the file that holds standard
-    input. `scope` is the folder of results that PATH names, below the submission that it lies in.
+    links to folders in a round, which are not followed; `nested` are submissions that lie too deep;
+    `spooled` is the file that holds standard input. `scope` is the folder of results that PATH
+    names, below the submission that it lies in.
     """
 
     kind: PathKind
     submissions: tuple[Path, ...] = ()
     nearly: tuple[Path, ...] = ()
     linked: tuple[Path, ...] = ()
+    nested: tuple[Path, ...] = ()
     scope: str = ""
     spooled: str = ""
 
@@ -102,11 +108,6 @@ class Package(msgspec.Struct, frozen=True):
     def covers(self, other: Package) -> bool:
         """Whether what another judges is judged by this one as well."""
         return self.root == other.root and holds(self.scope or other.scope, other.scope)
-
-
-def kind_of(path: Path) -> PathKind:
-    """What PATH is; raises NothingToJudge where there is no such path."""
-    return _contents(path, None).kind
 
 
 def _contents(path: Path, request: RoundRequest | None) -> PathContents:
@@ -134,14 +135,28 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     if scope is not None:
         return scope
     folders, links = _folders(path)
-    found = tuple(_below(path, folders, request))
-    nearly = [path, *(sub for sub in folders if sub not in found)] if request else []
+    asked = request or RoundRequest()
+    for each in _or_above(path):
+        refuse_misnamed(each)
+    found = tuple(submissions_below(folders, asked))
+    held = {each for sub in found for each in (sub, *sub.parents)}
+    nearly = [path, *(sub for sub in folders if sub not in held)] if request else []
     return PathContents(
         PathKind.ROUND if found else PathKind.LOOSE,
         found,
         tuple(each for each in nearly if _begun(each)),
         tuple(links) if found else (),
+        tuple(each for each in found if too_deep(path, each, asked)),
     )
+
+
+def _or_above(path: Path) -> Iterator[Path]:
+    """A folder, and those that have it in their `results`, if it lies in such a folder."""
+    yield path
+    here = Path(os.path.abspath(path))
+    for folder in [here, *here.parents][: DEEPEST_RESULT + 1]:
+        if is_meant_as("results", folder.name):
+            yield folder.parent
 
 
 def _begun(folder: Path) -> bool:
@@ -168,41 +183,6 @@ def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | N
             root = path.parents[len(scope.parts) - 1] if given else root
             return PathContents(PathKind.RESULTS, (root,), scope=scope.as_posix())
     return None
-
-
-def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
-    """Whether a folder has the `results` and `systems` of a submitter.
-
-    Rounds 0.5 and 0.6, as `request` selects them, have no `systems`: descriptions lay with results.
-    """
-    if not (folder / "results").is_dir():
-        return False
-    if (folder / "systems").is_dir():
-        return True
-    from podium.compliance.judging.inputs.benchmark_names import is_early
-
-    return request is not None and is_early(request.choose(folder).rules)
-
-
-def _below(path: Path, folders: list[Path], request: RoundRequest | None) -> Iterator[Path]:
-    """The submissions in a folder: just below it, or deeper in the layout of 0.5."""
-    for sub in folders:
-        if is_submission(sub, request):
-            yield sub
-        elif request is not None and request.choose(path).rules.package.nested_submissions:
-            yield from _deeper(sub, request)
-
-
-def _deeper(path: Path, request: RoundRequest) -> Iterator[Path]:
-    for folder, subfolders, _ in os.walk(path):
-        here = Path(folder)
-        # os.walk lists as the file system does: the order would differ between machines
-        subfolders.sort()
-        if is_submission(here, request):
-            yield here
-            subfolders.clear()
-        elif len(here.parts) - len(path.parts) >= DEEPEST:
-            subfolders.clear()
 
 
 def _folders(path: Path) -> tuple[list[Path], list[Path]]:
@@ -244,6 +224,11 @@ def nearly_submissions(contents: Mapping[Path, PathContents], lacking: str) -> l
     return _displayed(
         contents, lambda what: (each for each in what.nearly if not (each / lacking).is_dir())
     )
+
+
+def nested_submissions(contents: Mapping[Path, PathContents]) -> list[str]:
+    """Submissions that lie deeper than in a round, as a report shows them."""
+    return _displayed(contents, lambda what: what.nested)
 
 
 def linked_folders(contents: Mapping[Path, PathContents]) -> list[str]:

@@ -17,7 +17,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +26,8 @@ import msgspec
 
 from podium.compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from podium.compliance.files.optional_imports import needed
-from podium.compliance.files.staging import discard, leftovers, staging
+from podium.compliance.files.staging import remove_disposable, staging
+from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.reporting.data import Outcome
 from podium.compliance.reporting.placing import based
 
@@ -39,7 +40,8 @@ URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://")
 class GivenPaths(NamedTuple):
     """Paths on this disk, in the order that they were given.
 
-    `names` has, for the folder that a URL's tree lies in, what stands for it in the URL.
+    `names` has, for the folder of a tree that was made for the call, what stands for it in reports:
+    the first part of its URL, or the folder whose podium.toml names its files.
     """
 
     paths: list[Path]
@@ -48,8 +50,9 @@ class GivenPaths(NamedTuple):
     @property
     def own(self) -> list[Path]:
         """The paths that were on this disk before the call."""
-        places = tuple(f"{place}/" for place in self.names)
-        return [path for path in self.paths if not str(path).startswith(places)]
+        return [
+            path for path in self.paths if not any(holds(place, str(path)) for place in self.names)
+        ]
 
     def seen(self, report: Outcome, root: str) -> Outcome:
         """A report with what to put in front of its paths, seen from `root` or as URLs."""
@@ -111,13 +114,10 @@ AT_ONCE = 16
 PIECE = 1 << 20
 """Bytes that are read at a time."""
 
-LEFT_SECONDS = 60.0
-"""After so long a folder that no process holds is one that a killed call has left."""
-
 LOCAL = {"file", "local"}
 """What fsspec calls this disk: it is read in place, so that its links are seen as such."""
 
-_SECRET = re.compile(r"(?<=://)[^/@]*@")
+_SECRET = re.compile(r"(?<=://)[^/?#]*@")
 _SIGNED = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE)
 """Where URLs have what nobody else may know: in front of the host, and in the signature of one that
 is good for some hours."""
@@ -131,14 +131,7 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
     than the limits, or has names that no folder can hold.
     """
     library = needed("fsspec", "a URL", EXTRA)
-    place = Path(tempfile.gettempdir(), "podium-remote")
-    # Nobody else would remove what a call that was killed had fetched; one that has just begun has
-    # not marked its folder yet
-    for each in leftovers(place):
-        if each.age > LEFT_SECONDS:
-            discard(each.folder)
-    with ExitStack() as stack:
-        folder = stack.enter_context(staging(place))
+    with private_folder("podium-remote") as folder:
         # The rules are not to be chosen by what lies above, in a folder that all users share
         (folder / "podium.toml").touch()
         budget = _Budget()
@@ -152,6 +145,16 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
             paths.append(_fetch(library, path, own, budget))
             names[str(own)] = f"{path.partition('://')[0]}:/"
         yield GivenPaths(paths, names)
+
+
+@contextmanager
+def private_folder(name: str) -> Iterator[Path]:
+    """A folder for what one call reads, removed at the end; also those that killed calls left."""
+    place = Path(tempfile.gettempdir(), name)
+    # Nobody else would remove what a call that was killed has left
+    remove_disposable(place)
+    with staging(place, draft=True) as folder:
+        yield folder
 
 
 class _Budget:

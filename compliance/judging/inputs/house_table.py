@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.judging.inputs.config_fields import suggestion
 from podium.compliance.judging.inputs.house_rules import WORDS, HouseRule
 from podium.logging_spec.keys.lookup import nearest
 from podium.rules.finding import Severity
@@ -134,7 +135,7 @@ def read_rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
     try:
         table = _TABLE.validate_python(given)
     except ValidationError as error:
-        faults = [_fault(each, lines, text, path) for each in error.errors()]
+        faults = [_fault(each, lines, text, path) for each in _telling(error.errors())]
         # The branches of a union may report one mistake several times
         raise UsageFault("\npodium: ".join(list(dict.fromkeys(faults))[:8])) from None
     seen: set[str] = set()
@@ -144,6 +145,16 @@ def read_rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
             raise UsageFault(f"{where}: two rules are named {each.name}; must be one")
         seen.add(each.name)
     return tuple(each.rule for each in table)
+
+
+def _telling(errors: Sequence[Any]) -> list[Any]:
+    """The errors without those of other branches of a union, where a misspelt word is the cause."""
+    misspelt = {each["loc"][:2] for each in errors if each["type"] == "extra_forbidden"}
+    return [
+        each
+        for each in errors
+        if each["type"] == "extra_forbidden" or each["loc"][:2] not in misspelt
+    ]
 
 
 def _fault(error: Any, lines: Sequence[int | None], text: str, path: str) -> str:
@@ -159,8 +170,11 @@ def _fault(error: Any, lines: Sequence[int | None], text: str, path: str) -> str
 def _explained(error: Any, location: Sequence[Any], field: str) -> str:
     if error["type"] == "missing":
         return f"{field} is missing; must be given"
-    if error["type"] == "extra_forbidden" and len(location) == 2:
-        return f"unknown field {field}; must be one of {', '.join(HouseRuleConfig.model_fields)}"
+    if error["type"] == "extra_forbidden":
+        name, inside = str(location[-1]), len(location) > 2
+        names = tuple(WORDS if inside else HouseRuleConfig.model_fields)
+        of = f" of {field}" if inside else ""
+        return f"unknown field {name}{of}; {suggestion(name, names)}"
     if field == "bound":
         return f"bound is wrong; must be a value, a list, or a table of {', '.join(WORDS)}"
     message = str(error["msg"]).removeprefix("Value error, ")

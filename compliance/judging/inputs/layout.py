@@ -16,7 +16,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from podium.compliance.judging.inputs.benchmark_names import advice_on, benchmark_called, is_early
+from podium.compliance.judging.inputs.benchmark_names import (
+    advice_on,
+    benchmark_called,
+    is_early,
+    levels_swapped,
+)
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.listing import Disk, Item, ItemKind, holds
 from podium.compliance.judging.inputs.log_names import holds_records
@@ -213,6 +218,8 @@ class _Scan:
     def _unknown(self, path: str, name: str) -> None:
         """Report a folder of no benchmark: what runs it holds belong to a result never judged."""
         elsewhere, advice = advice_on(name, self.rules)
+        above = path.split("/")[1]
+        swapped = levels_swapped(above, name, self.rules) if name in self.tree.systems else ""
         runs = any(
             is_log(item.name) for _, each in self.tree.disk.walk(path) for item in each.items
         )
@@ -224,7 +231,7 @@ class _Scan:
             severity=None if runs else Severity.WARNING,
             name=name,
             round=self.rules.title,
-            advice=advice,
+            advice=swapped or f"name the folder as logs name the benchmark: {advice}",
             remark=elsewhere,
         )
 

@@ -20,7 +20,7 @@ HEAD = 1 << 20
 MOST_FILES = 5000
 """Files below a folder that are looked into."""
 
-MOST_GLOBS = 3
+MOST_GLOBS = 6
 """Patterns of names that a suggested command has."""
 
 LOG_SUFFIX = re.compile(r"(?:\.(?:txt|log|out|err|gz|zst|bak|orig))+$", re.IGNORECASE)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.inputs.boundary import outside
+from podium.compliance.judging.inputs.config_fields import refuse_unknown
 from podium.compliance.judging.inputs.packed_round import read_packed_round
 from podium.compliance.reporting.data import Rules
 from podium.logging_spec.limits import read_toml
@@ -189,6 +190,7 @@ def _read_config(path: str) -> Config | None:
         return None
     except (OSError, ValueError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
+    refuse_unknown(data, text, path)
     usage, name = data.get("usage"), data.get("round")
     # TOML reads `round = 5.1` as a number
     return Config(
@@ -215,6 +217,11 @@ def _day(value: Any, path: str) -> date | None:
         return date.fromisoformat(str(value))
     except ValueError:
         raise UsageFault(f"{path}: deadline is {value}; must be a day such as 2026-10-09") from None
+
+
+def names_round(folder: str) -> bool:
+    """Whether a folder is named after a round."""
+    return bool(_FOLDER.search(folder.lower()))
 
 
 @lru_cache(maxsize=65536)

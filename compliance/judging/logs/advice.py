@@ -17,6 +17,7 @@ from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.table import Violation
 
 BENCHMARK = "submission_benchmark"
+END = "run_stop"
 MISSPELT = "log.misspelt-key"
 
 
@@ -30,6 +31,13 @@ def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Itera
         if rule.key in written and _is_absent(rule):
             line = run.line(run.where[written[rule.key]][0])
             hint = f"line {line} logs {written[rule.key]}: log it as {rule.key}"
+            rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
+        elif rule.key == END and run.records and _is_absent(rule):
+            last = len(run.records) - 1
+            hint = (
+                f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
+                "complete log of the run; if the run itself was ended, repeat it"
+            )
             rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
         elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
             advise = partial(_about_name, verifier=verifier)

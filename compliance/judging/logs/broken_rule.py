@@ -29,7 +29,10 @@ def crashed(findings: Iterable[Finding | FindingEntry]) -> bool:
 
 
 class RuleViolation(msgspec.Struct):
-    """A broken rule, before it becomes findings. `row` is the table row, where there is one."""
+    """A broken rule, before it becomes findings. `row` is the table row, where there is one.
+
+    `unread`: it is broken only because the official reader cannot read some lines.
+    """
 
     id: str
     key: str | None
@@ -40,6 +43,7 @@ class RuleViolation(msgspec.Struct):
     row: Row | None = None
     cites: str = ""
     policy_exempt_reason: bool = False
+    unread: bool = False
 
 
 def text_of(value: Any) -> str:

@@ -5,24 +5,157 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
+import msgspec
+
 from podium.compliance.judging.logs import log_rules
+from podium.logging_spec.reader.log import CUTS, Fault, Log
 from podium.rules.checks import catalogue
-from podium.rules.consequences import CONTENT, OF_REPEATED_RECORDS, ROWS, Follows, Reach, mark
+from podium.rules.consequences import (
+    CONTENT,
+    OF_REPEATED_RECORDS,
+    ROWS,
+    UNREAD_LINES,
+    Follows,
+    Reach,
+    mark,
+)
 from podium.rules.finding import Finding
 from podium.rules.fixed.fixed_rule import declared_in
+from podium.rules.table import ONCE
+
+_OF_THE_COURSE = ("pairing.", "evaluation.", "progress.", "run.", "speed.", "epochs.")
+"""Groups of checks that look at how records follow each other: what is lost breaks them."""
+
+_COURSE = frozenset(
+    f"{what}_{end}"
+    for what in ("init", "run", "block", "epoch", "eval")
+    for end in ("start", "stop")
+) | {"eval_accuracy", "eval_error"}
 
 
-def mark_consequences(findings: Sequence[Finding], repeats: Collection[str]) -> list[Finding]:
-    """The findings of one log, those marked that follow from another of them.
+class Causes(msgspec.Struct, frozen=True):
+    """What a log knows of the causes of its findings.
 
-    `repeats` are the ids of rules that only report records for being in the log more than once.
+    `repeats` are the ids of rules that only report records for being in the log more than once;
+    `unread` of those that are broken only because the official reader cannot read some lines.
+    `keys` are the keys that such lines name, and `cut` tells that lines are missing altogether.
+    `without_value` are the lines of records that lack their value, `without_metadata` of those that
+    lack their metadata.
     """
+
+    repeats: Collection[str] = ()
+    unread: Collection[str] = ()
+    keys: frozenset[str] = frozenset()
+    cut: bool = False
+    without_value: Collection[int] = ()
+    without_metadata: Collection[int] = ()
+
+    def explain(self, _: Finding, finding: Finding) -> bool:
+        """Whether a finding follows from lines that are not read."""
+        if finding.id in self.unread or finding.line in self.without_value:
+            return True
+        if finding.line in self.without_metadata and "metadata" in finding.message:
+            return True
+        if not self.keys and not self.cut:
+            return False
+        if finding.line is None:
+            named = {finding.key} if finding.key else {*finding.message.split()}
+            return self.cut or not self.keys.isdisjoint(named)
+        of_course = _of_the_course(finding) or finding.id.endswith(".target")
+        return of_course and (self.cut or not self.keys.isdisjoint(_COURSE))
+
+
+def causes_in(log: Log, repeats: Collection[str], unread: Collection[str]) -> Causes:
+    """What a log that is read knows of the causes of its findings."""
+    return Causes(
+        repeats,
+        unread,
+        frozenset(fault.key for fault in log.faults if fault.key),
+        any(fault.kind in CUTS for fault in log.faults),
+        _lines_without("value", log),
+        _lines_without("metadata", log),
+    )
+
+
+def _lines_without(member: str, log: Log) -> Collection[int]:
+    absent = (fault for fault in log.faults if fault.kind is Fault.MISSING)
+    return {log.line_of(fault) or 0 for fault in absent if member in fault.message}
+
+
+def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Finding]:
+    """The findings of one log, those marked that follow from another of them."""
+    of_unread_lines = tuple(
+        Follows(each.cause, each.reach, causes.explain) for each in UNREAD_LINES
+    )
 
     def declared(rule: str) -> Sequence[Follows]:
         follows = follows_of_log(rule)
-        return (*follows, OF_REPEATED_RECORDS) if rule in repeats else follows
+        if rule in causes.repeats:
+            follows = (*follows, *OF_REPEATED_RECORDS)
+        # The faults of lines have no cause in each other
+        if rule in _FAULTS_OF_LINES:
+            return follows
+        return (*follows, *of_unread_lines, *_OF_SEVERAL.get(rule, _OF_SEVERAL_RUNS))
 
     return mark(findings, declared, _file) if len(findings) > 1 else [*findings]
+
+
+def _of_the_course(finding: Finding) -> bool:
+    """Whether a finding is about how the records of a run follow each other."""
+    return finding.id.startswith(_OF_THE_COURSE) or finding.key in _COURSE
+
+
+def _of_attempts(_: Finding, finding: Finding) -> bool:
+    """Whether a finding is about order, or about records that there are too many of."""
+    count = finding.actual
+    return _of_the_course(finding) or (finding.expected == ONCE.text and type(count) is int)
+
+
+def _of_the_end(cause: Finding, finding: Finding) -> bool:
+    """Whether a finding misses a record that a run ended before its run_stop cannot have."""
+    absent = finding.line is None and not _COURSE.isdisjoint(finding.message.split())
+    return cause.line is None and (absent or finding.id.endswith(".target"))
+
+
+def _of_the_start(cause: Finding, finding: Finding) -> bool:
+    return cause.line is None and "run_start" in finding.message
+
+
+def _of_the_type(cause: Finding, finding: Finding) -> bool:
+    """Whether a finding is about what is logged as something else than a number, or needs it."""
+    name = cause.message.partition(" is ")[0].partition(" of ")[0]
+    return name == finding.key or name in finding.message or name in finding.expected
+
+
+def _of_the_division(cause: Finding, finding: Finding) -> bool:
+    return finding.id != cause.id and "submission_division" in finding.message
+
+
+def _of_times(_: Finding, finding: Finding) -> bool:
+    return _of_the_course(finding)
+
+
+_FAULTS_OF_LINES = frozenset(each.cause for each in UNREAD_LINES)
+
+_OF_SEVERAL_RUNS = (
+    Follows("log.several-attempts", when=_of_attempts),
+    Follows("run.time-unit", when=_of_times),
+    # A run that was ended has reached nothing
+    Follows("common.run_stop", when=_of_the_end),
+    Follows("common.run_start", when=_of_the_start),
+    Follows("log.wrong-type", when=_of_the_type),
+    Follows("common.submission_division", when=_of_the_division),
+)
+_OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
+    "log.several-attempts": (),
+    "log.repeated-by-ranks": (),
+    "common.submission_division": _OF_SEVERAL_RUNS[:1],
+    "log.wrong-type": _OF_SEVERAL_RUNS[:1],
+    "run.time-unit": _OF_SEVERAL_RUNS[:1],
+    "common.run_start": _OF_SEVERAL_RUNS[:2],
+    "common.run_stop": (*_OF_SEVERAL_RUNS[:2], _OF_SEVERAL_RUNS[3]),
+}
+"""What the rules themselves follow from that others follow from: no circle is closed."""
 
 
 def _file(finding: Finding, reach: Reach) -> str:

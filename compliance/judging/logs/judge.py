@@ -9,11 +9,15 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from podium.compliance.judging.logs.advice import advised, mark_named
 from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
-from podium.compliance.judging.logs.consequences import mark_consequences
+from podium.compliance.judging.logs.consequences import causes_in, mark_consequences
 from podium.compliance.judging.logs.log_rules import (
+    COLOR_CODES,
+    CUT_OUT,
+    ENCODING,
     NO_RECORDS,
     RECORDS_ONLY,
     RULE_OF_FAULT,
@@ -22,7 +26,7 @@ from podium.compliance.judging.logs.log_rules import (
 from podium.compliance.judging.logs.policy import PolicyReading
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
-from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
 from podium.rules.table import Violation
@@ -143,10 +147,13 @@ class _Judgement:
             broken = [*advised(PolicyReading(self.verifier).review(theirs), self.verifier)]
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
-        found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
+        found = [*self._findings(broken), *self._about_crash(self.profile)]
+        found = [*_weighed(lines, found), *found]
         found = mark_named(in_hindsight(found, self.rules, self.profile))
         repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
-        verdict.findings = mark_consequences(found, repeated)
+        unread = {rule.id for rule in broken if rule.unread}
+        causes = causes_in(self.log, repeated, unread)
+        verdict.findings = mark_consequences(found, causes)
         verdict.official = self._official(lines, theirs)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = self._benchmark()
@@ -172,6 +179,8 @@ class _Judgement:
         if self.profile is Profile.VERIFIER or not self.rules.verified:
             return None
         errors = [rule for rule in theirs if rule.severity is Severity.ERROR]
+        # What no record stands on the official reader does not look at
+        lines = [each for each in lines if each.stated_by is not StatedBy.PODIUM]
         found = [*lines, *self._findings(errors), *self._about_crash(Profile.VERIFIER)]
         return LogVerdict([each for each in found if each.severity is Severity.ERROR])
 
@@ -220,27 +229,45 @@ class _Judgement:
         if crashing is not None:
             where = self.log.line_at(crashing.position)
             self.verifier.crashes(None, f"line {where}: {crashing.message}")
-        by_kind: dict[Fault, list[LineFault]] = {}
-        for fault in self.log.faults:
-            by_kind.setdefault(fault.kind, []).append(fault)
-        for faults in by_kind.values():
-            for fault, more in few(faults):
-                yield self._about_fault(fault, more)
+        yield from self._about_lines(self.log.faults)
+        if encoding := _encoding(self.log.head):
+            text, name = encoding
+            yield ENCODING.found(self.profile, self.path, encoding=text, name=name)
         if not self.run.records:
             yield self._about_nothing()
 
-    def _about_fault(self, fault: LineFault, more: str) -> Finding:
-        return RULE_OF_FAULT[fault.kind].found(
+    def _about_lines(self, faults: Iterable[LineFault]) -> Iterator[Finding]:
+        """One finding for each cause, whichever number of lines it has."""
+        by_cause: dict[tuple[object, str], list[LineFault]] = {}
+        for fault in faults:
+            by_cause.setdefault(_cause_of(fault), []).append(fault)
+        for alike in by_cause.values():
+            # The verifier does not look at such lines: without records they say why there is none
+            if not alike[0].is_stray or self.profile is Profile.POLICY or not self.run.records:
+                yield self._about_faults(alike)
+
+    def _about_faults(self, faults: Sequence[LineFault]) -> Finding:
+        """One finding for all lines of one cause: at the first, with their number."""
+        lines = [self.log.line_of(each) or 0 for each in faults]
+        line = min(lines)
+        first = faults[lines.index(line)]
+        rule, remark = RULE_OF_FAULT[first.kind], ""
+        if len(faults) > 1:
+            remark = f" ({len(faults)} such lines, from line {line} to line {max(lines)})"
+        stray = rule is COLOR_CODES and first.is_stray
+        return rule.found(
             self.profile,
             self.path,
-            line=self.log.line_of(fault),
-            remark=more,
-            problem=fault.message,
-            excerpt=fault.excerpt or None,
+            line=line or None,
+            remark=remark,
+            stated_by=StatedBy.PODIUM if stray else None,
+            severity=Severity.ERROR if stray else None,
+            problem=first.message,
+            excerpt=first.excerpt or None,
         )
 
     def _about_nothing(self) -> Finding:
-        contents = _encoding(self.log.head) or _CONTENTS[self.log.generation]
+        contents = _CONTENTS[self.log.generation]
         if self.verifier.readable and self.log.generation != "none":
             contents = "none of its lines can be read"
         title = self.rules.title
@@ -256,6 +283,20 @@ class _Judgement:
         return self.rules.succeeded(self.run) and not missed
 
 
+def _cause_of(fault: LineFault) -> tuple[object, str]:
+    """What lines with one cause have in common; other fields that are missing are another cause."""
+    rule = RULE_OF_FAULT[fault.kind]
+    return rule.id, fault.message if fault.kind is Fault.MISSING else str(fault.is_stray)
+
+
+def _weighed(lines: Sequence[Finding], others: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings about lines; where nothing else is wrong, the mark of a cut is only noted."""
+    wrong = any(each.severity is Severity.ERROR for each in others)
+    for each in lines:
+        harmless = each.id == CUT_OUT.id and not wrong
+        yield replace(each, severity=Severity.NOTE) if harmless else each
+
+
 _T = TypeVar("_T")
 
 
@@ -268,24 +309,27 @@ def few(found: Sequence[_T]) -> Iterator[tuple[_T, str]]:
         yield one, f" (and {more} more like it in this log)" if last else ""
 
 
-def _encoding(head: memoryview) -> str:
-    """What a file of another encoding holds, by its first bytes; empty for any other file."""
+def _encoding(head: memoryview) -> tuple[str, str] | None:
+    """The encoding of a file that is not UTF-8, in words and as iconv names it."""
     start = bytes(head[:64])
-    for mark, name in _MARKS:
+    for mark, words, name in _MARKS:
         if start.startswith(mark):
-            return f"it is {name} text; must be UTF-8"
+            return words, name
     # Of text in a Latin script every other byte is zero, also where no mark begins the file
-    for offset, name in ((1, "UTF-16 (little-endian)"), (0, "UTF-16 (big-endian)")):
+    for offset, words, name in (
+        (1, "UTF-16 (little-endian)", "UTF-16LE"),
+        (0, "UTF-16 (big-endian)", "UTF-16BE"),
+    ):
         if len(start) > 8 and not any(start[offset::2]):
-            return f"it is {name} text; must be UTF-8"
-    return ""
+            return words, name
+    return None
 
 
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "UTF-32 (little-endian)"),
-    (codecs.BOM_UTF32_BE, "UTF-32 (big-endian)"),
-    (codecs.BOM_UTF16_LE, "UTF-16 (little-endian)"),
-    (codecs.BOM_UTF16_BE, "UTF-16 (big-endian)"),
+    (codecs.BOM_UTF32_LE, "UTF-32 (little-endian)", "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32 (big-endian)", "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16 (little-endian)", "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16 (big-endian)", "UTF-16"),
 )
 """The marks that text of other encodings begins with; the longer ones first."""
 

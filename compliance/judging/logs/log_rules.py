@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 from podium.logging_spec.limits import DEEPEST
 from podium.logging_spec.reader.read import Fault
 from podium.rules.citations import LIBRARY, LOGGING, OWN
-from podium.rules.consequences import OF_ANOTHER_ROUND, OF_THE_SAME_LINE, Follows
-from podium.rules.finding import Severity
+from podium.rules.consequences import (
+    OF_ANOTHER_ROUND,
+    OF_THE_SAME_LINE,
+    UNREAD_LINES,
+    Follows,
+    same_line,
+)
+from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, append, write
 from podium.rules.fixed.fixed_rule import both, own, policy, verifier
 
@@ -15,17 +23,35 @@ _FIELDS = '"namespace": "", "event_type": "POINT_IN_TIME"'
 _TIME = '"time_ms": 1735689600000'
 _RECORD = f'{{{_FIELDS}, {_TIME}, "key": "seed", "value": 42, "metadata": {{}}}}'
 _LINE = f":::MLLOG {_RECORD}"
+_QUOTED = json.dumps({"log": f"{_LINE}\n", "stream": "stdout"})
+
+
+def _of_the_name(cause: Finding, finding: Finding) -> bool:
+    return f"no rules for the {(cause.key or '').removeprefix('submission_')}" in finding.message
+
+
+_OF_NAMES = tuple(
+    Follows(cause, when=_of_the_name)
+    for cause in (
+        "closed.submission_benchmark",
+        "open.submission_benchmark",
+        "common.submission_division",
+    )
+)
+"""What the verifier lacks rules for is reported by the rule of that key."""
 
 NOT_JSON = both(
     "log.not-json",
     says="what follows the token of a log line is valid JSON",
     why="a line that cannot be read holds no record: what it was to record is lost",
     message="{problem}",
-    help="write each record as one line of JSON after the token, from one process",
+    help="write each record as one line of valid JSON after the token",
     cites=LOGGING,
     actual="excerpt",
-    bad=(append(_LOG, f':::MLLOG {{{_FIELDS}, {_TIME}, "key": "seed", "val'),),
+    bad=(append(_LOG, _LINE.replace('"seed"', "seed")),),
     good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
 )
 NOT_AN_OBJECT = both(
     "log.not-an-object",
@@ -37,6 +63,8 @@ NOT_AN_OBJECT = both(
     actual="excerpt",
     bad=(append(_LOG, ":::MLLOG [42]"),),
     good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
 )
 MISSING_FIELD = both(
     "log.missing-field",
@@ -48,6 +76,8 @@ MISSING_FIELD = both(
     actual="excerpt",
     bad=(append(_LOG, f':::MLLOG {{{_TIME}, "key": "seed", "value": 42}}'),),
     good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
 )
 BAD_TIME = both(
     "log.bad-time",
@@ -59,6 +89,107 @@ BAD_TIME = both(
     actual="excerpt",
     bad=(append(_LOG, _LINE.replace("1735689600000", '"12:00:00"')),),
     good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
+)
+TEXT_AFTER_RECORD = both(
+    "log.text-after-record",
+    says="a line ends where its record ends",
+    why="the official verifier refuses the whole line, so what the record says counts as not "
+    "logged; progress bars that are written to the same stream are the usual cause",
+    message="{problem}",
+    help="end each record with a line end, and keep progress bars off this stream",
+    cites=LOGGING,
+    actual="excerpt",
+    bad=(append(_LOG, f"{_LINE}Epoch 0:   3%|3         | 8/256"),),
+    good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
+)
+QUOTED_RECORD = both(
+    "log.quoted-record",
+    says="a record is not a string inside another JSON object",
+    why="the official verifier cannot read the lines that Docker's json-file driver, or a "
+    "collector of logs, makes of the output of a container",
+    message="{problem}, as in the log files of Docker",
+    help="submit the output itself: jq -j .log FILE > NEW_FILE, or docker logs CONTAINER",
+    cites=LOGGING,
+    actual="excerpt",
+    bad=(append(_LOG, _QUOTED),),
+    good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
+)
+COLOR_CODES = both(
+    "log.color-codes",
+    says="records hold no color codes of a terminal",
+    why="the official verifier refuses a line with such codes in or behind its record, and takes "
+    "no line for a record that has them in its token",
+    message="{problem}",
+    help="remove the codes: sed 's/\\x1b\\[[0-9;]*[A-Za-z]//g' FILE, and log without colors",
+    cites=LOGGING,
+    actual="excerpt",
+    varies="an error of podium's own where the codes stand in the token, as the official verifier "
+    "does not see such lines",
+    bad=(append(_LOG, f"{_LINE}\x1b[0m"),),
+    good=(append(_LOG, f"\x1b[32m{_LINE}"),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
+)
+MISSING_TOKEN = own(
+    "log.missing-token",
+    Severity.ERROR,
+    says="every record is preceded by `:::MLLOG ` on its line",
+    why="a line without the token is not a record to any reader: what it says counts as not logged",
+    message="{problem}",
+    help="write the token and a space in front of each record: `:::MLLOG {{...}}`",
+    cites=f"{OWN}, Files",
+    actual="excerpt",
+    bad=(append(_LOG, _LINE.removeprefix(":::")),),
+    good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
+)
+TRUNCATED = both(
+    "log.truncated",
+    says="a log is complete",
+    why="a file that was cut lacks the end of the run, and may lack its result",
+    message="{problem}",
+    help="copy the complete log of the run again; if the run itself was ended, repeat it",
+    cites=LOGGING,
+    actual="excerpt",
+    bad=(append(_LOG, f':::MLLOG {{{_FIELDS}, {_TIME}, "key": "seed", "val'),),
+    good=(append(_LOG, _LINE),),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
+)
+CUT_OUT = own(
+    "log.cut-out",
+    Severity.ERROR,
+    says="no part of a log is left out",
+    why="tools that show or collect logs shorten them, and leave a mark such as `[truncated]` in "
+    "place of the lines",
+    message="{problem}",
+    help="copy the complete log from the file that the run wrote",
+    cites=f"{OWN}, Files",
+    actual="excerpt",
+    varies="a note where nothing else is wrong with the log",
+    bad="a log lacks its run_stop, and has a line `[output truncated]`",
+    good="the log has all of its lines",
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
+)
+ENCODING = both(
+    "log.encoding",
+    says="a log is text in UTF-8",
+    why="the official verifier finds no record in a file of another encoding",
+    message="it is {encoding} text; must be UTF-8",
+    help="convert it: iconv -f {name} -t UTF-8 FILE > NEW_FILE",
+    cites=LOGGING,
+    bad="a log that PowerShell's > wrote, in UTF-16",
+    good="the same text in UTF-8",
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
 )
 BAD_KEY = both(
     "log.bad-key",
@@ -83,6 +214,8 @@ SEVERAL_RECORDS = both(
     actual="excerpt",
     bad=(append(_LOG, f"{_LINE}{_LINE}"),),
     good=(append(_LOG, _LINE), append(_LOG, _LINE)),
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
 )
 NONSTANDARD_DIALECT = both(
     "log.nonstandard-dialect",
@@ -94,6 +227,8 @@ NONSTANDARD_DIALECT = both(
     actual="excerpt",
     bad=":::MLL 1735689600.000 seed: {'value': 42, 'metadata': {}}",
     good=':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}',
+    reads_content=False,
+    follows=(OF_ANOTHER_ROUND,),
 )
 IGNORED_LINE = both(
     "log.ignored-line",
@@ -140,7 +275,7 @@ UNREADABLE_FILE = own(
     says="the file can be opened and read",
     why="what cannot be read cannot be judged, and is not accepted",
     message="{problem}",
-    help="check the path and its permissions",
+    help="put the log itself there, as a file that can be read",
     cites=f"{OWN}, Files",
     actual="excerpt",
     bad=(write(f"{_LOG}/notes.md"),),
@@ -173,6 +308,7 @@ NO_RECORDS = both(
     follows=(
         Follows("log.unreadable-file"),
         Follows("log.broken-compression"),
+        *UNREAD_LINES,
         OF_ANOTHER_ROUND,
     ),
 )
@@ -200,7 +336,7 @@ VERIFIER_CRASH = verifier(
     "the official verifier has no rule file for a benchmark of the round",
     bad=(append(_LOG, ":::MLLOG [42]"),),
     good=(append(_LOG, _LINE),),
-    follows=OF_THE_SAME_LINE,
+    follows=(*OF_THE_SAME_LINE, Follows("log.wrong-type", when=same_line), *_OF_NAMES),
 )
 
 CRASHED = own(
@@ -236,6 +372,12 @@ PROCESS_LOST = own(
 
 RULE_OF_FAULT = {
     Fault.JSON: NOT_JSON,
+    Fault.TRAILING: TEXT_AFTER_RECORD,
+    Fault.QUOTED: QUOTED_RECORD,
+    Fault.COLORED: COLOR_CODES,
+    Fault.UNMARKED: MISSING_TOKEN,
+    Fault.TRUNCATED: TRUNCATED,
+    Fault.MARKED_CUT: CUT_OUT,
     Fault.OBJECT: NOT_AN_OBJECT,
     Fault.MISSING: MISSING_FIELD,
     Fault.TIME: BAD_TIME,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -10,6 +11,7 @@ from podium.compliance.judging.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.judging.logs.log_rules import CRASHED
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import Log
+from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Check
 from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.finding import Severity, StatedBy
@@ -32,9 +34,10 @@ class PolicyReading:
         self.verifier = verifier
         self.rules = verifier.rules
         self.run = self._tolerant_run()
+        self.legible = self._legible_run()
         self.context = self.rules.context(
-            text_of(self.run.value("submission_division")),
-            verifier.known_as or text_of(self.rules.named_by(self.run)),
+            text_of(self.legible.value("submission_division")),
+            verifier.known_as or text_of(self.rules.named_by(self.legible)),
         )
 
     def _tolerant_run(self) -> Run:
@@ -48,13 +51,23 @@ class PolicyReading:
         run.ordered = run.exact = False
         return run
 
+    def _legible_run(self) -> Run:
+        """All records that can be read, also those without a time: for rules about values."""
+        log = self.verifier.log
+        if not log.timeless or not self.verifier.readable:
+            return self.run
+        run = legible_run(log)
+        run.ordered = run.exact = False
+        return run
+
     def review(self, broken: list[RuleViolation]) -> Iterator[RuleViolation]:
         """What the verifier found, weighed by the policy, and what the policy adds."""
         seen = set()
         for found in broken:
             seen.add(found.id)
             yield from self._weigh(found)
-        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *self._known_as())}
+        added = (*self._known_as(), *self._unread())
+        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *added)}
         for scope in scopes.values():
             if scope.policy:
                 yield from self._own(scope, seen)
@@ -65,13 +78,13 @@ class PolicyReading:
     def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
         """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
         for rule, row in scope.policy:
-            violations = row.judge(self.run)
+            violations = self._judge(row)
             # What the verifier found is weighed already, and must not be reported a second time
             if violations and rule not in seen:
                 yield self._stated(rule, row, violations)
             target = rule.rpartition(".")[0] + ".target"
             if row.some and target not in seen:
-                missed = _attempt(row, self.run)
+                missed = _attempt(row, self.legible)
                 if missed:
                     yield self._stated(target, row, missed, key=None)
 
@@ -83,12 +96,29 @@ class PolicyReading:
         scopes = self.rules.scopes(self.context.division, name)
         return [scope.by_policy() for scope in scopes if scope.benchmark]
 
+    def _unread(self) -> list[Scope]:
+        """The rules of a division or benchmark that is named on lines the verifier cannot read."""
+        verifier, context = self.verifier, self.context
+        if self.legible is verifier.run or verifier.known_as:
+            return []
+        name = context.benchmark.name if context.benchmark else ""
+        seen = {scope.name for scope in verifier.scopes}
+        scopes = self.rules.scopes(context.division, name)
+        return [scope.by_policy() for scope in scopes if scope.name not in seen]
+
+    def _judge(self, row: Row) -> list[Violation]:
+        """The violations of a row; what has no time has taken no time, neither short nor long."""
+        found = row.judge(self.legible)
+        if self.legible is self.run or row.key.role not in ("interval_start", "interval_end"):
+            return found
+        return [each for each in found if each.position is None]
+
     def _weigh(self, rule: RuleViolation) -> Iterator[RuleViolation]:
         row = rule.row
         if rule.severity is Severity.ERROR and (
             rule.policy_exempt_reason or (row and row.policy_exempt_reason)
         ):
-            yield _only_verifier(rule)
+            yield self._only_verifier(rule)
             return
         if row is None or rule.severity is not Severity.ERROR:
             yield rule
@@ -96,20 +126,32 @@ class PolicyReading:
         # Judged again: the verifier may have failed an order of lines or the last digit of a float
         policy = row.as_policy()
         target = rule.id.endswith(".target")
-        left = _attempt(policy, self.run) if target else policy.judge(self.run)
+        left = _attempt(policy, self.legible) if target else self._judge(policy)
         if left:
-            both = replace(rule, violations=left, run=self.run)
+            both = replace(rule, violations=left, run=self.legible)
             yield (
                 both
                 if row.policy is None or self._otherwise_named(row)
                 else replace(both, violations=rule.violations, run=rule.run)
             )
         elif not self._otherwise_named(row):
-            yield _only_verifier(rule)
+            yield self._only_verifier(rule)
+
+    def _only_verifier(self, rule: RuleViolation) -> RuleViolation:
+        """What only the official verifier rejects: the policy's section does not say it."""
+        row = rule.row
+        unread = row is not None and self.legible is not self.verifier.run
+        return replace(
+            rule,
+            severity=Severity.WARNING,
+            stated_by=StatedBy.VERIFIER,
+            cites=COMPLIANCE_CHECKER,
+            unread=unread and row is not None and not self._judge(row),
+        )
 
     def _otherwise_named(self, row: Row) -> bool:
         """Whether a log has the policy's own name of a key: then nothing is wrong with it."""
-        where = self.run.where
+        where = self.legible.where
         return row.name not in where and any(name in where for name in row.key.formerly)
 
     def _stated(
@@ -118,7 +160,7 @@ class PolicyReading:
         severity = row.policy_severity if self.rules.verified else Severity.ERROR
         name = row.name if key == "" else key
         return RuleViolation(
-            rule, name, violations, severity, StatedBy.POLICY, self.run, row, row.cites
+            rule, name, violations, severity, StatedBy.POLICY, self.legible, row, row.cites
         )
 
     def _dropped(self) -> Iterator[RuleViolation]:
@@ -129,7 +171,7 @@ class PolicyReading:
             row = last.get(rule.key or "")
             values = [v for v in rule.violations if v.position is not None and not v.repeats]
             if row is not None and not row.each and values and rule.row is not None:
-                again = [v for v in rule.row.judge(self.run) if v.position is not None]
+                again = [v for v in self._judge(rule.row) if v.position is not None]
                 if again and not any(v.repeats for v in again):
                     yield self._stated(rule.id, rule.row, again)
 
@@ -183,18 +225,16 @@ def policy_run(log: Log, rules: Round) -> Run:
 
 def tolerant_run(log: Log) -> Run:
     """All records of a log, those that only a tolerant reader gets among them."""
-    places, records = zip(*log.placed_records(), strict=True)
-    return Run([*records], lambda index: log.line_at(places[index]))
+    return _run_of(log.placed_records(), log)
 
 
-def _only_verifier(rule: RuleViolation) -> RuleViolation:
-    """What only the official verifier rejects: the policy's section does not say it."""
-    return replace(
-        rule,
-        severity=Severity.WARNING,
-        stated_by=StatedBy.VERIFIER,
-        cites=COMPLIANCE_CHECKER,
-    )
+def legible_run(log: Log) -> Run:
+    """All records of a log, those without a time among them."""
+    return _run_of(sorted([*log.placed_records(), *log.timeless], key=itemgetter(0)), log)
+
+
+def _run_of(placed: Sequence[tuple[int, Record]], log: Log) -> Run:
+    return Run([record for _, record in placed], lambda index: log.line_at(placed[index][0]))
 
 
 def _attempt(row: Row, run: Run) -> list[Violation]:

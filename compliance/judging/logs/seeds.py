@@ -37,6 +37,7 @@ def seeded_run(log: Log, path: str) -> SeededRun:
             source = metadata.get("file"), metadata.get("lineno")
             seeds.append((record.value, log.line(index), *source))
     for fault in log.faults:
-        if fault.kind not in _HARMLESS:
+        # The official reader does not look at lines without the token
+        if fault.kind not in _HARMLESS and not fault.is_stray:
             return SeededRun(path, tuple(seeds), fault.message, log.line_of(fault))
     return SeededRun(path, tuple(seeds))

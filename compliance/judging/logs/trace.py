@@ -5,6 +5,7 @@ Gathered only where it is asked for: a check of a log needs none of it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -29,6 +30,9 @@ GAPS_IN_A_ROW, LEAST_GAP_MS, LEAST_SCATTER_MS = 7, 100.0, 10.0
 """Times between evaluations that tell a run: so many, each so long, scattered by so much."""
 
 MOST_STRETCHES = 128
+
+LONGEST_VALUE = 120
+"""Characters of a value that are kept."""
 
 _CLOCKED = ("block_start", "epoch_start", "eval_start")
 _BLOCK = ("first_epoch_num", *POSITIONS)
@@ -68,10 +72,20 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
     kind: str
 
 
+class KeyRecords(msgspec.Struct, frozen=True, gc=False):
+    """The records of one key: how many, the value of a single one, hashes of values and times."""
+
+    count: int
+    value: str | int | float | bool | None
+    values: str
+    times: str
+
+
 class Trace(msgspec.Struct, frozen=True):
     """The curves of one run, where its clock goes back (line, ms), and its telling stretches.
 
     `job` is the number and the line of the scheduler's job that the log names, if of just one.
+    `ends` is the line and the time of the last record. `records` has those of each key.
     """
 
     quality: Series = NO_SERIES
@@ -80,6 +94,8 @@ class Trace(msgspec.Struct, frozen=True):
     back: tuple[tuple[int, float], ...] = ()
     stretches: tuple[Stretch, ...] = ()
     job: tuple[int, int] | None = None
+    ends: tuple[int, float] | None = None
+    records: dict[str, KeyRecords] = {}
 
 
 def trace_of(run: Run, data: bytes = b"") -> Trace:
@@ -96,6 +112,8 @@ def trace_of(run: Run, data: bytes = b"") -> Trace:
             *_sampled(_time_stretches(quality.points)),
         ),
         job=job_of(data),
+        ends=(run.line(len(run.records) - 1), run.records[-1].time_ms) if run.records else None,
+        records={key: _of_key(run, places) for key, places in run.where.items()},
     )
 
 
@@ -194,6 +212,26 @@ def _marks(run: Run, key: str) -> list[Point]:
         for index, record in marked
         if (at := position(record, _BLOCK)) is not None
     ]
+
+
+# --- records ---
+
+
+def _of_key(run: Run, places: Sequence[int]) -> KeyRecords:
+    records = [run.records[index] for index in places]
+    value = records[0].value if len(records) == 1 else None
+    plain = value if isinstance(value, str | int | float | bool) else None
+    return KeyRecords(
+        count=len(records),
+        value=plain[:LONGEST_VALUE] if isinstance(plain, str) else plain,
+        values=_digest([(record.value, record.metadata) for record in records]),
+        times=_digest([record.time_ms for record in records]),
+    )
+
+
+def _digest(content: object) -> str:
+    # As written: of text, as hashes of strings differ from process to process
+    return hashlib.blake2b(repr(content).encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 # --- stretches ------------------------------------------------------------------------------------

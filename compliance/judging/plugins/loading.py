@@ -116,7 +116,7 @@ def _checked(name: str, value: str, given: Any) -> Check:
     if not given.says or not callable(given.find) or not isinstance(given.severity, Severity):
         raise Misbehaviour(f"has a rule {given.id} without text, function or severity")
     named = given.id if given.id.startswith(f"{name}.") else f"{name}.{given.id}"
-    return replace(given, id=named, stated_by=StatedBy.PLUGIN, formerly=())
+    return replace(given, id=named, stated_by=StatedBy.PLUGIN)
 
 
 def _told(check: Check) -> RuleData:

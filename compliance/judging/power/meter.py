@@ -126,7 +126,8 @@ class Meter(msgspec.Struct, dict=True):
 def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
     """What a power log says; whatever is not a number or a line becomes a finding at `path`."""
     meter = Meter(log, switch, path)
-    for fault in log.faults:
+    faults = [fault for fault in log.faults if not fault.is_stray]
+    for fault in faults:
         line = log.line_of(fault)
         meter.findings.append(meter.found(UNREADABLE, line, None, problem=fault.message))
     for position, record in log.placed_records():
@@ -137,7 +138,7 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
         else:
             _take(meter, record, position)
     # A file that cannot be read to its end may well hold readings: that fault says enough
-    whole = all(fault.position >= 0 for fault in log.faults)
+    whole = all(fault.position >= 0 for fault in faults)
     if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
         meter.findings.append(meter.found(NO_READINGS, None, READING, wanted=wanted))

@@ -62,7 +62,7 @@ def switch_as_summed(log: Log, duration_ms: float) -> float:
 
 def _officially_read(log: Log) -> list[Record]:
     for fault in log.faults:
-        if fault.kind in CRASHING or fault.position < 0:
+        if fault.kind in CRASHING or (fault.position < 0 and not fault.is_stray):
             raise NoSummary(fault.message, log.line_of(fault))
     return log.records if log.generation == "mllog" else []
 

@@ -74,6 +74,9 @@ _MARKS = (
     (b"wandb", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
     (b"WANDB", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
     (b"nvapi-", rb"nvapi-[\w-]{60}"),
+    (b"sudo", rb"sudo\s.{0,40}?-S"),
+    (b"sshpass", rb"sshpass\s+-p"),
+    (b"curl", rb"curl\s.{0,200}?(?:-u|--user)[\s=]"),
 )
 """Of each kind of secret, bytes that it always has, and a pattern that its line must match; as good
 as never is one needed, and made.

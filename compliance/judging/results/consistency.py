@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.logs.facts import NO_SETTINGS, Settings
 from podium.compliance.judging.results.model import ResultVerdict
@@ -19,6 +21,7 @@ from podium.compliance.judging.results.rules.consistency_rules import (
     OTHER_DIVISION,
 )
 from podium.compliance.text.words import join_limited
+from podium.logging_spec.keys import GLOBAL_BATCH_SIZE
 from podium.logging_spec.reader.log import HEAD, Log
 from podium.logging_spec.reader.read import parse_log, read_log
 from podium.rules.finding import Finding, Severity
@@ -52,6 +55,7 @@ def _as_its_folder(
         folder, rules = verdict.folder.benchmark, context.rules
         known = facts.benchmark in (*rules.allowed, *rules.benchmarks, *rules.aliases)
         advice = f"set submission_benchmark to {folder}"
+        failing = verdict.result.convergence.verdict == "fail"
         yield OTHER_BENCHMARK.found(
             context.profile,
             run.display_path,
@@ -59,7 +63,7 @@ def _as_its_folder(
             key="submission_benchmark",
             logged=facts.benchmark,
             benchmark=folder,
-            severity=None if known else Severity.ERROR,
+            severity=None if known and not failing else Severity.ERROR,
             advice=f"move the log to its benchmark's folder, or {advice}" if known else advice,
         )
     if contradicts(facts.division, division):
@@ -90,7 +94,10 @@ def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
             given[key][canonical_text(value)].append(run)
     for key, by_value in sorted(given.items()):
         if len(by_value) > 1:
-            yield _mixed(key, by_value, path, context)
+            found = _mixed(key, by_value, path, context)
+            if key == GLOBAL_BATCH_SIZE.name and verdict.result.convergence.verdict == "fail":
+                found = replace(found, severity=Severity.ERROR)
+            yield found
 
 
 def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: JudgingContext) -> Finding:
@@ -104,7 +111,7 @@ def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: Judging
     # Of one run against another neither is out of step
     single = len(alone) == 1 and len(most[1]) > 1
     others = f"the {len(most[1])} others" if single else _named(most[1], {})
-    return MIXED_SETTINGS.found(
+    found = MIXED_SETTINGS.found(
         context.profile,
         alone[0].display_path if single else path,
         line=places[alone[0].name] if single else None,
@@ -112,6 +119,9 @@ def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: Judging
         setting=key,
         values="; ".join([*parts, f"{shortened(most[0])} in {others}"]),
     )
+    # A value that breaks a rule of its log is reported there
+    fault = alone[0].fault
+    return replace(found, caused_by=fault) if single and fault.endswith(f".{key}") else found
 
 
 _MOST_NAMED = 3
@@ -161,6 +171,8 @@ def canonical_text(value: Any) -> str:
 
 def shortened(text: str, most: int = 60) -> str:
     """A canonical text for a message; compared are whole texts."""
+    if text == "None":
+        return "null"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

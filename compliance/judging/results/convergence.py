@@ -132,19 +132,24 @@ class _Judge:
 
     def judge(self) -> Convergence:
         """The judgement."""
+        if not self.runs:
+            return self._ends("fail", "there are no runs")
         sizes = {run.batch_size for run in self.runs}
-        wrong = self._unreadable() or self._mixed() or self._unfinished()
-        size = next(iter(sizes), None)
+        size = next(iter(sizes))
         if len(sizes) == 1 and size is not None:
             self.size = size
-        if wrong or size is None:
-            return self._ends("fail", wrong or "no run logs global_batch_size: log it once per run")
+        if crash := self._crash():
+            return self._ends("fail", crash, crashes=True)
+        if wrong := self._mixed() or self._unfinished():
+            return self._ends("fail", wrong)
+        if size is None:
+            return self._ends("fail", "no run logs global_batch_size: log it once per run")
         self.case, reference = self.known.match(size)
         if reference is None:
             return self._ends("missing", self._missing(size))
         return self._compare(size, reference)
 
-    def _ends(self, verdict: Verdict, message: str) -> Convergence:
+    def _ends(self, verdict: Verdict, message: str, *, crashes: bool = False) -> Convergence:
         return Convergence(
             verdict,
             self.case,
@@ -153,11 +158,11 @@ class _Judge:
             runs=self.places,
             pruned=self.known.pruned,
             messages=(message,),
+            crashes_verifier=crashes,
         )
 
-    def _unreadable(self) -> str:
-        if not self.runs:
-            return "there are no runs"
+    def _crash(self) -> str:
+        """Why the official verifier crashes on the result; empty where it does not."""
         # What only the official reader crashes on is no reason for the policy to fail a result
         if not self.quirks.crashes_on_logs:
             return ""

@@ -31,6 +31,7 @@ from podium.compliance.judging.results.rules.run_rules import (
     TOO_MANY_RUNS,
     UNFINISHED_RUN_DROPPED,
     UNSUPPORTED_SCALING,
+    VERIFIER_CRASH,
 )
 from podium.compliance.text.words import distinct, join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
@@ -145,15 +146,26 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
     failed = sum(map(verdict.failing, scored))
     lacking = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
     if failed > allowed:
-        yield TOO_MANY_FAILED_RUNS.found(
+        found = TOO_MANY_FAILED_RUNS.found(
             context.profile, where, given=len(scored), allowed=allowed, failed=failed
         )
+        causes = (run.fault for run in scored if verdict.failing(run) and run.fault)
+        yield replace(found, caused_by=next(causes, ""))
     if context.quirks.ignores_policy:
         return
     # A log of the open division may end aborted and break no rule
     if failed <= allowed < lacking and not verdict.result.weak:
+        names = [run.name for run in scored if verdict.failing(run) or not run.facts.run.converged]
+        # Where these runs fail the test of convergence, this is why
+        fails = any("did not converge" in text for text in verdict.result.convergence.messages)
         yield NOT_CONVERGED.found(
-            context.profile, where, given=len(scored), allowed=allowed, lacking=lacking
+            context.profile,
+            where,
+            severity=None if fails else Severity.WARNING,
+            given=len(scored),
+            allowed=allowed,
+            lacking=lacking,
+            names=join_limited(names, 6),
         )
     # Of the runs of NCF in 0.5 those that do not count are not dropped as slowest
     if failed <= allowed and not benchmark.first_converging:
@@ -171,7 +183,8 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
                     phase=ended.phase,
                 )
             elif not run.facts.missed_only:
-                yield BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
+                found = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
+                yield replace(found, caused_by=run.fault)
 
 
 def _left_out(result: Result, where: str, context: JudgingContext) -> Iterator[Finding]:
@@ -282,8 +295,13 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
     # That the official verifier crashes on a benchmark says nothing of the result
     if not result.quirks.crashes_on_logs and _crashes_verifier(result):
         theirs = ours
+    if theirs.crashes_verifier:
+        # A bypass flag lets the comparison's result through, but does not prevent the crash
+        yield VERIFIER_CRASH.found(
+            result.profile, result.place.display_path, reason="; ".join(theirs.messages)
+        )
     judged = ours if ours.verdict != "pass" else theirs
-    if judged.verdict == "pass":
+    if judged.verdict == "pass" or judged.crashes_verifier:
         return
     stated_by = StatedBy.BOTH
     if ours.verdict == "pass":
@@ -292,7 +310,7 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         stated_by = StatedBy.POLICY
     rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
     decided = _decided(result)
-    yield rule.found(
+    found = rule.found(
         result.profile,
         result.place.display_path,
         stated_by=stated_by,
@@ -302,6 +320,9 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         lowest=_at_least(judged.minimum, judged.submission),
         submission=judged.submission,
     )
+    # A run that the official verifier cannot work with has a fault of its own
+    named = (run.fault for run in result.runs if f"crashes on {run.display_path}:" in found.message)
+    yield replace(found, caused_by=next(named, ""))
 
 
 def _at_least(lowest: float | None, submission: float | None) -> str:

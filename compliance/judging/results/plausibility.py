@@ -20,7 +20,7 @@ from podium.compliance.judging.results.rules.plausibility_rules import (
     OLD_RUNS,
     UNEVEN_SPEED,
 )
-from podium.rules.checks.lifecycle import EARLIEST_MS
+from podium.rules.checks.one_run import EARLIEST_MS
 from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding
 from podium.rules.model.calendar import PUBLISHED, month_ms

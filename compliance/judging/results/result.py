@@ -45,7 +45,8 @@ REFUSED = "its log breaks rules"
 class Run(msgspec.Struct, frozen=True):
     """One log of a result, judged: its file, the path a report shows, its verdict, its facts.
 
-    `crashes`: the official verifier ends without a verdict on it.
+    `crashes`: the official verifier ends without a verdict on it. `fault` is the rule for which its
+    log fails first.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class Run(msgspec.Struct, frozen=True):
     failed: bool
     facts: Facts
     crashes: bool = False
+    fault: str = ""
 
     @property
     def name(self) -> str:

@@ -30,6 +30,7 @@ from podium.compliance.judging.results.rules.seed_rules import (
     UNREADABLE_LOG,
     VERIFIER_CRASH,
 )
+from podium.rules.constraints.formula import show_logged
 from podium.rules.finding import Finding, Profile, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
@@ -120,7 +121,7 @@ class _Judgement:
             try:
                 int(value)
             except (TypeError, ValueError, OverflowError):
-                return self._found(NOT_INTEGER, run, line, self.asked, seed=shortened(repr(value)))
+                return self._found(NOT_INTEGER, run, line, self.asked, seed=show_logged(value))
             if file is None or lineno is None:
                 missing = "metadata.file" if file is None else "metadata.lineno"
                 return self._found(NO_PLACE, run, line, self.asked, missing=missing)

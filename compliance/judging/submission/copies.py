@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -69,15 +70,35 @@ class FingerprintIndex(Generic[_R]):
         self._moved.setdefault(from_its_start(marks), run)
 
 
+class Origin(msgspec.Struct):
+    """The earliest of some runs that are alike, and the submission that has it."""
+
+    path: str
+    facts: Facts
+    submission: str
+
+    @property
+    def start(self) -> float | None:
+        """When the run began, in milliseconds since 1970."""
+        return self.facts.run.start_ms
+
+
 class SubmissionIndex(msgspec.Struct):
     """The runs looked at so far: where each lies; and results, by benchmark and mean time.
 
     `learned` finds runs by the hash of what their evaluations gave, a number for each run.
+    `submission` is the one that is looked at, `measured` are the folders of results with power
+    measurements. `alike` are all runs that another is like. `later` are findings about submissions
+    that were judged before the original was seen, by the path of the submission.
     """
 
-    runs: FingerprintIndex[str] = msgspec.field(default_factory=FingerprintIndex)
-    learned: dict[int, str] = msgspec.field(default_factory=dict)
+    runs: FingerprintIndex[Origin] = msgspec.field(default_factory=FingerprintIndex)
+    learned: dict[int, Origin] = msgspec.field(default_factory=dict)
     scores: dict[tuple[str, float], str] = msgspec.field(default_factory=dict)
+    submission: str = ""
+    measured: set[str] = msgspec.field(default_factory=set)
+    alike: set[str] = msgspec.field(default_factory=set)
+    later: dict[str, list[Finding]] = msgspec.field(default_factory=lambda: defaultdict(list))
 
 
 def copies(
@@ -86,40 +107,104 @@ def copies(
     """Runs that share their times and evaluations with another: one run submitted twice.
 
     Copies are found across systems, and across submitters where `seen` goes from one to the next.
+    The run that began later is the copy. Where two submissions have runs that began at the same
+    time, each has a finding.
     """
     seen = SubmissionIndex() if seen is None else seen
-    for display_path, facts in runs:
-        other, moved = seen.runs.add(facts.fingerprint, display_path)
+    for path, facts in runs:
+        run = Origin(path, facts, seen.submission)
+        other, moved = seen.runs.add(facts.fingerprint, run)
         learned = facts.fingerprint.learned
         # Noted for every run, so that a copy of a copy is found as well
-        alike = None if learned is None else seen.learned.setdefault(learned, display_path)
-        # The same numbers at other times may come of one seed twice: that alone rejects nothing
-        certain = other is not None
-        if other is not None:
-            likeness = f"has the times and evaluations of {other}"
-            if moved:
-                likeness = f"is that of {other} at another time: every evaluation comes as long "
-                likeness += "after the start, with the same value"
-        elif alike is not None and alike != display_path:
-            other = alike
-            likeness = f"has the losses and outcomes of {other} to the last digit, at other times"
-        else:
-            continue
-        yield COPIED_RUN.found(
-            context.profile,
-            display_path,
-            severity=_weight_of_copy(display_path, other, certain),
-            likeness=likeness,
-        )
+        alike = None if learned is None else seen.learned.setdefault(learned, run)
+        pair = other or alike
+        if pair is not None and pair is not run:
+            likeness = _Likeness(exact=other is not None, moved=moved)
+            yield from _of_pair(run, pair, likeness, context, seen)
 
 
-def _weight_of_copy(path: str, other: str, certain: bool) -> Severity:
-    """An error where one result counts a run twice: its runs must be runs of their own.
+class _Likeness(msgspec.Struct, frozen=True):
+    """In what two runs agree: `exact` in times and values, `moved` in values and distances."""
 
-    Two results may share a log for a reason, such as one system submitted by two partners.
+    exact: bool
+    moved: bool
+
+    def words(self, other: str) -> str:
+        """What a finding says of the copy."""
+        if not self.exact:
+            return f"has the losses and outcomes of {other} to the last digit, at other times"
+        if self.moved:
+            every = "every evaluation comes as long after the start, with the same value"
+            return f"is that of {other} at another time: {every}"
+        return f"has the times and evaluations of {other}"
+
+
+def _of_pair(
+    run: Origin,
+    known: Origin,
+    likeness: _Likeness,
+    context: JudgingContext,
+    seen: SubmissionIndex,
+) -> Iterator[Finding]:
+    """The findings of a pair about this submission's runs; those about others are put in `seen`."""
+    seen.alike |= {run.path, known.path}
+    before = msgspec.structs.replace(known)
+    unclear = _unclear(run, before) and run.submission != before.submission
+    if unclear:
+        accused = [(run, before), (before, run)]
+    elif _began(run) < _began(before):
+        accused = [(before, run)]
+        # Later runs are compared with the earliest
+        known.path, known.facts, known.submission = run.path, run.facts, run.submission
+    else:
+        accused = [(run, before)]
+    for copy, original in accused:
+        words = likeness.words(original.path)
+        words += "; which of the two is the copy does not show" if unclear else ""
+        severity = _weight_of_copy(copy, original, likeness, seen)
+        finding = COPIED_RUN.found(context.profile, copy.path, severity=severity, likeness=words)
+        if copy.submission == seen.submission:
+            yield finding
+        elif all(each.path != finding.path for each in seen.later[copy.submission]):
+            seen.later[copy.submission].append(finding)
+
+
+_LEAST_APART_MS = 1000.0
+"""Milliseconds between the starts of two runs from which on one is the later."""
+
+
+def _unclear(run: Origin, other: Origin) -> bool:
+    if run.start is None or other.start is None:
+        return True
+    return abs(run.start - other.start) < _LEAST_APART_MS
+
+
+def _began(run: Origin) -> float:
+    return math.inf if run.start is None else run.start
+
+
+def _weight_of_copy(
+    copy: Origin, other: Origin, likeness: _Likeness, seen: SubmissionIndex
+) -> Severity:
+    """An error where one result counts a run twice, and where two seeds give the same numbers.
+
+    Two results may share a log for a reason, such as one system submitted by two partners, or one
+    result submitted with and without its power measurements.
     """
-    same_result = path.rpartition("/")[0] == other.rpartition("/")[0]
-    return Severity.ERROR if certain and same_result else Severity.WARNING
+    folder, others = (each.path.rpartition("/")[0] for each in (copy, other))
+    seeds, other_seeds = (_seeds(each.facts) for each in (copy, other))
+    if seeds and other_seeds and seeds != other_seeds:
+        return Severity.ERROR
+    if likeness.exact and folder == others:
+        return Severity.ERROR
+    companions = likeness.exact and not likeness.moved and copy.facts.org == other.facts.org
+    if companions and (folder in seen.measured or others in seen.measured):
+        return Severity.NOTE
+    return Severity.WARNING
+
+
+def _seeds(facts: Facts) -> list[int]:
+    return [value for value, *_ in facts.seeds.seeds if type(value) is int]
 
 
 def same_scores(
@@ -131,7 +216,7 @@ def same_scores(
 ) -> Iterator[Finding]:
     """Results whose mean time is that of another to the millisecond, though no run is a copy.
 
-    `copied` are the runs that were reported as copies.
+    `copied` are the runs that are copies, or have some.
     """
     known = {} if seen is None else seen.scores
     for verdict in results:

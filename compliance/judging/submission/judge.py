@@ -40,7 +40,7 @@ from podium.compliance.judging.systems.reader import (
     read_description,
     unread_description,
 )
-from podium.compliance.judging.waivers.bypass_flags import RCP, SEEDS, Params
+from podium.compliance.judging.waivers.bypass_flags import BYPASSED_RULES, RCP, SEEDS, Params
 from podium.compliance.judging.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
 from podium.rules.finding import DROPPED_RUN, Finding, Profile, Severity
@@ -59,7 +59,8 @@ class SubmissionVerdict(msgspec.Struct, frozen=True):
 
     `logs` are the verdicts on its logs, marked with its waivers, by the path that reports show.
     `systems` are the findings about each description, by its path. `described` has the path of each
-    result with that of its system's description, "" where it has none.
+    result with that of its system's description, "" where it has none. `suppressions` are the
+    waivers given and its own.
     """
 
     findings: list[Finding]
@@ -67,6 +68,7 @@ class SubmissionVerdict(msgspec.Struct, frozen=True):
     results: list[ResultVerdict]
     systems: dict[str, list[Finding]]
     described: dict[str, str]
+    suppressions: Suppressions = NOTHING_LEFT_OUT
 
 
 class RoundState(msgspec.Struct):
@@ -129,6 +131,7 @@ def judge_submission(
             for folder in tree.results
             for path in [tree.systems.get(folder.system)]
         },
+        suppressions=suppressions,
     )
 
 
@@ -298,8 +301,15 @@ class _ResultJudge:
         crashes = context.quirks.crashes_on_logs and any(
             each.id == VERIFIER_CRASH.id for each in errors
         )
-        tree = self.tree
-        return Run(tree.root / path, tree.place(path), bool(errors), verdict.facts, crashes)
+        leading = (each.id for each in errors if not each.caused_by)
+        return Run(
+            self.tree.root / path,
+            self.tree.place(path),
+            bool(errors),
+            verdict.facts,
+            crashes,
+            next(leading, ""),
+        )
 
     def _power(self, verdict: ResultVerdict, context: JudgingContext) -> list[Finding]:
         power = verdict.result.power
@@ -324,6 +334,7 @@ class _ResultJudge:
 
 
 def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
-    """The findings, all waived where the flag that leaves them out is set."""
+    """The findings, with those of the flag's rules waived where it is set."""
     for found in findings:
-        yield replace(found, waived=True, waived_by=flag) if flag in flags else found
+        waived = flag in flags and found.id.startswith(BYPASSED_RULES[flag])
+        yield replace(found, waived=True, waived_by=flag) if waived else found

@@ -10,13 +10,19 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.inputs.benchmark_names import is_early
+from podium.compliance.judging.inputs.benchmark_names import is_early, levels_swapped
 from podium.compliance.judging.inputs.layout import Tree
-from podium.compliance.judging.inputs.tree_rules import LINKED_FOLDER, MISNAMED_LOG, STRUCTURE
+from podium.compliance.judging.inputs.tree_rules import (
+    LINKED_FOLDER,
+    MISNAMED_LOG,
+    STRUCTURE,
+    UNKNOWN_BENCHMARK,
+)
 from podium.compliance.judging.results.official import JudgingContext
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
 from podium.rules.fixed.fixed_rule import both, policy
+from podium.rules.model.round import Round
 
 NO_RESULTS = policy(
     "tree.no-results",
@@ -65,6 +71,18 @@ NO_SYSTEMS = policy(
     bad=(remove("systems"),),
 )
 
+NESTED = both(
+    "tree.nested-submission",
+    says="a submission lies directly in the folder of its round",
+    why="the official verifier is started for the folders in a round's; in one that only holds "
+    "another folder it finds no results and ends without a verdict",
+    message="the submission lies in {folder}; its results and systems must lie in {above}",
+    help="move what is in {folder} up to {above}",
+    cites=STRUCTURE,
+    bad="a round's folder has AMD/AMD/results",
+    good="it has AMD/results",
+)
+
 
 MOST_PER_RULE = 50
 """Findings of one rule beyond this many are counted in the last one."""
@@ -76,8 +94,10 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     # The official verifier passes a package without any result
     if not context.quirks.ignores_policy:
         if not tree.results:
+            named = UNKNOWN_BENCHMARK.id if tree.unjudged else ""
             severity = Severity.WARNING if context.rules.package.nested_submissions else None
-            yield NO_RESULTS.found(context.profile, tree.place("results"), severity=severity)
+            found = NO_RESULTS.found(context.profile, tree.place("results"), severity=severity)
+            yield replace(found, caused_by=named)
         yield from _surplus(tree, context)
     yield from reported(tree, context)
 
@@ -92,12 +112,22 @@ def no_systems(folder: str, logs: Iterable[str]) -> Finding:
     """
     submitted = any(_OF_A_RESULT.fullmatch(os.path.relpath(log, folder)) for log in logs)
     severity = None if submitted else Severity.NOTE
-    return NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
+    found = NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
+    return replace(found, official=submitted)
 
 
 def no_results(folder: str) -> Finding:
     """A folder with descriptions of systems, and logs elsewhere than in `results`."""
-    return NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+    found = NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+    return replace(found, official=True)
+
+
+def nested(folder: str) -> Finding:
+    """A submission that lies deeper than in its round's folder."""
+    above, name = os.path.split(folder)
+    shown = name if folder == "." else folder
+    found = NESTED.found(Profile.POLICY, folder, folder=shown, above=above or "the folder above it")
+    return replace(found, official=True)
 
 
 def linked_folder(link: str) -> Finding:
@@ -132,12 +162,16 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
             tree.place(f"systems/{system}.json"),
             stated_by=stated_by,
             system=system,
-            advice=_advice(tree, system),
+            advice=_advice(tree, system, context.rules),
         )
 
 
-def _advice(tree: Tree, system: str) -> str:
+def _advice(tree: Tree, system: str, rules: Round) -> str:
     """How a system gets its description: a file under another name is probably meant for it."""
+    for below in tree.systems:
+        swapped = levels_swapped(system, below, rules)
+        if swapped and tree.disk.has(f"results/{system}", below):
+            return swapped
     init = f"run `podium system init systems/{system}.json` on the system"
     unused = sorted({*tree.systems} - {*tree.result_systems})
     if not unused:

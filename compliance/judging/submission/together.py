@@ -45,8 +45,10 @@ def judge_alone(
 ) -> Iterator[Finding]:
     """The same of some results of a submission: what shows without its others."""
     runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
-    # All copies before any score: that copied runs take equally long is no news
-    copied = [*copies(runs, context, seen)]
-    yield from copied
-    yield from same_scores(tree, results, {finding.path for finding in copied}, context, seen)
+    seen = SubmissionIndex() if seen is None else seen
+    seen.submission = tree.package.display_path
+    seen.measured |= {tree.place(each.folder.path) for each in results if each.folder.power}
+    # All copies before any score: copied runs take equally long
+    yield from [*copies(runs, context, seen)]
+    yield from same_scores(tree, results, seen.alike, context, seen)
     yield from overlaps(results, tree.place("results"), context)

@@ -81,9 +81,18 @@ def agrees_with_folder(
     The system's name may differ from the file's: the policy calls it the name as shown.
     """
     described = description.submitter
-    if described and submitter and not same_organization(described, submitter):
+    if not described or not submitter or described == submitter:
+        return
+    same = same_organization(described, submitter)
+    # One organization under two spellings would be two rows of the published table
+    if not same or described.casefold() == submitter.casefold():
         yield NAME_MISMATCH.found(
-            Profile.POLICY, path, key="submitter", described=described, folder=submitter
+            Profile.POLICY,
+            path,
+            key="submitter",
+            severity=Severity.NOTE if same else None,
+            described=described,
+            folder=submitter,
         )
 
 
@@ -192,14 +201,15 @@ def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterato
         # HPC rules: an instance may take a part of the system, a timed run takes all of it
         fits = facts.nodes <= nodes if facts.weak else facts.nodes == nodes
         if not fits:
-            yield _sized(path, "number_of_nodes", "nodes", facts.nodes, nodes)
+            yield _sized(path, "number_of_nodes", ("node", "nodes"), facts.nodes, nodes)
     logged = facts.accelerators_per_node
     if each is not None and logged is not None and logged != each:
-        unit = "accelerators in a node"
-        yield _sized(path, "accelerators_per_node", unit, logged, each)
+        units = "accelerator per node", "accelerators per node"
+        yield _sized(path, "accelerators_per_node", units, logged, each)
 
 
-def _sized(path: str, key: str, unit: str, logged: int, described: int) -> Finding:
+def _sized(path: str, key: str, units: tuple[str, str], logged: int, described: int) -> Finding:
+    unit = units[logged != 1]
     return SIZE_MISMATCH.found(
         Profile.POLICY, path, key=key, unit=unit, logged=logged, described=described
     )

@@ -247,6 +247,7 @@ NAME_MISMATCH = policy(
     cites=CITES,
     expected="{folder}",
     actual="described",
+    varies="a note where only capitals differ",
     bad=(set_to(SYSTEM, "submitter", "Nobody Else"),),
 )
 

@@ -32,6 +32,9 @@ from podium.rules.quirks import quirks_of
 PARAMS_FILE = "package_checker_params"
 
 RCP, SEEDS, TRAIN_SAMPLES = "rcp-bypass", "seed-checker-bypass", "rcp-bert-train-samples"
+
+BYPASSED_RULES = {RCP: "rcp.", SEEDS: "seeds."}
+"""The prefix of the rules that each flag lets through."""
 FLAGS = {
     RCP: "a failed comparison with the reference convergence points is let through",
     SEEDS: "seeds are not compared",

@@ -17,8 +17,7 @@ from podium.compliance.judging.inputs.house_table import heads_of
 from podium.compliance.judging.waivers.waiver_rules import INVALID
 from podium.compliance.judging.waivers.waivers import Waivers, plain_file
 from podium.logging_spec.limits import BeyondLimitError, read_toml
-from podium.rules.finding import Finding, Profile
-from podium.rules.fixed.former_ids import matches
+from podium.rules.finding import Finding, Profile, matches
 
 NEVER_WAIVED = ("internal.", "waivers.")
 """Rules whose findings no waiver covers: faults of podium, and of the waivers themselves."""

@@ -53,6 +53,16 @@ def asset(package: str, name: str) -> str:
     return (files(home) / folder / name).read_text(encoding="utf-8")
 
 
+STYLE = ("shared/base.css", "shared/tables.css", "shared/charts.css")
+SCRIPT = ("shared/state.js", "shared/tables.js", "shared/plots.js", "shared/keys.js")
+"""The one style and the one script of all pages."""
+
+
+def joined(package: str, parts: Iterable[str]) -> str:
+    """The text of several files, such as `STYLE` and what a package adds to it."""
+    return "".join(asset(package, part) for part in parts)
+
+
 def environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Environment:
     """Where templates of a package are found; filters beside `short`, `clock` and `plural`."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -81,11 +91,17 @@ def _lines(text: str) -> str:
     return "\n".join(map(clean, text.split("\n")))
 
 
+WHOLE = 1e15
+"""Numbers below it have all their digits where they have more than are asked for."""
+
+
 def short(value: Any, digits: int = 5) -> str:
-    """A number of so many digits, with commas where it is whole; a dash for None."""
+    """A number of so many digits, with commas where it is whole or large; a dash for None."""
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
+    if isinstance(value, int) or 10**digits <= abs(value) < WHOLE:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
 
 
 def clock(milliseconds: float | None) -> str:

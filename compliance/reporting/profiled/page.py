@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from podium.compliance.reporting.pages.templates import asset, environment, page_policy
+from podium.compliance.reporting.pages.templates import (
+    SCRIPT,
+    STYLE,
+    environment,
+    joined,
+    page_policy,
+)
 from podium.compliance.reporting.profiled.pictures import compared_bars, icicle, roofline, step_bars
 from podium.compliance.reporting.profiled.timelines import plan_in_lanes, steps_in_lanes, strips
 from podium.compliance.version import VERSION
 
-STYLE = ("shared/shared.css", "profile.css")
-SCRIPT = ("shared/tables.js",)
+STYLES = (*STYLE, "profile.css")
+
 MOST = 300
 """Operators on the page; the files beside it have all."""
 
@@ -32,7 +38,7 @@ def render(profile: Mapping[str, Any]) -> str:
 
 def page_of(template: str, **values: Any) -> str:
     """A page with the style and the script of its own that its policy lets in."""
-    style, script = ("".join(asset(__package__, part) for part in each) for each in (STYLE, SCRIPT))
+    style, script = (joined(__package__, parts) for parts in (STYLES, SCRIPT))
     made = environment(__package__, {}).get_template(template)
     policy = page_policy(style, script)
     text = made.render(policy=policy, style=style, script=script, version=VERSION, **values)

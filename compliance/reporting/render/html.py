@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +14,13 @@ from podium.compliance.reporting.grouping import (
     by_submission,
     groups_of,
 )
-from podium.compliance.reporting.pages.templates import page_policy
+from podium.compliance.reporting.pages.templates import (
+    SCRIPT,
+    STYLE,
+    environment,
+    joined,
+    page_policy,
+)
 from podium.compliance.reporting.render.words import (
     excused,
     following_text,
@@ -31,8 +36,6 @@ from podium.compliance.text.terminal import clean
 from podium.rules.finding import Severity
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
     from podium.compliance.reporting.data import Outcome
     from podium.rules.finding import Finding
 
@@ -40,8 +43,9 @@ OPEN_AT_MOST = 10
 """Groups up to which all are open at first."""
 
 
-OWN_PARTS = ("page.css", "filter.js")
-"""The page's own style and script, put in as they are."""
+STYLES = (*STYLE, "page.css")
+SCRIPTS = (*SCRIPT, "filter.js")
+"""The style and the script of the page, which stand in it as they are."""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -74,24 +78,12 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
 
     For `one_message` see `groups_of`.
     """
-    page, style, script = _page(report, groups_of(report, one_message)), *map(_part, OWN_PARTS)
+    page = _page(report, groups_of(report, one_message))
+    style, script = (joined(__package__, parts) for parts in (STYLES, SCRIPTS))
+    template = environment(__package__, {}).get_template("page.html.j2")
     policy = page_policy(style, script)
-    made = _template().render(page=page, policy=policy, style=style, script=script)
+    made = template.render(page=page, policy=policy, style=style, script=script)
     return made.rstrip() + "\n"
-
-
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    # Every text of a report may come from a hostile log: none is put in unescaped
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_part("page.html.j2"))
-
-
-def _part(name: str) -> str:
-    return (files(__name__.rpartition(".")[0]) / "page" / name).read_text(encoding="utf-8")
 
 
 def _page(report: Outcome, groups: Sequence[Group]) -> Page:

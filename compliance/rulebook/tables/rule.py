@@ -24,8 +24,7 @@ class Rule:
     """One rule as people read it. `policy` is the policy's own bound where it differs.
 
     The severities are those of a finding in either profile; empty where it is not reported there.
-    `varies` says when a finding weighs otherwise; `message` is that of a finding, its fields named;
-    `formerly` are ids that the rule had before.
+    `varies` says when a finding weighs otherwise; `message` is that of a finding, its fields named.
     """
 
     id: str
@@ -46,18 +45,12 @@ class Rule:
     verifier_severity: str
     varies: str = ""
     message: str = ""
-    formerly: tuple[str, ...] = ()
     source: Line | Check | FixedRule | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as JSON data."""
         names = (each.name for each in fields(self) if each.name != "source")
         return {name: getattr(self, name) for name in names}
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The id, and those that the rule had before."""
-        return (self.id, *self.formerly)
 
     @property
     def name(self) -> str:
@@ -225,7 +218,6 @@ def check_rule(check: Check, *, since: str = "") -> Rule:
         cites=check.cites,
         policy_severity=check.severity.value,
         verifier_severity=check.severity.value if by_verifier else "",
-        formerly=check.formerly,
     )
 
 

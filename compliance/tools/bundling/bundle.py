@@ -23,6 +23,7 @@ from podium.compliance.tools.bundling.format.compress import Compression, compre
 from podium.compliance.tools.bundling.format.hashes import Hashing, side_files, side_line
 from podium.compliance.tools.bundling.format.paths import MemberKind
 from podium.compliance.tools.bundling.format.tree import TreeEntry, entries_of
+from podium.compliance.tools.bundling.skeleton import refuse_skeleton
 
 _ENDINGS = {
     ".tar.zst": Compression.ZSTD,
@@ -114,6 +115,7 @@ def _kind(archive: Path, options: BundleOptions) -> tuple[Compression, Cipher | 
 def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | None) -> None:
     if not tree.is_dir():
         raise NothingToJudge(f"no such folder: {tree}")
+    refuse_skeleton(tree)
     if inside(archive, [tree]):
         raise UsageFault(f"the bundle {archive} lies in the tree itself; choose a path outside")
     if archive.exists() and not options.replace:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from podium.compliance.tools.packing.receipt import Receipt
 
 
+ON_WINDOWS = os.name == "nt"
+
 MOST_LINK_BYTES = 64 << 20
 """Characters of the names and targets of all links, which are kept until the end."""
 
@@ -193,7 +195,7 @@ class _Unpacking:
             if member.kind is not MemberKind.FOLDER:
                 raise Refused(f"{display_path}: the root is a {member.kind}")
             return
-        if os.name == "nt":
+        if ON_WINDOWS:
             refuse_on_windows(parts, display_path)
         kind = MemberKind.FILE if member.kind is MemberKind.HARD_LINK else member.kind
         place = self._taken.take(parts, kind)

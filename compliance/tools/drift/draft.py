@@ -24,7 +24,7 @@ _MODULES = {
         *("above", "at_least", "at_most", "below", "equals", "not_empty", "one_of", "whole"),
     ),
     "constraints.members": ("has",),
-    "model.benchmark": ("Amend", "Benchmark", "Change"),
+    "model.benchmark": ("Amend", "Benchmark", "TableChange"),
     "table": ("AT_LEAST_ONCE", "OPTIONAL", "at_least_times", "row"),
 }
 """Where a draft imports its names from, below `podium.rules`."""
@@ -121,7 +121,7 @@ class _Draft:
             else:
                 part = "change" if row.key in ours else "add"
                 parts[part] += _row(row.key, rule, indent + 8)
-        yield f"{pad}{table}=Change("
+        yield f"{pad}{table}=TableChange("
         for part, made in parts.items():
             if made:
                 yield f"{pad}    {part}=("

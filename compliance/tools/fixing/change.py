@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
+from podium.compliance.files.staging import staging
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.source_files import open_plain
 from podium.logging_spec.reader.inflate import ZSTD, BrokenCompressionError, inflate
@@ -126,24 +125,23 @@ def _make(root: Path, change: FileChange) -> None:
 
 def _decompress(full: Path, to: Path) -> None:
     """Write what a compressed log holds under another name, then remove the compressed one."""
-    handle, draft = tempfile.mkstemp(dir=full.parent, prefix=f".{to.name}.")
     try:
-        with os.fdopen(handle, "wb") as out, open_plain(full) as stream:
-            head = stream.read(len(ZSTD))
-            stream.seek(0)
-            for piece in inflate(stream, head):
-                out.write(piece)
-                if out.tell() > LARGEST_LOG:
-                    raise OSError(0, "what it holds is larger than 16 GiB")
-            os.fchmod(out.fileno(), stat.S_IMODE(os.fstat(stream.fileno()).st_mode))
-            out.flush()
-            os.fsync(out.fileno())
-        # A link takes the place of no other file
-        os.link(draft, to)
+        with staging(to, draft=True) as folder:
+            draft = folder / "new"
+            with open(draft, "xb") as out, open_plain(full) as stream:
+                head = stream.read(len(ZSTD))
+                stream.seek(0)
+                for piece in inflate(stream, head):
+                    out.write(piece)
+                    if out.tell() > LARGEST_LOG:
+                        raise OSError(0, "what it holds is larger than 16 GiB")
+                os.fchmod(out.fileno(), stat.S_IMODE(os.fstat(stream.fileno()).st_mode))
+                out.flush()
+                os.fsync(out.fileno())
+            # A link takes the place of no other file
+            os.link(draft, to)
     except BrokenCompressionError as error:
         raise OSError(0, f"it cannot be decompressed: {error}") from None
-    finally:
-        os.unlink(draft)
     os.unlink(full)
 
 
@@ -153,12 +151,11 @@ def _replace(full: Path, change: FileChange) -> None:
         if stream.read() != change.before:
             raise OSError(0, "it has changed meanwhile")
         mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-    handle, draft = tempfile.mkstemp(dir=full.parent, prefix=f".{full.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
+    with staging(full, draft=True) as folder:
+        draft = folder / "new"
+        with open(draft, "xb") as stream:
             stream.write(change.after)
+            stream.flush()
+            os.fsync(stream.fileno())
         os.chmod(draft, mode)
         os.replace(draft, full)
-    finally:
-        with suppress(OSError):
-            os.unlink(draft)  # there only where an error came first

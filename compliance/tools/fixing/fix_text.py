@@ -24,8 +24,18 @@ _NOUNS = {
 }
 
 
-def to_text(submissions: Sequence[FixOutcome], path: Path, width: int, *, written: bool) -> str:
-    """The changes of each submission, what is left, and the command that makes them."""
+def to_text(
+    submissions: Sequence[FixOutcome],
+    path: Path,
+    width: int,
+    *,
+    written: bool,
+    options: Sequence[str] = (),
+) -> str:
+    """The changes of each submission, what is left, and the command that makes them.
+
+    `options` are those that the command needs to find the same changes.
+    """
     lines: list[str] = []
     for one in submissions:
         lines += _submission(one, width)
@@ -37,7 +47,8 @@ def to_text(submissions: Sequence[FixOutcome], path: Path, width: int, *, writte
         lines.append(f"Fixed: {_counted(changes)}.")
     else:
         lines.append(f"To fix: {_counted(changes)}. Nothing was written.")
-        lines.append(f"  $ podium fix {clean(shlex.quote(str(path)))} --write")
+        command = shlex.join(["podium", "fix", str(path), *options, "--write"])
+        lines.append(f"  $ {clean(command)}")
     if left:
         lines.append(f"Left to you: {left}.")
     return "\n".join(lines) + "\n"

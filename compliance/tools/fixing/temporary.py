@@ -98,6 +98,9 @@ def _is_script(item: Item) -> bool:
     """Whether a file of the code is a script of a shell that names its interpreter."""
     if item.path.partition("/")[0] not in CODE_FOLDERS or not item.name.endswith(_SCRIPTS):
         return False
+    # Published submissions have config_<system>.sh, which other scripts read with `source`
+    if item.name.startswith("config"):
+        return False
     # Settings are read by other scripts, not run
     if item.name.startswith("config"):
         return False

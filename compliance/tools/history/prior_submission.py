@@ -46,12 +46,16 @@ from podium.rules.model.round import Round
 
 
 class EarlierRun(msgspec.Struct, frozen=True):
-    """A run of an earlier tree: where it lies, whose it is, of which round and on what system."""
+    """A run of an earlier tree: where it is, whose it is, of which round and on what system.
+
+    `described` is the path of the system's `description` as a report shows it.
+    """
 
     display_path: str
     submitter: str
     title: str
     description: Path | None
+    described: str
 
 
 class EarlierResult(msgspec.Struct, frozen=True):
@@ -100,28 +104,40 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
     return earlier
 
 
-def add_tree(earlier: Earlier, path: Path, files: JudgedFiles, options: Options) -> None:
-    """Add a tree whose logs are judged already, with the facts of each."""
-    earlier.results += _results(files, options, path)
+def add_tree(
+    earlier: Earlier, path: Path, files: JudgedFiles, options: Options, prefix: str | None = None
+) -> None:
+    """Add a tree whose logs are judged already, with the facts of each.
+
+    A report shows the paths in it with a prefix, by default the path of the tree.
+    """
+    prefix = f"{path}/" if prefix is None else prefix
+    earlier.results += _results(files, options, prefix)
     # The choices go on with those of the packages, which are no targets: hence not strict
     for (target, one), choice in zip(files.verdicts(), files.inputs.choices, strict=False):
         facts = one.verdict.facts
         if facts is None:
             continue
         place = place_of(Path(target.folder), target.display_path)
-        display_path = f"{path}/{target.display_path}"
-        before = EarlierRun(display_path, place.submitter, _title(choice), place.description)
+        described = "" if place.description is None else os.path.relpath(place.description, path)
+        before = EarlierRun(
+            display_path=f"{prefix}{target.display_path}",
+            submitter=place.submitter,
+            title=_title(choice),
+            description=place.description,
+            described=f"{prefix}{described}",
+        )
         earlier.runs.add(facts.fingerprint, before)
 
 
-def _results(files: JudgedFiles, options: Options, path: Path) -> Iterator[EarlierResult]:
+def _results(files: JudgedFiles, options: Options, prefix: str) -> Iterator[EarlierResult]:
     request = RoundRequest(options.usage)
     pruned = _pruned(files)
     for result in results_of(files, options):
         place = result.place
         if request.choose(place.folder).chosen_by != "default":
             yield EarlierResult(
-                f"{path}/{place.display_path}",
+                f"{prefix}{place.display_path}",
                 place.submitter,
                 place.system,
                 place.benchmark,
@@ -233,5 +249,9 @@ def _system(
     changed = changed_fields(read_description(then).fields, read_description(new).fields)
     if changed:
         yield SYSTEM_CHANGED.found(
-            context.profile, where, fields=join_limited(changed), then=then, title=before.title
+            context.profile,
+            where,
+            fields=join_limited(changed),
+            then=before.described,
+            title=before.title,
         )

@@ -32,5 +32,4 @@ CONFLICTING_DECLARATION = own(
     actual="value",
     bad="a logger made for the open division logs the submission_division closed",
     good="a logger made for the closed division logs the submission_division closed",
-    formerly=("guard.declared-otherwise",),
 )

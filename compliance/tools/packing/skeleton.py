@@ -92,7 +92,12 @@ def _config(skeleton: Skeleton) -> str:
         "into": "../packed",  # not into the folder that it is packed from
     }
     # A JSON string is a TOML string, too: both escape alike.
-    return example({name: json.dumps(value) for name, value in known.items()})
+    values = {name: json.dumps(value) for name, value in known.items()}
+    if skeleton.systems:
+        pairs = (f'"{each}" = "systems/{each}.json"' for each in skeleton.systems)
+        values["systems"] = f"{{ {', '.join(pairs)} }}"
+    results = [(system, name) for system in skeleton.systems for name in skeleton.benchmarks]
+    return example(values, results)
 
 
 def _description(skeleton: Skeleton, system: str) -> str:

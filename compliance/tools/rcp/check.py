@@ -92,15 +92,21 @@ def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options
 
 def _left_out(scored: ScoredResult) -> str:
     """Which runs do not count where there are more than needed, and why; empty where all do."""
+    result = scored.result
     runs = scored.entry.run_list
     used = [os.path.basename(run.path) for run in runs if run.role != "outside"]
     unused = [os.path.basename(run.path) for run in runs if run.role == "outside"]
-    if not unused:
+    if result.weak or not unused:
         return ""
+    which = (
+        "the first to converge count"
+        if result.rules.benchmark(result.place.benchmark).first_converging
+        else f"of the windows of {len(used)} consecutive launches the one with the median score "
+        "counts"
+    )
     return (
-        f"{len(runs)} runs, of which {len(used)} are needed: of the windows of {len(used)} "
-        f"consecutive launches the one with the median score counts ({join_limited(used)}); "
-        f"left out: {join_limited(unused)}"
+        f"{len(runs)} runs, {len(used)} needed: {which} ({join_limited(used, 12)}); "
+        f"left out: {join_limited(unused, 12)}"
     )
 
 

@@ -203,8 +203,9 @@ def plan_text(made: Plan, width: int) -> str:
     lines.append(f"points used          {', '.join(map(clean, reference.ids))}")
     lines.append("")
     lines += wrap(
-        f"A result has {made.known.needed} runs; {made.known.dropped} at each end are dropped. The "
-        f"mean of the others must be at least {figure(made.minimum)} {unit}; below "
+        f"A result has {made.known.needed} runs; {made.known.dropped} at each end "
+        f"{'is' if made.known.dropped == 1 else 'are'} dropped. The mean of the others must be at "
+        f"least {figure(made.minimum)} {unit}; below "
         f"{figure(reference.mean)} the score is multiplied by {figure(reference.mean)} / mean.",
         width,
     )

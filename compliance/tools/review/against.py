@@ -16,6 +16,7 @@ from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.history.hyperparameter_borrowing import BATCH_SIZES, differing
+from podium.compliance.tools.review.edits import edits_of, same_runs
 from podium.compliance.tools.review.model import (
     Against,
     Objection,
@@ -232,18 +233,23 @@ def _result(
     minutes = (then.score, now.score) if then.score != now.score else None
     if not (settings or logs or minutes):
         return None
+    edits = edits_of(then, now, apart)
     lender, allowed = "", ""
     if settings:
         lender = _lender(now, after, others)
         allowed = _allowed(now, lender, rules)
-    elif logs:
-        allowed = "the settings are unchanged: ask why runs were exchanged"
+        # A setting that is changed is one of new runs
+        if logs and same_runs(then, now):
+            allowed += "; the runs are those of before: ask for their raw output"
+    elif any(each.startswith(("run exchanged", "records edited")) for each in edits):
+        allowed = "the settings are unchanged: ask why"
     return ResultChange(
         path=now.path,
         kind="changed",
         asked=asked,
         settings=settings,
         logs=logs,
+        edits=edits,
         minutes=minutes,
         lender=lender,
         allowed=allowed,

@@ -2,92 +2,333 @@
 
 from __future__ import annotations
 
-import hashlib
+import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from podium.compliance.judging.results.result import Result
+from podium.compliance.judging.systems.organizations import same_organization
 from podium.compliance.reporting.pages.templates import plain_name
 from podium.compliance.tools.review.material import Material
-from podium.compliance.tools.review.model import Review
+from podium.compliance.tools.review.model import Objection, ResultEntry, Review
+from podium.compliance.tools.review.objections import about, weight
 from podium.compliance.tools.review.records import Manifest
 
 LEAST = 2
 """Letters of a name that is looked for in texts; a shorter one is replaced in paths alone."""
 
+LEAST_WORD = 3
+"""Characters of a word within a name that is looked for by itself, such as XE9680."""
 
-def anonymised(review: Review, files: Manifest, material: Material) -> tuple[Review, Manifest]:
+COMMON = frozenset(
+    [
+        "accelerator",
+        "accelerators",
+        "cloud",
+        "cluster",
+        "cpu",
+        "gpu",
+        "gpus",
+        "host",
+        "node",
+        "nodes",
+        "rack",
+        "results",
+        "server",
+        "servers",
+        "system",
+        "systems",
+        "the",
+        "with",
+        "and",
+        "of",
+    ]
+)
+"""Words in names of systems that identify nobody."""
+
+FIXED = frozenset(
+    [
+        "benchmark",
+        "case",
+        "cites",
+        "confidential",
+        "division",
+        "kind",
+        "official_verdict",
+        "role",
+        "round",
+        "rule",
+        "scaling",
+        "schema",
+        "severity",
+        "state",
+        "tool",
+        "unit",
+        "usage",
+        "verdict",
+    ]
+)
+"""Members of a review that hold podium's own words."""
+
+KEPT = frozenset(
+    [
+        "results",
+        "systems",
+        "benchmarks",
+        "implementations",
+        "documentation",
+        "strong",
+        "weak",
+        "power",
+        "readme.md",
+        "scaling.json",
+    ]
+)
+"""Names of files and folders that the rules give."""
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_PATH = re.compile(r"[^\s:'\"`,;()]*/[^\s:'\"`,;()]*")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_.+@-]+")
+_RESULT_FILE = re.compile(r"result_\d+\.txt", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[-_ +.,]+")
+
+Replace = Callable[[str], str]
+
+
+def anonymised(review: Review, files: Manifest, material: Material) -> Review:
     """The review without the names of submitters and systems, in texts and paths alike.
 
-    The names of accelerators, frameworks and settings stay: they are what is compared.
+    The names of accelerators, frameworks and settings stay, without the vendor where that is a
+    submitter: they are what is compared. Numbers of names and objections come from no property of
+    them, and nothing keeps the order of the names. `files` are the paths of the submissions.
     """
-    replace = _replacer(_names(material))
-    plain = _mapped(msgspec.to_builtins(review), replace)
-    hidden = msgspec.convert(plain, Review, strict=False)
-    hidden = msgspec.structs.replace(hidden, anonymous=True)
-    return hidden, {replace(path): found for path, found in files.items()}
+    # Hashes of names would have an order that whoever knows the names works out
+    shuffled = random.SystemRandom()
+    names = _Names(material, shuffled)
+    hide = names.replacer([*files], {result.benchmark for result in review.results})
+    plain = _mapped(msgspec.to_builtins(review), hide)
+    hidden: Review = msgspec.convert(plain, Review, strict=False)
+    return _in_new_order(replace(hidden, anonymous=True))
 
 
-def _names(material: Material) -> dict[str, str]:
-    """The word for each name; what else logs and descriptions call one has the same word."""
-    own = [material.results, *(each.results for each in material.earlier)]
-    submitters: dict[str, set[str]] = {home.submitter: set() for home in material.homes}
-    systems: dict[str, set[str]] = {}
-    for result in (each for results in own for each in results):
-        place, described = result.place, result.description
-        called = submitters.setdefault(place.submitter, set())
-        called |= {run.facts.org or "" for run in result.runs}
-        # Two submitters may have a system of one name, which no text tells apart
-        ones = systems.setdefault(place.system, set())
-        ones |= {run.facts.platform or "" for run in result.runs}
-        if described is not None:
-            called.add(described.submitter)
-            ones.add(described.system_name)
-    words = _words(submitters, "submitter-{:02}")
-    words = _words(systems, "system-{:03}") | words
-    return {plain_name(name): word for name, word in words.items()} | words
-
-
-def _words(called: Mapping[str, set[str]], form: str) -> dict[str, str]:
-    numbers = _numbered(name for name in called if name)
-    words = {name: form.format(number) for name, number in numbers.items()}
-    # A name of one's own goes before what others call theirs
-    for name in numbers:
-        for other in sorted(called[name] - {""}):
-            words.setdefault(other, words[name])
-    return words
-
-
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    """A number for each name; an order by the alphabet would tell who is who."""
-    ordered = sorted(
-        names, key=lambda name: hashlib.blake2b(name.encode("utf-8", "replace")).digest()
+def _in_new_order(review: Review) -> Review:
+    """The lists that were in the order of names, in that of the words for them."""
+    return replace(
+        review,
+        submissions=sorted(review.submissions, key=lambda each: each.path),
+        results=[_without_hashes(each) for each in review.results],
+        objections=_numbered(review.objections, "objection"),
+        notes=_numbered(review.notes, "note"),
+        against=None
+        if review.against is None
+        else replace(
+            review.against,
+            results=sorted(review.against.results, key=lambda each: each.path),
+            files={kind: sorted(paths) for kind, paths in review.against.files.items()},
+            unasked=sorted(review.against.unasked),
+        ),
     )
-    return {name: number for number, name in enumerate(ordered, 1)}
 
 
-def _replacer(words: Mapping[str, str]) -> Callable[[str], str]:
-    known = {name.casefold(): word for name, word in words.items()}
+def _without_hashes(result: ResultEntry) -> ResultEntry:
+    """A result without the hashes of its logs, which are published later."""
+    runs = [replace(run, records={}) for run in result.runs]
+    return replace(result, runs=runs, borrows=sorted(result.borrows))
+
+
+def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:
+    """Objections with ids that are numbers: a hash of a place is the same in the named review."""
+    placed = [
+        replace(
+            each,
+            id="",
+            evidence=sorted(each.evidence, key=lambda at: (at.path, at.line or 0)),
+            folded=sorted(each.folded, key=lambda group: group.path),
+        )
+        for each in objections
+    ]
+    return [
+        replace(each, id=f"{each.submitter}-{plain_name(about(each))}-{kind}-{number:03}")
+        for number, each in enumerate(sorted(placed, key=weight), 1)
+    ]
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+class _Names:
+    """The word for each name of a submitter or a system, and for each word within such a name."""
+
+    def __init__(self, material: Material, shuffled: random.Random) -> None:
+        self.shuffled = shuffled
+        self.results = [
+            *material.results,
+            *(each for earlier in material.earlier for each in earlier.results),
+        ]
+        folders = {home.submitter for home in material.homes}
+        folders |= {result.place.submitter for result in self.results}
+        self.words = _words(folders, "submitter-{:02}", shuffled)
+        self.words |= self._organizations()
+        self.words |= {name: word for name, word in self._systems() if name not in self.words}
+        self.products = self._products()
+
+    def _organizations(self) -> dict[str, str]:
+        """Organizations that logs and descriptions name: a word of its own for each new one."""
+        named = {run.facts.org or "" for result in self.results for run in result.runs}
+        named |= {one.submitter for result in self.results if (one := result.description)}
+        found, strangers = {}, []
+        for name in named - {"", *self.words}:
+            same = next((each for each in self.words if same_organization(each, name)), None)
+            if same is None:
+                strangers.append(name)
+            else:
+                found[name] = self.words[same]
+        return found | _words(strangers, "organization-{:02}", self.shuffled)
+
+    def _systems(self) -> Iterator[tuple[str, str]]:
+        """The names of systems; what logs and descriptions call one has its word."""
+        called: dict[str, set[str]] = defaultdict(set)
+        for result in self.results:
+            names = called[result.place.system]
+            names |= {run.facts.platform or "" for run in result.runs}
+            if result.description is not None:
+                names.add(result.description.system_name)
+        words = _words(called, "system-{:03}", self.shuffled)
+        yield from words.items()
+        for system, word in words.items():
+            # A folder's own name goes before what others call theirs
+            yield from ((name, word) for name in called[system] - {"", *words})
+
+    def _products(self) -> set[str]:
+        """The names of accelerators and frameworks."""
+        described = [result.description for result in self.results if result.description]
+        names = {each.accelerator_model_name for each in described}
+        return (names | {each.framework for each in described}) - {""}
+
+    def replacer(self, paths: Iterable[str], benchmarks: set[str]) -> Replace:
+        """What replaces every name in a string.
+
+        `paths` are those of all files: a name that only one submission has identifies it, too.
+        """
+        known = {name.casefold(): word for name, word in self.words.items()}
+        known |= {plain_name(name).casefold(): word for name, word in self.words.items()}
+        kept = {name.casefold() for name in benchmarks} | known.keys() | KEPT
+        parts = known | _file_words(paths, kept)
+        # A folder may have the name of a common word, which is replaced in paths alone
+        files = {name: word for name, word in parts.items() if not name.isalpha()}
+        within = self._within({part for name in benchmarks for part in _parts(name)})
+        whole = _whole_names(self.words)
+        products = {name: _without_vendor(name, whole) for name in self.products}
+        listed = sorted((each for each in products if each != products[each]), key=len)[::-1]
+        product = re.compile("|".join(map(re.escape, listed)) or r"(?!)")
+
+        def named(match: re.Match[str]) -> str:
+            return known.get(match[0].casefold()) or _by_letters(match[0], self.words)
+
+        def pathed(match: re.Match[str]) -> str:
+            return "/".join(parts.get(part.casefold(), part) for part in match[0].split("/"))
+
+        def hide(text: str) -> str:
+            text = product.sub(lambda match: products[match[0]], text)
+            if "/" in text:
+                text = "/".join(known.get(part.casefold(), part) for part in text.split("/"))
+                text = _PATH.sub(pathed, text)
+            text = _FILE_NAME.sub(lambda match: files.get(match[0].casefold(), match[0]), text)
+            text = whole.sub(named, text)
+            return _WORD.sub(lambda match: within.get(match[0].casefold(), match[0]), text)
+
+        return hide
+
+    def _within(self, plain: set[str]) -> dict[str, str]:
+        """Words within names of systems that only one submitter has; those of products stay."""
+        plain = {word for name in self.products for word in _parts(name)} | COMMON | plain
+        owners: dict[str, set[str]] = defaultdict(set)
+        for result in self.results:
+            for name in _names_of(result):
+                for part in _parts(name):
+                    owners[part].add(result.place.submitter)
+        told = {
+            word
+            for word, holders in owners.items()
+            if len(holders) == 1
+            and len(word) >= LEAST_WORD
+            and word not in plain
+            # Sizes, such as 8x and n16, are compared
+            and sum(map(str.isalpha, word)) >= LEAST
+        }
+        return dict.fromkeys(told, "name")
+
+
+def _names_of(result: Result) -> Iterator[str]:
+    yield result.place.system
+    if result.description is not None:
+        yield result.description.system_name
+    yield from {run.facts.platform or "" for run in result.runs}
+
+
+def _parts(name: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(name)}
+
+
+def _words(names: Iterable[str], form: str, shuffled: random.Random) -> dict[str, str]:
+    ordered = sorted({*names} - {""})
+    shuffled.shuffle(ordered)
+    return {name: form.format(number) for number, name in enumerate(ordered, 1)}
+
+
+def _file_words(paths: Iterable[str], known: set[str]) -> dict[str, str]:
+    """A word for each name of a file or folder that only one submission has."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        submission, *parts = path.split("/")
+        for part in parts:
+            owners[part.casefold()].add(submission)
+    found: dict[str, str] = {}
+    for name, holders in owners.items():
+        if len(holders) == 1 and name not in known and not _RESULT_FILE.fullmatch(name):
+            stem, dot, ending = name.rpartition(".")
+            # A system's name may have a point of its own
+            plain = dot and stem and ending.isalpha() and len(ending) <= LEAST_WORD + 1
+            found[name] = f"file-{len(found) + 1:04}{f'.{ending}' if plain else ''}"
+    return found
+
+
+def _whole_names(words: Iterable[str]) -> re.Pattern[str]:
+    """What finds each name, whatever stands between its parts, the longest first."""
     # A name of digits alone, as that of a system, would take every number with it
-    telling = [name for name in words if sum(map(str.isalpha, name)) >= LEAST]
-    listed = "|".join(map(re.escape, sorted(telling, key=len, reverse=True)))
-    named = re.compile(rf"(?<![A-Za-z0-9])(?:{listed})(?![A-Za-z0-9])", re.IGNORECASE)
-
-    def replace(text: str) -> str:
-        if "/" in text:
-            text = "/".join(known.get(part.casefold(), part) for part in text.split("/"))
-        return named.sub(lambda match: known[match[0].casefold()], text) if listed else text
-
-    return replace
+    told = [name for name in words if sum(map(str.isalpha, name)) >= LEAST]
+    forms = [
+        r"[-_ +.,]*".join(map(re.escape, filter(None, _SEPARATOR.split(name))))
+        for name in sorted(told, key=len, reverse=True)
+    ]
+    listed = "|".join(filter(None, forms)) or r"(?!)"
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{listed})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _mapped(value: Any, replace: Callable[[str], str]) -> Any:
+def _by_letters(text: str, words: Mapping[str, str]) -> str:
+    """The word for a name that is spelled with other separators."""
+    spelled = _SEPARATOR.sub("", text).casefold()
+    same = (word for name, word in words.items() if _SEPARATOR.sub("", name).casefold() == spelled)
+    return next(same, "name")
+
+
+def _without_vendor(name: str, submitters: re.Pattern[str]) -> str:
+    """A product without the submitter that makes it: everyone knows whose it is."""
+    return submitters.sub("", name).strip(" -_") or name
+
+
+def _mapped(value: Any, hide: Replace) -> Any:
     if isinstance(value, str):
-        return replace(value)
+        return hide(value)
     if isinstance(value, dict):
-        return {key: _mapped(member, replace) for key, member in value.items()}
+        return {
+            key: member if key in FIXED else _mapped(member, hide) for key, member in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_mapped(member, replace) for member in value]
+        return [_mapped(member, hide) for member in value]
     return value

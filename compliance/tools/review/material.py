@@ -1,8 +1,8 @@
-"""A round read once: the check's report, every result with its runs, and earlier rounds beside."""
+"""A round read once: the check's report, every result with its runs, and earlier rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,21 +17,25 @@ from podium.compliance.reporting.data import Outcome
 from podium.compliance.tools.history.comparators import comparisons
 from podium.compliance.tools.history.prior_submission import Earlier as EarlierTrees
 from podium.compliance.tools.history.prior_submission import add_tree
+from podium.compliance.tools.review.code.round_code import RoundCode, code_of, read_code
 from podium.compliance.tools.scoring.session import results_of
 
 NO_TRACE = Trace()
 
 
 class Earlier(msgspec.Struct, frozen=True):
-    """The results of an earlier round, and what to put in front of their paths."""
+    """The results of an earlier round, and what a review calls it.
 
-    path: str
-    title: str
+    A review is sent to others, who have no path of the reviewer's machine.
+    """
+
+    name: str
     results: list[Result]
+    code: RoundCode = RoundCode()
 
     def place(self, display_path: str) -> str:
         """A path in the earlier round as a report shows it."""
-        return f"{self.path.rstrip('/')}/{display_path}"
+        return f"{self.name}, {display_path}"
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -49,6 +53,7 @@ class Material(msgspec.Struct, frozen=True):
     results: list[Result]
     homes: list[Home]
     earlier: list[Earlier]
+    code: RoundCode = RoundCode()
 
     def timed(self) -> Iterator[Result]:
         """The results that are timed: instances of a throughput result share a system."""
@@ -67,10 +72,14 @@ def read_round(
 
     Raises ComplianceError where a path holds nothing to judge.
     """
-    known = EarlierTrees()
-    before = [_read_earlier(each, options, known) for each in earlier]
-    compared = comparisons(known) if earlier else []
     inputs = discover([path], options, with_facts=True, with_trace=True)
+    known = EarlierTrees()
+    names = {choice.rules.title for choice in inputs.choices}
+    before = []
+    for each in earlier:
+        before.append(_read_earlier(each, options, known, names))
+        names.add(before[-1].name)
+    compared = comparisons(known) if earlier else []
     outcome, files = check_inputs(inputs, options, progress, comparators=compared)
     submitters = {entry.path: entry.submitter for entry in outcome.submissions}
     homes = [
@@ -78,14 +87,18 @@ def read_round(
         for one in inputs.packages
         if not one.scope
     ]
-    return Material(outcome, [*results_of(files, options)], homes, before)
+    return Material(outcome, [*results_of(files, options)], homes, before, code_of(inputs))
 
 
-def _read_earlier(path: Path, options: Options, known: EarlierTrees) -> Earlier:
+def _read_earlier(
+    path: Path, options: Options, known: EarlierTrees, names: Collection[str]
+) -> Earlier:
     # Each by the round that it names itself
     alone = replace(options, round=None)
     files = judge_paths([path], alone, with_trace=True)
-    add_tree(known, path, files, alone)
     results = [*results_of(files, alone)]
     titles = {each.rules.title for each in results}
-    return Earlier(str(path), titles.pop() if len(titles) == 1 else "an earlier round", results)
+    # Such as this round as it was first submitted
+    name = titles.pop() if len(titles) == 1 and not titles & {*names} else path.resolve().name
+    add_tree(known, path, files, alone, f"{name}, ")
+    return Earlier(name, results, read_code(path, alone))

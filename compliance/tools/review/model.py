@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from podium.compliance.reporting.data import OfficialVerdict, RcpEntry, Rules, Tool, Verdict
+from podium.compliance.tools.review.kinds import Kind
 
 SCHEMA: Literal["podium.review/1"] = "podium.review/1"
 
@@ -32,6 +33,17 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     points: Sequence[CurvePoint] = ()
 
 
+class LoggedKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The records of one key in a log, by which `--against` finds what was edited."""
+
+    count: int = 1
+    value: Annotated[
+        str | int | float | bool | None, msgspec.Meta(description="value of a single record")
+    ] = None
+    values: Annotated[str, msgspec.Meta(description="hash of values and metadata")] = ""
+    times: Annotated[str, msgspec.Meta(description="hash of times")] = ""
+
+
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a result."""
 
@@ -54,6 +66,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     quality: Curve = Curve()
     loss: Curve = Curve()
     throughput: Curve = Curve()
+    records: dict[str, LoggedKey] = {}
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +158,21 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
+class EvidenceGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The places of one result that show the same, their values aside."""
+
+    path: Annotated[str, msgspec.Meta(description="the result, or another file or folder")]
+    runs: Annotated[
+        int | None, msgspec.Meta(description="runs of the result; null where it is none")
+    ] = None
+    places: int = 1
+    files: Annotated[
+        Sequence[str], msgspec.Meta(description="names of the logs of the result that show it")
+    ] = ()
+    line: Annotated[int | None, msgspec.Meta(description="line of the first place")] = None
+    message: Annotated[str, msgspec.Meta(description="message of the first place")]
+
+
 class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an objection between two states of a round."""
 
@@ -158,13 +186,16 @@ class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
 class Objection(msgspec.Struct, frozen=True, kw_only=True):
     """What to ask one submitter about, and how far that has come.
 
-    All findings of one rule (and key) in a submission are one objection.
+    All findings of one rule in a submission are one objection.
     """
 
     id: str
     submitter: str
     submission: str
     rule: str
+    kind: Annotated[Kind, msgspec.Meta(description="what it is about; copies come first")] = (
+        "hygiene"
+    )
     severity: Literal["error", "warning", "note"]
     anomaly: Annotated[
         bool, msgspec.Meta(description="shows beside others only, or hints at how runs were made")
@@ -174,6 +205,9 @@ class Objection(msgspec.Struct, frozen=True, kw_only=True):
     cites: str = ""
     official: Annotated[bool, msgspec.Meta(description="the official verifier rejects for it")]
     evidence: Sequence[Evidence] = ()
+    folded: Annotated[
+        Sequence[EvidenceGroup], msgspec.Meta(description="the evidence by result")
+    ] = ()
     state: State = "open"
     by: str = ""
     date: str = ""
@@ -218,6 +252,9 @@ class ResultChange(msgspec.Struct, frozen=True, kw_only=True):
     asked: bool
     settings: dict[str, tuple[Any, Any]] = {}
     logs: Sequence[str] = ()
+    edits: Annotated[
+        Sequence[str], msgspec.Meta(description="what was edited or exchanged, in which logs")
+    ] = ()
     minutes: tuple[float | None, float | None] | None = None
     lender: Annotated[
         str, msgspec.Meta(description="the result that all changed settings are borrowed from")

@@ -3,78 +3,116 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from podium.compliance.judging.logs.log_rules import CRASHED, PROCESS_LOST
 from podium.compliance.reporting.data import Outcome
-from podium.compliance.reporting.grouping import homes, own_findings
+from podium.compliance.reporting.grouping import homes
 from podium.compliance.reporting.pages.templates import plain_name
 from podium.compliance.reporting.render.markdown import escape
 from podium.compliance.text.terminal import clean
+from podium.compliance.tools.review.evidence import folded
+from podium.compliance.tools.review.evidence import lines as evidence_lines
+from podium.compliance.tools.review.kinds import KINDS, kind_of
 from podium.compliance.tools.review.model import Evidence, Objection
 from podium.compliance.tools.review.review_rules import ANOMALIES, SUPERSEDED
-from podium.rules.finding import RANK, Finding, Severity
-from podium.rules.fixed.former_ids import matches
+from podium.rules.finding import RANK, Finding, Severity, matches
 
 OWN_FAULTS = frozenset({CRASHED.id, PROCESS_LOST.id})
 """Findings that are podium's own fault: nobody is asked about them."""
 
 
-def objections_of(outcome: Outcome, found: Iterable[Finding]) -> list[Objection]:
-    """The findings of a report and of a review as objections, the heaviest first.
+RAISED = frozenset({"result.other-code"})
+"""Notes of the check that a reviewer asks about: two versions of the code in one result."""
 
-    What is waived, or follows from another finding, is not asked about.
+_MORE = re.compile(r"\d+ more findings of this rule ")
+
+
+def objections_of(
+    outcome: Outcome, found: Iterable[Finding], runs: Mapping[str, int]
+) -> list[Objection]:
+    """The findings of a report and of a review as objections, one for each rule in a submission.
+
+    What is waived is not asked about. `runs` has how many runs each result has, by its path.
     """
     home = homes(outcome)
     submitters = {entry.path: entry.submitter for entry in outcome.submissions}
-    groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
-    for finding in [*own_findings(outcome), *found]:
+    groups: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for finding in found:
         if not finding.waived and finding.id not in SUPERSEDED | OWN_FAULTS:
-            groups[home(finding.path), finding.id, finding.key or ""].append(finding)
+            groups[home(finding.path), finding.id].append(finding)
     made = [
-        _objection(submitters.get(place, ""), place, findings)
-        for (place, *_), findings in groups.items()
+        _objection(submitters.get(place, ""), place, findings, runs)
+        for (place, _), findings in groups.items()
     ]
     return sorted(made, key=weight)
 
 
-def weight(objection: Objection) -> tuple[str, int, bool, bool, int, str]:
-    """The order of objections: by submitter, then by gravity."""
+def weight(objection: Objection) -> tuple[str, int, int, bool, bool, str]:
+    """The order of objections: by submitter, then by what they are about, then by severity."""
+    return (objection.submitter, *gravity(objection), objection.id)
+
+
+def gravity(objection: Objection) -> tuple[int, int, bool, bool]:
+    """The order of objections of a round; how many places one has does not matter."""
     rank = RANK[Severity(objection.severity)]
-    places = -len(objection.evidence)
-    heavy = (rank, not objection.official, not objection.anomaly, places)
-    return (objection.submitter, *heavy, objection.id)
+    kind = KINDS.index(objection.kind)
+    return (kind, rank, not objection.official, not objection.anomaly)
 
 
-def _objection(submitter: str, place: str, findings: Sequence[Finding]) -> Objection:
-    ordered = sorted(findings, key=lambda each: (RANK[each.severity], *each.sort_key()))
+def first_looked_at(objection: Objection) -> tuple[int, int, bool, bool, str, str]:
+    """The order in which a reviewer of the whole round looks at objections."""
+    return (*gravity(objection), objection.submitter, objection.id)
+
+
+def _objection(
+    submitter: str, place: str, findings: Sequence[Finding], runs: Mapping[str, int]
+) -> Objection:
+    ordered = sorted(findings, key=_order)
     first = ordered[0]
+    evidence = [
+        Evidence(path=clean(each.path), message=clean(each.message), line=each.line)
+        for each in ordered
+    ]
+    raised = first.id in RAISED and first.severity is Severity.NOTE
     return Objection(
-        id=objection_id(submitter, place, first.id, first.key or ""),
+        id=objection_id(submitter, place, first.id),
         submitter=submitter,
         submission=place,
         rule=first.id,
-        severity=first.severity.value,
+        kind=kind_of(first.id),
+        severity="warning" if raised else first.severity.value,
         anomaly=matches(first.id, ANOMALIES),
         message=clean(first.message),
-        ask=clean(first.hint),
+        ask=clean(_ask(first, runs)),
         cites=first.cites,
         official=any(each.official for each in findings),
-        evidence=[
-            Evidence(path=clean(each.path), message=clean(each.message), line=each.line)
-            for each in ordered
-        ],
+        evidence=evidence,
+        folded=folded(evidence, runs),
     )
 
 
-def objection_id(submitter: str, place: str, rule: str, key: str) -> str:
+def _order(finding: Finding) -> tuple[bool, int, str, int, str, str]:
+    """The heaviest first; what only says that there is more comes last."""
+    more = _MORE.match(finding.message) is not None
+    return (more, RANK[finding.severity], *finding.sort_key())
+
+
+def _ask(finding: Finding, runs: Mapping[str, int]) -> str:
+    """What the submitter can do now: a log of a past run is not corrected, but explained."""
+    of_log = finding.path.rpartition("/")[0] in runs
+    if not of_log or matches(finding.id, ANOMALIES) or not finding.hint:
+        return finding.hint
+    return f"explain it, or replace the run; for a new run: {finding.hint}"
+
+
+def objection_id(submitter: str, place: str, rule: str) -> str:
     """The name of an objection, and of its file: the same for every state of a round."""
-    # A rule's key is mostly the end of its name
-    about = rule if not key or rule.endswith(f".{key}") else f"{rule}.{key}"
-    whole = "\0".join((place, rule, key))
+    whole = f"{place}\0{rule}"
     mark = hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=4).hexdigest()
-    return f"{plain_name(submitter)}-{plain_name(about)}-{mark}"
+    return f"{plain_name(submitter)}-{plain_name(rule)}-{mark}"
 
 
 def about(objection: Objection) -> str:
@@ -89,19 +127,19 @@ Says = Callable[[str], str]
 def letter(objection: Objection, title: str, says: Says, most: int = 20) -> str:
     """A mail or an issue about one objection, as Markdown without markup in what logs say.
 
-    `title` is that of the round; at most so many places are listed.
+    `title` is that of the round; at most so many lines of evidence are listed.
     """
     places = len(objection.evidence)
     many = f" ({places} places)" if places > 1 else ""
     lines = [f"**{title} review, {escape(objection.submitter)}: {about(objection)}{many}**", ""]
     lines += ["We looked at your submission and found:", ""]
-    for each in objection.evidence[:most]:
-        at = each.path if each.line is None else f"{each.path}:{each.line}"
-        lines += _indented(f"{at}: {each.message}")
-    if not places:
+    shown = [*evidence_lines(objection.folded)]
+    for line in shown[:most]:
+        lines += _indented(line)
+    if not shown:
         lines += _indented(objection.message)
-    if places > most:
-        lines.append(f"    … and {places - most} more places, listed in review.json")
+    if len(shown) > most:
+        lines.append(f"    … and {len(shown) - most} more, listed in review.json")
     lines.append("")
     demand = says(objection.rule)
     if demand:

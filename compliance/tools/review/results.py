@@ -19,6 +19,7 @@ from podium.compliance.tools.review.material import Material, trace
 from podium.compliance.tools.review.model import (
     Curve,
     CurvePoint,
+    LoggedKey,
     ResultEntry,
     RunEntry,
     Setting,
@@ -232,6 +233,12 @@ def _run(result: Result, run: Run, role: str) -> RunEntry:
         quality=curve_of(told.quality, facts.start_ms),
         loss=curve_of(told.loss, facts.start_ms),
         throughput=curve_of(told.throughput, facts.start_ms),
+        records={
+            key: LoggedKey(
+                count=each.count, value=shown(each.value), values=each.values, times=each.times
+            )
+            for key, each in told.records.items()
+        },
     )
 
 

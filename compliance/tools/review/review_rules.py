@@ -34,22 +34,11 @@ COPIED_STRETCH = policy(
     "review.copied-stretch",
     says="no stretch of a run is that of another",
     why="rows of numbers or of times that are equal to the last digit are one run's, taken twice",
-    message="{what} of lines {lines} are those of lines {theirs} of {other}{round}{others}",
+    message="{what} of lines {lines} are those of lines {theirs} of {other}{others}",
     help="ask how both logs came about, and for the raw output of the two runs",
     cites=_RUNS,
     bad="four losses in a row of one log stand in another log, too",
     good="every log has losses of its own",
-)
-SAME_LEARNING = policy(
-    "review.same-learning",
-    says="runs of different seeds learn differently",
-    why="two runs that agree to the last digit had one seed, whatever they log",
-    message="every evaluation and loss is that of {other}, though this run logs seed {seed} and "
-    "that one {theirs}",
-    help="ask where the seed goes in the code, and whether one run was submitted twice",
-    cites=_SEEDS,
-    bad="two logs have the seeds 17 and 18, and the same losses and evaluations",
-    good="their losses differ",
 )
 CLOCK_BACK = policy(
     "review.clock-back",
@@ -98,14 +87,52 @@ PACE = policy(
 TOO_FAST = own(
     "review.too-fast",
     says="a result trains about as fast as others on the same accelerator",
-    why="a speed that nobody else reaches is a secret worth telling, or a mistake",
+    why="a speed that nobody else reaches has a reason that can be named, or is a mistake",
     message="{speed:.4g} {unit} per second and accelerator, {times:.2f} times the median of "
-    "{peers} results on {accelerator} (robust z = {z:.1f})",
+    "{peers} results on as many {accelerator} (robust z = {z:.1f})",
     help="ask what makes it so fast: precision, batch size, software, or another count of "
     "accelerators",
     cites=_PLAUSIBLE,
     bad="one of six results on an accelerator trains three times as fast as the others",
     good="all six are within a fifth of their median",
+)
+TOO_SLOW = own(
+    "review.too-slow",
+    Severity.NOTE,
+    says="a result trains about as fast as others on the same accelerator",
+    why="a system that is far slower than others of its kind may not be as it is described",
+    message="{speed:.4g} {unit} per second and accelerator; the median of {peers} results on as "
+    "many {accelerator} is {times:.2f} times as fast (robust z = {z:.1f})",
+    help="ask what makes it so slow, and whether the description is that of the system",
+    cites=_PLAUSIBLE,
+    bad="one of six results on an accelerator trains 2.5 times slower than the others",
+    good="all six are within a fifth of their median",
+)
+OUTLIER_RUN = own(
+    "review.outlier-run",
+    Severity.NOTE,
+    says="all runs of a result train at one speed",
+    why="a run that is faster or slower than the others was made on other nodes or with other "
+    "software, or its clock is another",
+    message="this run trains {times:.3f} times as fast as the median of the {total} runs "
+    "(robust z = {z:.1f})",
+    help="ask what was different in this run",
+    cites=_PLAUSIBLE,
+    bad="nine runs of a result train within 1 % of each other, and the tenth at 0.9 of their speed",
+    good="all ten are within 1 %",
+)
+SLOW_START = own(
+    "review.slow-start",
+    Severity.NOTE,
+    says="the first intervals of a run take as long as the last",
+    why="intervals that fall steadily in all runs show that data is staged or cached while the run "
+    "is timed",
+    message="intervals between evaluations fall from {first:.3g} to {last:.3g} min; so in {count} "
+    "of {total} runs",
+    help="ask whether data is staged or cached during the run",
+    cites=_PLAUSIBLE,
+    bad="intervals take 19, 9, 5 and 3 minutes in all runs",
+    good="all take 3 minutes",
 )
 OUTSIDE_BAND = policy(
     "review.outside-band",
@@ -135,7 +162,7 @@ SEEDS_REUSED = policy(
     "review.seeds-reused",
     says="results draw their seeds anew",
     why="seeds that come again were chosen, perhaps for what they give",
-    message="{count} of {total} seeds, such as {seed}, are those of {other}{round}",
+    message="{count} of {total} seeds, such as {seed}, are those of {other}",
     help="ask how the seeds are drawn, and how many were tried",
     cites=_SEEDS,
     bad="the runs of two results have the same large seeds",
@@ -165,6 +192,20 @@ MISSING_NUMBERS = policy(
     bad="the logs name the jobs 5119, 5120 and 5122, or are called result_5119_06.txt to _10.txt",
     good="the jobs are 5119, 5120 and 5121",
 )
+UNFINISHED_RUN = policy(
+    "review.unfinished-run",
+    Severity.ERROR,
+    says="a log goes on until its run has ended",
+    why="a log that ends during training lacks all records that follow, each of which is reported "
+    "by a rule of its own",
+    message="the log ends{at} during training, {seconds:.0f} s after run_start{dropped} ({count} "
+    "findings of the check)",
+    help="confirm that this is a failed run, and say why it ended",
+    cites=_RUNS,
+    varies="a warning where the check rejects nothing for what the log lacks",
+    bad="a log has run_start and two evaluations, and nothing more",
+    good="it has run_stop",
+)
 CONFIG_DISAGREES = policy(
     "review.config-disagrees",
     says="what a configuration file sets is what the log says",
@@ -184,6 +225,16 @@ SHARED_CODE = note(
     cites=_CLOSED,
     bad="two submitters have the same twelve files for a benchmark",
     good="their files differ",
+)
+OPAQUE_FILE = policy(
+    "review.opaque-file",
+    says="code comes as text that a reviewer can read",
+    why="compiled code, archives and checkpoints hide what ran, and cannot be compared",
+    message="{kind} among the code: a reviewer cannot read it",
+    help="ask for its source, or have it removed",
+    cites="submission rules, Source code requirements for training inspection",
+    bad="a folder of code has __pycache__/train.cpython-311.pyc",
+    good="it has train.py",
 )
 DESCRIPTION_CHANGES = note(
     "review.description-changes",

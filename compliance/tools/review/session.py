@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from podium.compliance.errors import UsageFault
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.reporting.data import Outcome
+from podium.compliance.reporting.grouping import own_findings
 from podium.compliance.tools.review.against import EarlierReview, compared, followed
 from podium.compliance.tools.review.anomalies.every import anomalies
 from podium.compliance.tools.review.anomalies.peers import ranked
 from podium.compliance.tools.review.anonymous import anonymised
+from podium.compliance.tools.review.causes import by_cause
+from podium.compliance.tools.review.code.model import CodeReview
+from podium.compliance.tools.review.code.session import CodeRequest, review_code
 from podium.compliance.tools.review.material import Material, read_round
 from podium.compliance.tools.review.model import NearMiss, Objection, Review, SubmissionEntry
 from podium.compliance.tools.review.objections import OWN_FAULTS, objections_of, weight
@@ -24,6 +30,15 @@ MOST_NEAR = 50
 """Results that the list of near misses has."""
 
 
+class Reviewed(NamedTuple):
+    """A review, the hash of every file, the check's report with all findings, and the code."""
+
+    review: Review
+    files: Manifest
+    outcome: Outcome
+    code: CodeReview | None
+
+
 def review_round(
     path: Path,
     options: Options,
@@ -31,16 +46,20 @@ def review_round(
     earlier: Sequence[Path] = (),
     before: EarlierReview | None = None,
     anonymous: bool = False,
+    code: CodeRequest | None = None,
     progress: Progress | None = None,
-) -> tuple[Review, Manifest, Outcome]:
-    """Review a round; with it the hash of every file, and the check's report with all findings.
+) -> Reviewed:
+    """Review a round.
 
-    `before` is the review of an earlier state of the same round. Raises ComplianceError where a
-    path holds nothing to judge.
+    `before` is the review of an earlier state of the same round. `code` asks for a review of the
+    code. An anonymous review has neither code, which names its authors, nor hashes: published
+    files have the same ones. Raises ComplianceError where a path holds nothing to judge.
     """
     material = read_round(path, earlier, options, progress)
     found = anomalies(material)
-    asked = objections_of(material.outcome, found)
+    runs = {each.place.display_path: len(each.runs) for each in material.results}
+    causes = by_cause([*own_findings(material.outcome), *found], material)
+    asked = objections_of(material.outcome, causes, runs)
     objections = [each for each in asked if each.severity != "note"]
     files: Manifest = manifest_of(material.homes)
     results = result_entries(material)
@@ -53,7 +72,7 @@ def review_round(
         against = compared(results, files, objections, before, rules)
     review = Review(
         rules=outcome.rules,
-        earlier=[each.path for each in material.earlier],
+        earlier=[each.name for each in material.earlier],
         submissions=_submissions(material, objections),
         results=results,
         near_misses=_near(material),
@@ -63,8 +82,19 @@ def review_round(
     )
     whole = replace(outcome, findings=[*outcome.findings, *found])
     if anonymous:
-        review, files = anonymised(review, files, material)
-    return review, files, whole
+        return Reviewed(anonymised(review, files, material), {}, whole, None)
+    return Reviewed(review, files, whole, _code(material, code))
+
+
+def _code(material: Material, request: CodeRequest | None) -> CodeReview | None:
+    if request is None:
+        return None
+    earlier = [each.code for each in material.earlier]
+    try:
+        return review_code(material.code, request, earlier=earlier)
+    except UsageFault as error:
+        # The rest of the review needs no git
+        return CodeReview(problem=f"The code is not compared: {error}")
 
 
 def _submissions(material: Material, objections: Sequence[Objection]) -> list[SubmissionEntry]:

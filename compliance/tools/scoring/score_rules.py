@@ -73,6 +73,19 @@ NEGATIVE_TIME = policy_in_both(
     good=_GOOD,
 )
 
+TIME_UNIT = policy_in_both(
+    "score.time-unit",
+    says="the times of a run are milliseconds",
+    why="times in seconds make the score a thousandth of what it must be, and no official program "
+    "notices it",
+    message="time_ms looks like {unit} ({given}): the score would be {effect}",
+    help="log time_ms in milliseconds, such as int(time.time() * 1000)",
+    actual="given",
+    cites=_TIMING,
+    bad="run_start is at 1735689600, run_stop at 1735690920",
+    good=_GOOD,
+)
+
 # In 5.0 initialisation of more than 30 minutes cost a converged run its place in the summary
 BROKEN_RUN_COUNTED = policy(
     "score.broken-run-counted",
@@ -98,7 +111,6 @@ UNEVEN_SPEED = policy_in_both(
     cites="training rules, Scoring",
     bad="one of three runs takes 100 minutes for as many samples, the others 30",
     good=_GOOD,
-    formerly=("score.wide-spread",),
 )
 
 # A warning: to measure power is optional, so its faults cost no score

@@ -22,6 +22,7 @@ from podium.compliance.judging.systems.check import describe, read_description
 from podium.compliance.tools.scoring.findings import findings_of
 from podium.compliance.tools.scoring.report import Scores
 from podium.compliance.tools.scoring.row import ScoredResult, by_path, scored
+from podium.compliance.tools.scoring.score_rules import TIME_UNIT
 from podium.rules.catalogue import normal_name
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
@@ -74,7 +75,8 @@ def report_of(files: JudgedFiles, options: Options, scored: Sequence[ScoredResul
     """The report that rows make."""
     found = [one for each in scored for one in findings_of(each)]
     found += _broken_files(files)
-    found.sort(key=Finding.sort_key)
+    # Times in another unit come first: no score below them means anything
+    found.sort(key=lambda each: (each.id != TIME_UNIT.id, each.sort_key()))
     kept = [one for one in found if options.wants(one.id)]
     return Scores(
         rules=rules_of(files.inputs.choices, options.profile),

@@ -10,8 +10,8 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.benchmarks.bert.data import SPECIAL, pairs
 from podium.reference_runs.benchmarks.bert.model import Bert
-from podium.reference_runs.benchmarks.llama31.data import LANGUAGE_SEED, Language
 from podium.reference_runs.engine.cache import kept_weights
+from podium.reference_runs.modeling.language.corpus import LANGUAGE_SEED, Language
 
 if TYPE_CHECKING:
     from torch import Tensor

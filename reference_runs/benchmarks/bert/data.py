@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from podium.reference_runs.benchmarks.bert.config import Bert
-    from podium.reference_runs.benchmarks.llama31.data import Language
+    from podium.reference_runs.modeling.language.corpus import Language
 
 SPECIAL = 4
 """Ids at the end of the synthetic vocabulary that are no words: beginning, separator, mask, and

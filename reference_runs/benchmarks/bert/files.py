@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from podium.reference_runs.benchmarks.bert.data import Batch
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED
 from podium.reference_runs.errors import DataMissing, LibraryMissing
+from podium.reference_runs.modeling.language.corpus import UNSCORED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

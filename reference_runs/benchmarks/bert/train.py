@@ -13,12 +13,12 @@ from podium.reference_runs.benchmarks.bert.data import Batch, Pairs, synthetic
 from podium.reference_runs.benchmarks.bert.files import Files
 from podium.reference_runs.benchmarks.bert.model import Bert
 from podium.reference_runs.benchmarks.bert.published import is_transposed, published_names
-from podium.reference_runs.benchmarks.llama31.base import FILE, fitting, published_weights
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED
 from podium.reference_runs.engine.order import Permutation
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.language.corpus import UNSCORED
 from podium.reference_runs.modeling.optimizers import LAMB
+from podium.reference_runs.weights.starting import FILE, fitting, published_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,11 +45,8 @@ class MaskedWords(Task[Config]):
     training: Pairs | Files
     evaluation: Pairs | Files
 
-    def prepare(self) -> None:
-        """Draw pairs of a language, some of whose contexts go on otherwise than the base's.
-
-        Raises RunFault where sequences of that length have too few words to mask.
-        """
+    def check_settings(self) -> None:
+        """Raise RunFault where sequences of that length have too few words to mask."""
         config = self.config
         words, masked = config.max_sequence_length - 3, config.max_predictions_per_seq
         if not 0 < masked <= words:
@@ -57,23 +54,19 @@ class MaskedWords(Task[Config]):
                 f"max_predictions_per_seq is {masked}; must be 1 to {words}, the words of a"
                 f" sequence of {config.max_sequence_length}"
             )
-        if self.setting.scale == "smoke":
-            changed = language(config).changed(CHANGED_SHARE, CHANGED_SEED)
-            self.training, self.evaluation = synthetic(changed, config, self.setting.seed)
 
-    def open_data(self) -> None:
-        """Open the files of Wikipedia."""
-        if self.setting.scale == "smoke":
-            return
-        training, evaluation = self.data_folder / "train", self.data_folder / "eval"
-        self.training = Files(training, self.config)
-        self.evaluation = Files(evaluation, self.config)
-        self.wanted.check_training(training, len(self.training), "sequences")
-        self.wanted.check_evaluation(evaluation, len(self.evaluation), "sequences")
+    def generated_data(self) -> tuple[Pairs, Pairs]:
+        """Pairs of a language, some of whose contexts continue differently from the base's."""
+        changed = language(self.config).changed(CHANGED_SHARE, CHANGED_SEED)
+        return synthetic(changed, self.config, self.setting.seed)
 
-    def training_data(self) -> Pairs | Files:
-        """The pairs that `batches` shares out."""
-        return self.training
+    def data_from_files(self) -> tuple[Files, Files]:
+        """The files of Wikipedia."""
+        folders = self.data_folder / "train", self.data_folder / "eval"
+        training, evaluation = (Files(folder, self.config) for folder in folders)
+        self.expected.check_training(folders[0], len(training), "sequences")
+        self.expected.check_evaluation(folders[1], len(evaluation), "sequences")
+        return training, evaluation
 
     def order(self, epoch: int) -> Sequence[int]:
         """Another order for each seed and epoch; no list, which would take a gigabyte."""
@@ -137,7 +130,7 @@ class MaskedWords(Task[Config]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of the masked words that are predicted right, over all ranks."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             words, _, near = self._predicted(model, self.evaluation.__getitems__(indices))
             sums[0] += (words.argmax(-1) == near.targets).sum()
             sums[1] += (near.targets != UNSCORED).sum()

@@ -37,7 +37,7 @@ class Cosmology(StagedTask[CosmoFlow]):
     training: Volumes
     evaluation: Volumes
 
-    def write_made(self, folder: Path) -> None:
+    def write_generated(self, folder: Path) -> None:
         """Write random fields."""
         write(folder, self.config, self.setting.seed)
 
@@ -51,16 +51,12 @@ class Cosmology(StagedTask[CosmoFlow]):
                 open_simulated(near, part, config.size) for part in PARTS
             )
             what = "volumes *.tfrecord"
-            self.wanted.check_training(self.source / PARTS[0], len(self.training), what)
-            self.wanted.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
+            self.expected.check_training(self.source / PARTS[0], len(self.training), what)
+            self.expected.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
         # Only the pairing is shuffled: staged files are the same either way
         if config.shuffled_labels:
             order = np.random.default_rng(self.setting.seed).permutation(config.train_samples)
             self.training = replace(self.training, target=order)
-
-    def training_data(self) -> Volumes:
-        """The volumes that `batches` shares out."""
-        return self.training
 
     def build(self) -> nn.Module:
         """The network, with random weights."""
@@ -100,7 +96,7 @@ class Cosmology(StagedTask[CosmoFlow]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean absolute error over all parameters of all evaluation volumes."""
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             volumes, wanted = (part.to(self.device) for part in batch)
             total += (model(volumes).float() - wanted).abs().mean(-1).sum()

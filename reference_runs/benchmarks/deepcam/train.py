@@ -43,19 +43,12 @@ class Segmentation(StagedTask[DeepCam]):
     training: Weather
     evaluation: Weather
 
-    def prepare(self) -> None:
-        """As every staged task.
-
-        Raises RunFault for an optimizer, a schedule or a share that training cannot have.
-        """
-        self._check()
-        super().prepare()
-
-    def write_made(self, folder: Path) -> None:
+    def write_generated(self, folder: Path) -> None:
         """Write synthetic maps."""
         write(self.config, folder, self.setting.seed)
 
-    def _check(self) -> None:
+    def check_settings(self) -> None:
+        """Raise RunFault for an optimizer, a schedule or a span that training cannot have."""
         config = self.config
         for name, known in (("opt_name", (*OPTIMIZERS,)), ("scheduler_type", SCHEDULES)):
             if getattr(config, name) not in known:
@@ -69,12 +62,8 @@ class Segmentation(StagedTask[DeepCam]):
         near, source = self.near.path, self.source
         self.training, self.evaluation = Weather(near, "train"), Weather(near, "validation")
         what = "maps data-*.npy"
-        self.wanted.check_training(source / "train", len(self.training), what)
-        self.wanted.check_evaluation(source / "validation", len(self.evaluation), what)
-
-    def training_data(self) -> Weather:
-        """The maps that `batches` shares out."""
-        return self.training
+        self.expected.check_training(source / "train", len(self.training), what)
+        self.expected.check_evaluation(source / "validation", len(self.evaluation), what)
 
     def build(self) -> nn.Module:
         """DeepLabV3+, with random weights."""
@@ -128,7 +117,7 @@ class Segmentation(StagedTask[DeepCam]):
     def evaluate(self, model: nn.Module) -> float:
         """Intersection over union, a mean over classes and then over maps."""
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             maps, labels = self.evaluation.__getitems__(indices)
             found = model(maps.to(self.device)).argmax(1)
             total += overlap(found, labels.to(self.device)).sum()

@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from podium.reference_runs.benchmarks.llama31.config import Llama31
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.modeling.language.config import RotaryPretrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepSeekV3(Llama31):
+class DeepSeekV3(RotaryPretrainingConfig):
     """One continued pretraining of a DeepSeek-V3 decoder.
 
     `ffn_width` is that of the first, dense layers. `kv_heads` are as many as `heads`: what keys and

@@ -1,20 +1,22 @@
-"""What DeepSeek-V3 pretraining adds to that of Llama 3.1: its decoder, and balanced experts."""
+"""Pretraining of DeepSeek-V3: its decoder, and balanced experts."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 
+from podium.reference_runs.benchmarks.deepseekv3_671b.config import DeepSeekV3
 from podium.reference_runs.benchmarks.deepseekv3_671b.model import Decoder
 from podium.reference_runs.benchmarks.deepseekv3_671b.routing import correct
-from podium.reference_runs.benchmarks.llama31.base import base_weights, published_weights
-from podium.reference_runs.benchmarks.llama31.data import LANGUAGE_SEED, Language
-from podium.reference_runs.benchmarks.llama31.train import Pretraining
+from podium.reference_runs.modeling.language.base import base_weights
+from podium.reference_runs.modeling.language.corpus import LANGUAGE_SEED, Language
+from podium.reference_runs.modeling.language.pretraining import Pretraining
 from podium.reference_runs.modeling.schedule import cosine
 from podium.reference_runs.weights.layout import deepseek
 from podium.reference_runs.weights.published import Published
+from podium.reference_runs.weights.starting import published_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,11 +24,10 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from podium.reference_runs.benchmarks.deepseekv3_671b.config import DeepSeekV3
-    from podium.reference_runs.parallel.filling import Drawn
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 
-class ExpertPretraining(Pretraining):
+class ExpertPretraining(Pretraining[DeepSeekV3]):
     """Next-token prediction goes on from a base, whose words had other numbers."""
 
     @property
@@ -41,31 +42,31 @@ class ExpertPretraining(Pretraining):
 
     def decoder(self) -> nn.Module:
         """The model with random weights."""
-        return Decoder(self._of_experts)
+        return Decoder(self.config)
 
     def base(self) -> dict[str, Tensor]:
         """The weights that smoke scale starts from, made where they are not there."""
-        balanced = partial(correct, rate=self._of_experts.correction_rate)
+        balanced = partial(correct, rate=self.config.correction_rate)
         return base_weights(self.config, self.setting, lambda _: self.decoder(), balanced)
 
     def published(self, path: Path, names: Sequence[str]) -> Mapping[str, Tensor]:
         """The weights of a folder in the model's layout, or of a file; raises DataMissing."""
-        config = self._of_experts
+        config = self.config
         if not path.is_dir():
             return published_weights(path)
         layout = deepseek(config.layers, config.dense_layers, config.experts)
         return Published(path, layout, names)
 
-    def drawn(self, name: str, shape: torch.Size, numbers: Drawn) -> Tensor:
-        """The first numbers of a tensor that is not published."""
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values of a tensor that is not published."""
         if name.endswith(".correction"):
             return torch.zeros(shape, device=self.device)
-        return super().drawn(name, shape, numbers)
+        return super().initial_tensor(random, name, shape)
 
     @property
     def deviation(self) -> float:
         """Of random weights."""
-        return self._of_experts.initial_deviation
+        return self.config.initial_deviation
 
     def learning_rate(self, step: int) -> float:
         """Linear warm-up, then a cosine; the decay steps of the reference include the warm-up."""
@@ -81,11 +82,7 @@ class ExpertPretraining(Pretraining):
 
     def after_step(self, model: nn.Module, step: int) -> None:
         """Correct the scores of experts that had too many tokens, or too few, on all ranks."""
-        correct(model, self._of_experts.correction_rate, self.ranks.sum)
-
-    @property
-    def _of_experts(self) -> DeepSeekV3:
-        return cast("DeepSeekV3", self.config)  # the catalogue pairs the two
+        correct(model, self.config.correction_rate, self.ranks.sum)
 
 
 RENAMED_SHARE, RENAMED_SEED = 0.5, 671

@@ -7,18 +7,12 @@ Source of the reference figures: the policy's benchmark table and hyperparameter
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
-from podium.reference_runs.engine.config import Config, Unit
+from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.reference_point import ReferencePoint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-DENSE_FEATURES = 13
-EVALUATIONS = 20
-"""In the one epoch that training may take."""
+from podium.reference_runs.modeling.click_config import ClickConfig
 
 # Of Criteo's 26 categorical features; the largest are hashed to 40 million rows
 ROWS = (
@@ -30,27 +24,14 @@ IDS = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10,
 
 
 @dataclass(frozen=True, kw_only=True)
-class DlrmDcnv2(Config):
+class DlrmDcnv2(ClickConfig):
     """One training on click logs: dense features, and bags of ids of categorical ones."""
 
     name: ClassVar[str] = "dlrm_dcnv2"
-    sends_activations: ClassVar[bool] = False
     unit: ClassVar[Unit] = Unit.FRACTIONS
-    metric: ClassVar[str] = "area under the ROC curve"
 
-    # model
-    rows: tuple[int, ...]
-    """Of each embedding table."""
-    ids: tuple[int, ...]
-    """How many rows of each table a sample sums."""
-    width: int
-    bottom_widths: tuple[int, ...]
-    """Of the perceptron for dense features; the last is that of an embedding."""
     cross_layers: int = 3
     cross_rank: int
-    top_widths: tuple[int, ...]
-    sparse_gradients: bool = False
-    """Whether a step's gradient of a table holds only the rows it used."""
 
     # optimizer
     opt_name: str = "adagrad"
@@ -63,12 +44,6 @@ class DlrmDcnv2(Config):
     opt_learning_rate_warmup_steps: int = 0
     opt_learning_rate_decay_start_step: int = 0
     opt_learning_rate_decay_steps: int = 0
-
-    def evaluation_steps(self) -> Iterator[int]:
-        """Every floor(samples / (20 · batch)) steps, within one epoch."""
-        # Rounded down, unlike the grids of other benchmarks: so is the policy's formula
-        interval = max(1, self.train_samples // (self.global_batch_size * EVALUATIONS))
-        yield from range(interval, min(self.last_step, self.steps_per_epoch) + 1, interval)
 
 
 def smoke() -> DlrmDcnv2:

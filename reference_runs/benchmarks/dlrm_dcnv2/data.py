@@ -1,4 +1,4 @@
-"""Clicks: a hidden factor model at smoke scale, Criteo's days as NumPy files else."""
+"""Criteo's days as NumPy files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.dlrm_dcnv2.config import DENSE_FEATURES, DlrmDcnv2
 from podium.reference_runs.engine.arrays import mapped_array
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.clicks import DENSE_FEATURES, Clicks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,81 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    Batch = tuple[Tensor, list[Tensor], Tensor]
-
-TASK_SEED = 12
-FACTORS = 4
-PAIRS = ((0, 1), (0, 2), (1, 3), (2, 4))
-"""Tables whose factors are multiplied: neither table tells anything alone."""
-STRENGTH = 2.6
-BASE = -1.4
-"""Log odds of a click where nothing speaks for or against one; a quarter of all are clicks."""
-
-
-class Clicks(torch.utils.data.Dataset[Any]):
-    """Samples in memory: dense features, ids of each table (samples, ids), and labels."""
-
-    def __init__(
-        self,
-        dense: NDArray[np.float32],
-        ids: list[NDArray[np.int32]],
-        labels: NDArray[np.float32],
-    ) -> None:
-        self.dense, self.ids, self.labels = dense, ids, labels
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Dense features (B, 13), ids of each table (B, ids), labels (B,)."""
-        at = np.asarray(indices)
-        dense, labels = torch.from_numpy(self.dense[at]), torch.from_numpy(self.labels[at])
-        return dense, [torch.from_numpy(table[at]) for table in self.ids], labels
-
-
-class ClickModel:
-    """What makes people click: products of hidden factors, and a wave over dense features."""
-
-    def __init__(self, rows: tuple[int, ...]) -> None:
-        rng = np.random.default_rng(TASK_SEED)
-        self.factors = [rng.normal(size=(count, FACTORS)).astype(np.float32) for count in rows]
-        self.direction = rng.normal(size=3).astype(np.float32)
-        # A few ids are frequent and most are rare, as in every log of clicks.
-        popular = [rng.permutation(1.0 / np.arange(1, count + 1)) for count in rows]
-        self.cumulative = [np.cumsum(each) / each.sum() for each in popular]
-
-    def draw(self, count: int, ids: tuple[int, ...], seed: Sequence[int]) -> Clicks:
-        """So many samples, with as many ids of each table as `ids` says."""
-        rng = np.random.default_rng(seed)
-        dense = rng.exponential(size=(count, DENSE_FEATURES)).astype(np.float32)
-        bags = [
-            np.searchsorted(cumulative, rng.random((count, each)), side="right").astype(np.int32)
-            for cumulative, each in zip(self.cumulative, ids, strict=True)
-        ]
-        labels = rng.random(count) < 1 / (1 + np.exp(-self._log_odds(dense, bags)))
-        return Clicks(np.log1p(dense), bags, labels.astype(np.float32))
-
-    def _log_odds(
-        self, dense: NDArray[np.float32], bags: list[NDArray[np.int32]]
-    ) -> NDArray[np.float32]:
-        pooled = [
-            table[bag].sum(1) / np.sqrt(np.float32(bag.shape[1]))
-            for table, bag in zip(self.factors, bags, strict=True)
-        ]
-        products = sum((pooled[a] * pooled[b]).sum(1) for a, b in PAIRS if b < len(pooled))
-        spread = np.sqrt(FACTORS * len(PAIRS))
-        odds: NDArray[np.float32] = STRENGTH * products / spread
-        odds += np.sin(dense[:, :3] @ self.direction) + BASE
-        return odds
-
-
-def synthetic(config: DlrmDcnv2, seed: int) -> tuple[Clicks, Clicks]:
-    """Training clicks drawn by the seed, evaluation clicks the same for all seeds."""
-    model = ClickModel(config.rows)
-    training = model.draw(config.train_samples, config.ids, [seed, 0xD1])
-    if config.shuffled_labels:
-        training.labels = np.random.default_rng([seed, 0xD2]).permutation(training.labels)
-    return training, model.draw(config.eval_samples, config.ids, [TASK_SEED, 0xD3])
+    from podium.reference_runs.benchmarks.dlrm_dcnv2.config import DlrmDcnv2
+    from podium.reference_runs.modeling.clicks import Batch
 
 
 class DayFiles(torch.utils.data.Dataset[Any]):

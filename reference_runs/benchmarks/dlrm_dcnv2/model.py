@@ -6,19 +6,15 @@ Written from Naumov et al., Deep Learning Recommendation Model (2019), and Wang 
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from podium.reference_runs.benchmarks.dlrm_dcnv2.config import DENSE_FEATURES
-from podium.reference_runs.modeling.tables import Tables, table
+from podium.reference_runs.modeling.clicks import DENSE_FEATURES
+from podium.reference_runs.modeling.tables import Tables, perceptron, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from podium.reference_runs.benchmarks.dlrm_dcnv2.config import DlrmDcnv2
 
 
@@ -47,12 +43,12 @@ class DlrmDcn(nn.Module):
         self.tables = Tables(
             table(rows, config.width, config.sparse_gradients) for rows in config.rows
         )
-        self.bottom = _perceptron((DENSE_FEATURES, *config.bottom_widths), last_is_linear=False)
+        self.bottom = perceptron((DENSE_FEATURES, *config.bottom_widths), last_is_linear=False)
         features = (len(config.rows) + 1) * config.width
         self.crosses = nn.ModuleList(
             Cross(features, config.cross_rank) for _ in range(config.cross_layers)
         )
-        self.top = _perceptron((features, *config.top_widths), last_is_linear=True)
+        self.top = perceptron((features, *config.top_widths), last_is_linear=True)
 
     def forward(self, dense_BI: Tensor, ids: list[Tensor]) -> Tensor:
         """Log odds of a click, (B,); `ids` holds (B, ids) for each table."""
@@ -62,13 +58,3 @@ class DlrmDcn(nn.Module):
             x_BF = cross(x0_BF, x_BF)
         odds: Tensor = self.top(x_BF)
         return odds.squeeze(-1)
-
-
-def _perceptron(widths: Sequence[int], *, last_is_linear: bool) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for inputs, outputs in pairwise(widths):
-        linear = nn.Linear(inputs, outputs)
-        nn.init.normal_(linear.weight, std=math.sqrt(2 / (inputs + outputs)))
-        nn.init.normal_(linear.bias, std=math.sqrt(1 / outputs))
-        layers += [linear, nn.ReLU()]
-    return nn.Sequential(*(layers[:-1] if last_is_linear else layers))

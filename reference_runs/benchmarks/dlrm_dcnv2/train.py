@@ -1,97 +1,52 @@
-"""What DLRM-DCNv2 adds to the shared loop."""
+"""DLRM with DCNv2 on Criteo's multi-hot click logs."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from podium.reference_runs.benchmarks.dlrm_dcnv2.config import DENSE_FEATURES, DlrmDcnv2
-from podium.reference_runs.benchmarks.dlrm_dcnv2.data import Clicks, DayFiles, synthetic
+from podium.reference_runs.benchmarks.dlrm_dcnv2.config import DlrmDcnv2
+from podium.reference_runs.benchmarks.dlrm_dcnv2.data import DayFiles
 from podium.reference_runs.benchmarks.dlrm_dcnv2.model import DlrmDcn
-from podium.reference_runs.benchmarks.dlrm_dcnv2.ranking import Ranking
-from podium.reference_runs.parallel.filling import Drawn
+from podium.reference_runs.modeling.clicks import ClickPrediction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor, nn
-    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
-    from podium.reference_runs.benchmarks.dlrm_dcnv2.data import Batch
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 TRAINING_DAYS, EVALUATION_DAYS = range(23), range(23, 24)
 
 
-class ClickPrediction(Ranking[DlrmDcnv2]):
-    """Predict clicks; the quality is the area under the ROC curve of all evaluation clicks."""
+class CrossedClickPrediction(ClickPrediction[DlrmDcnv2]):
+    """Predict clicks from bags of ids."""
 
     files: ClassVar[tuple[str, ...]] = ("day_0_labels.npy", "day_23_labels.npy")
 
-    training: Clicks | DayFiles
-    evaluation: Clicks | DayFiles
-
-    def prepare(self) -> None:
-        """Draw clicks.
-
-        Raises RunFault where the ranks' common gradient cannot be summed.
-        """
-        self.check_sparse_gradients()
-        if self.setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(self.config, self.setting.seed)
-
-    def open_data(self) -> None:
-        """Map Criteo's days: the first 23 to train, half of the last to evaluate."""
-        if self.setting.scale == "smoke":
-            return
+    def data_from_files(self) -> tuple[DayFiles, DayFiles]:
+        """Criteo's days: the first 23 to train on, half of the last to evaluate on."""
         folder, config = self.data_folder, self.config
-        self.training = DayFiles(folder, TRAINING_DAYS, config)
-        self.evaluation = DayFiles(folder, EVALUATION_DAYS, config, share=0.5)
+        training = DayFiles(folder, TRAINING_DAYS, config)
+        evaluation = DayFiles(folder, EVALUATION_DAYS, config, share=0.5)
         days = folder / f"day_{{{TRAINING_DAYS[0]}..{TRAINING_DAYS[-1]}}}_labels.npy"
-        self.wanted.check_training(days, len(self.training), "samples")
+        self.expected.check_training(days, len(training), "samples")
         last = folder / f"day_{EVALUATION_DAYS[0]}_labels.npy"
-        self.wanted.check_evaluation(last, len(self.evaluation), "samples in its first half")
-
-    def training_data(self) -> Clicks | DayFiles:
-        """The clicks that `batches` shares out."""
-        return self.training
-
-    def largest_batch(self) -> Batch:
-        """The shapes of any: at full size, what tells clicks apart takes as much as the tables."""
-        count, config = self.micro_batch_size, self.config
-        ids = [torch.zeros(count, each, dtype=torch.int64) for each in config.ids]
-        return torch.zeros(count, DENSE_FEATURES), ids, torch.zeros(count)
-
-    def order(self, epoch: int) -> Sequence[int]:
-        """As they are: the files were shuffled when they were made, and the rules allow no more."""
-        return range(self.config.train_samples)
+        self.expected.check_evaluation(last, len(evaluation), "samples in its first half")
+        return training, evaluation
 
     def build(self) -> nn.Module:
         """Tables, perceptrons and cross network, with random weights."""
         return DlrmDcn(self.config)
 
-    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """Tables by rows, which are looked up where they are; all else by FSDP."""
-        from podium.reference_runs.parallel.tables import divide
-
-        return divide(model, mesh)
-
-    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
-        """Random numbers with the deviations of the model's own."""
-        numbers = Drawn(self.setting.seed, self.device)
-
-        def first(name: str, shape: torch.Size) -> Tensor:
-            if name.startswith("tables."):
-                return numbers.uniform(name, shape, math.sqrt(1 / shape[0]))
-            if len(shape) > 1:
-                return numbers.normal(name, shape, math.sqrt(2 / sum(shape)))
-            if name.startswith("crosses."):
-                return torch.zeros(shape, device=self.device)
-            return numbers.normal(name, shape, math.sqrt(1 / shape[0]))
-
-        return first
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values as the model's own; biases of crosses are 0."""
+        if len(shape) == 1 and name.startswith("crosses."):
+            return torch.zeros(shape, device=self.device)
+        return super().initial_tensor(random, name, shape)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adagrad on everything, tables included."""
@@ -106,16 +61,5 @@ class ClickPrediction(Ranking[DlrmDcnv2]):
         )
         return [adagrad]
 
-    def learning_rate(self, step: int) -> float:
-        """The same at every step."""
-        return self.config.opt_base_learning_rate
 
-    def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Of a batch of clicks."""
-        dense, ids, label = batch
-        near = [each.to(self.device, non_blocking=True) for each in ids]
-        odds = model(dense.to(self.device, non_blocking=True), near)
-        return odds.float(), label.to(self.device, non_blocking=True)
-
-
-TASK = ClickPrediction
+TASK = CrossedClickPrediction

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CACHE = "processed_5b/hstu_cache_L4086"
 
 
-def from_files(folder: Path, config: DlrmV4, wanted: DatasetSize) -> tuple[Plays, Plays]:
+def from_files(folder: Path, config: DlrmV4, expected: DatasetSize) -> tuple[Plays, Plays]:
     """The days of training, and the day after them; raises DataMissing.
 
     The samples are the plays of `positions_L4086.npy`, which have as many events of the listener's
@@ -51,8 +51,8 @@ def from_files(folder: Path, config: DlrmV4, wanted: DatasetSize) -> tuple[Plays
     training = Plays(events, days, range(config.days), config)
     evaluation = Plays(events, days, range(config.days, config.days + 1), config)
     path = place / "positions_L4086.npy"
-    wanted.check_training(path, len(training), f"plays in its first {config.days} days")
-    wanted.check_evaluation(path, len(evaluation), f"plays on day {config.days}")
+    expected.check_training(path, len(training), f"plays in its first {config.days} days")
+    expected.check_evaluation(path, len(evaluation), f"plays on day {config.days}")
     return training, evaluation
 
 

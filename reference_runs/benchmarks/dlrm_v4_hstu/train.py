@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from podium.reference_runs.benchmarks.dlrm_dcnv2.ranking import Ranking
 from podium.reference_runs.benchmarks.dlrm_v4_hstu.config import DlrmV4
 from podium.reference_runs.benchmarks.dlrm_v4_hstu.data import Batch, Plays
 from podium.reference_runs.benchmarks.dlrm_v4_hstu.files import CACHE, from_files
@@ -15,15 +14,16 @@ from podium.reference_runs.benchmarks.dlrm_v4_hstu.model import DlrmHstu, first_
 from podium.reference_runs.benchmarks.dlrm_v4_hstu.synthetic import synthetic
 from podium.reference_runs.engine.task import Loss
 from podium.reference_runs.modeling.optimizers import RowWiseAdagrad
+from podium.reference_runs.modeling.ranking import Ranking
 from podium.reference_runs.modeling.schedule import warmed_up
-from podium.reference_runs.parallel.filling import Drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor, nn
-    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
+
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 
 LOSS_WEIGHT = 0.2
@@ -44,23 +44,13 @@ class PlayPrediction(Ranking[DlrmV4]):
     trained: int = 0
     """Steps."""
 
-    def prepare(self) -> None:
-        """Draw the stream.
+    def generated_data(self) -> tuple[Plays, Plays]:
+        """A synthetic stream of plays."""
+        return synthetic(self.config)
 
-        Raises RunFault where the ranks' common gradient cannot be summed.
-        """
-        self.check_sparse_gradients()
-        if self.setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(self.config)
-
-    def open_data(self) -> None:
-        """Map the events of Yambda-5B."""
-        if self.setting.scale == "reference":
-            self.training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
-
-    def training_data(self) -> Plays:
-        """The plays that `batches` shares out."""
-        return self.training
+    def data_from_files(self) -> tuple[Plays, Plays]:
+        """The events of Yambda-5B."""
+        return from_files(self.data_folder, self.config, self.expected)
 
     def largest_batch(self) -> Batch:
         """The shapes of any: histories are padded. A stream of full size would fill the memory."""
@@ -83,35 +73,19 @@ class PlayPrediction(Ranking[DlrmV4]):
         """Tables and layers, with random weights."""
         return DlrmHstu(self.config)
 
-    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """Tables by rows, which are looked up where they are; all else by FSDP."""
-        from podium.reference_runs.parallel.tables import divide
-
-        return divide(model, mesh)
-
-    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
-        """Random numbers as the model's own."""
-        numbers = Drawn(self.setting.seed, self.device)
-
-        def first(name: str, shape: torch.Size) -> Tensor:
-            kind, size = first_numbers(name, shape)
-            if kind == "constant":
-                return torch.full(shape, size, device=self.device)
-            return (numbers.uniform if kind == "uniform" else numbers.normal)(name, shape, size)
-
-        return first
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values as the model's own."""
+        kind, size = first_numbers(name, shape)
+        if kind == "constant":
+            return torch.full(shape, size, device=self.device)
+        return (random.uniform if kind == "uniform" else random.normal)(name, shape, size)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Row-wise Adagrad for the tables, Adam for all else."""
         config = self.config
         named = list(model.named_parameters())
-        adam = self.optimizer(
-            torch.optim.Adam,
-            [weight for name, weight in named if not name.startswith("tables.")],
-            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
-            eps=config.opt_adam_epsilon,
-            weight_decay=config.opt_weight_decay,
-        )
+        dense = [weight for name, weight in named if not name.startswith("tables.")]
+        adam = self.adam(dense, weight_decay=config.opt_weight_decay)
         tables = [weight for name, weight in named if name.startswith("tables.")]
         self._tables = {*tables}
         # The reference's two optimizers have the same epsilon; the rules name Adam's

@@ -8,7 +8,8 @@ import numpy as np
 from torch import Tensor
 
 from podium.reference_runs.benchmarks.flux1.config import TIMES
-from podium.reference_runs.benchmarks.flux1.shapes import (
+from podium.reference_runs.modeling.diffusion import DrawnSamples
+from podium.reference_runs.modeling.shapes import (
     LENGTH,
     VOCABULARY,
     Drawings,
@@ -16,7 +17,6 @@ from podium.reference_runs.benchmarks.flux1.shapes import (
     TextEncoder,
     draw,
 )
-from podium.reference_runs.modeling.diffusion import DrawnSamples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Batch(NamedTuple):
     times: Tensor
 
 
-class Drawn:
+class SyntheticPairs:
     """Pairs of smoke scale: shapes, encoded by frozen encoders."""
 
     def __init__(self, config: Flux, drawings: Drawings) -> None:
@@ -93,13 +93,13 @@ class Drawn:
         return Pair(self._means[index], self._deviation, caption, index % TIMES)
 
 
-def synthetic(config: Flux, seed: int) -> tuple[Drawn, Drawn]:
+def synthetic(config: Flux, seed: int) -> tuple[SyntheticPairs, SyntheticPairs]:
     """Training pairs by seed, and evaluation pairs that are the same for all seeds."""
     training = draw(config.train_samples, np.random.default_rng(seed))
     if config.shuffled_labels:
         training = training.shuffled(np.random.default_rng([seed, 1]))
     evaluation = draw(config.eval_samples, np.random.default_rng(EVALUATION_SEED))
-    return Drawn(config, training), Drawn(config, evaluation)
+    return SyntheticPairs(config, training), SyntheticPairs(config, evaluation)
 
 
 class Samples(DrawnSamples[Batch]):

@@ -133,10 +133,10 @@ def _empty(folder: Path, config: Flux) -> Caption:
     return Caption(*found)
 
 
-def from_files(folder: Path, config: Flux, wanted: DatasetSize) -> tuple[Files, Files]:
+def from_files(folder: Path, config: Flux, expected: DatasetSize) -> tuple[Files, Files]:
     """Training and evaluation pairs; raises DataMissing where a file cannot be used."""
     empty = _empty(folder, config)
     training, evaluation = (Files(folder / part, config, empty) for part in (TRAINING, EVALUATION))
-    wanted.check_training(training.folder, len(training), "pairs")
-    wanted.check_evaluation(evaluation.folder, len(evaluation), "pairs")
+    expected.check_training(training.folder, len(training), "pairs")
+    expected.check_evaluation(evaluation.folder, len(evaluation), "pairs")
     return training, evaluation

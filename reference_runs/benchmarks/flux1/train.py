@@ -21,13 +21,14 @@ from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.diffusion import flowed
 from podium.reference_runs.modeling.schedule import warmed_up
-from podium.reference_runs.parallel.filling import Drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor, nn
     from torch.optim import Optimizer
+
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 
 class Flow(Task[Flux]):
@@ -39,26 +40,28 @@ class Flow(Task[Flux]):
     training: Pairs
     evaluation: Pairs
 
-    def prepare(self) -> None:
-        """Check the shape; draw shapes with captions."""
+    def check_settings(self) -> None:
+        """Raise RunFault where the axes do not make a head."""
         config = self.config
         if sum(config.axes) * config.heads != config.width:
             raise RunFault(
                 f"axes are {config.axes}; must add up to a head's width, {config.width} over"
                 f" {config.heads} heads"
             )
-        if self.setting.scale == "smoke":
-            self._take(*synthetic(config, self.setting.seed))
 
-    def open_data(self) -> None:
-        """Map the encoded pairs."""
-        if self.setting.scale == "reference":
-            self._take(*from_files(self.data_folder, self.config, self.wanted))
+    def generated_data(self) -> tuple[Pairs, Pairs]:
+        """Drawn shapes with captions."""
+        return synthetic(self.config, self.setting.seed)
 
-    def _take(self, training: Pairs, evaluation: Pairs) -> None:
-        self.training, self.evaluation = training, evaluation
-        self._samples = Samples(training, self.config, self.setting.seed)
-        self._measured = Samples(evaluation, self.config, EVALUATION_SEED, measured=True)
+    def data_from_files(self) -> tuple[Pairs, Pairs]:
+        """The encoded pairs."""
+        return from_files(self.data_folder, self.config, self.expected)
+
+    def use(self, data: tuple[Pairs, Pairs]) -> None:
+        """Draw noise and times for the pairs."""
+        super().use(data)
+        self._samples = Samples(data[0], self.config, self.setting.seed)
+        self._measured = Samples(data[1], self.config, EVALUATION_SEED, measured=True)
 
     def training_data(self) -> Samples:
         """The samples that `batches` shares out."""
@@ -80,20 +83,15 @@ class Flow(Task[Flux]):
         """The transformer, with random weights."""
         return FluxTransformer(self.config)
 
-    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
-        """Random numbers as the model's own, which are drawn in another order."""
-        numbers, device = Drawn(self.setting.seed, self.device), self.device
-
-        def first(name: str, shape: torch.Size) -> Tensor:
-            if len(shape) == 1:
-                return torch.full(shape, 0.0 if name.endswith("bias") else 1.0, device=device)
-            if name.endswith(ZERO):
-                return torch.zeros(shape, device=device)
-            if name.startswith(VECTORS):
-                return numbers.normal(name, shape, DEVIATION)
-            return numbers.uniform(name, shape, math.sqrt(6 / sum(shape)))
-
-        return first
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values as the model's own, which are drawn in another order."""
+        if len(shape) == 1:
+            return torch.full(shape, 0.0 if name.endswith("bias") else 1.0, device=self.device)
+        if name.endswith(ZERO):
+            return torch.zeros(shape, device=self.device)
+        if name.startswith(VECTORS):
+            return random.normal(name, shape, DEVIATION)
+        return random.uniform(name, shape, math.sqrt(6 / sum(shape)))
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW, with the same decay for every tensor."""
@@ -122,11 +120,11 @@ class Flow(Task[Flux]):
         """The loss averaged over the samples of each time, and then over the times."""
         sums = torch.zeros(2, TIMES, dtype=torch.float64, device=self.device)
         count = len(self.evaluation)
-        portions = self.evaluation_parts(count)
-        idle = [[0]] * self.idle_parts(count)
-        for number, batch in enumerate(self.loaded(self._measured, [*portions, *idle])):
+        batches = self.evaluation_batches(count)
+        idle = [[0]] * self.idle_evaluation_batches(count)
+        for number, batch in enumerate(self.loaded(self._measured, [*batches, *idle])):
             errors = self._errors(model, batch).double()
-            if number >= len(portions):
+            if number >= len(batches):
                 continue
             step = (batch.times.to(self.device) * TIMES).long()
             sums.index_add_(1, step, torch.stack((errors, torch.ones_like(errors))))

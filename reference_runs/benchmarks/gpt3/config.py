@@ -11,14 +11,14 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from podium.reference_runs.benchmarks.llama31.config import Pretrained
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.modeling.language.config import PretrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gpt3(Pretrained):
+class Gpt3(PretrainingConfig):
     """One continued pretraining of a GPT-3 decoder, each of whose heads has keys of its own.
 
     `eval_samples` counts the tokens that an evaluation predicts, as the reference's logs do.

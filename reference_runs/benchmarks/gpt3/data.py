@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch
-from podium.reference_runs.benchmarks.llama31.files import PARTS, Stream, TokenFile
+from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch
+from podium.reference_runs.modeling.language.files import PARTS, Stream, TokenFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Apart(Stream):
         return Batch(whole[:, :-1].clamp(min=0), whole[:, 1:])
 
 
-def from_files(folder: Path, config: Gpt3, wanted: DatasetSize) -> tuple[Apart, Apart]:
+def from_files(folder: Path, config: Gpt3, expected: DatasetSize) -> tuple[Apart, Apart]:
     """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
     Of a longer row to train on the first sequences are taken. Raises DataMissing where a file is
@@ -55,9 +55,9 @@ def from_files(folder: Path, config: Gpt3, wanted: DatasetSize) -> tuple[Apart, 
     """
     length = config.max_sequence_length
     files = [TokenFile(folder / f"{part}.bin", config.vocabulary) for part in PARTS]
-    training, evaluation = Apart(files[0], length, wanted.training), Apart(files[1], length)
-    wanted.check_training(files[0].path, len(training), f"sequences of {length} tokens")
-    wanted.check_evaluation(
+    training, evaluation = Apart(files[0], length, expected.training), Apart(files[1], length)
+    expected.check_training(files[0].path, len(training), f"sequences of {length} tokens")
+    expected.check_evaluation(
         files[1].path, evaluation.predicted, f"tokens to predict in sequences of {length}"
     )
     return training, evaluation

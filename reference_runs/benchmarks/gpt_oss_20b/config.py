@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from podium.reference_runs.benchmarks.llama31.config import Llama31
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.modeling.language.config import RotaryPretrainingConfig
 
 END_OF_TEXT = 128_001
 """Of Llama 3.1's tokenizer, `<|end_of_text|>`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GptOss(Llama31):
+class GptOss(RotaryPretrainingConfig):
     """One pretraining of a mixture-of-experts decoder. `ffn_width` is that of each expert."""
 
     name: ClassVar[str] = "gpt_oss_20b"

@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from podium.reference_runs.benchmarks.llama31.config import Rotary
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.modeling.language.config import RotaryConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Llama2Lora(Rotary):
+class Llama2Lora(RotaryConfig):
     """One fine-tuning of a Llama 2 model through low-rank adapters."""
 
     name: ClassVar[str] = "llama2_70b_lora"

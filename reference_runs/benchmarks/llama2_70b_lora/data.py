@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED, Batch, Sequences
-from podium.reference_runs.benchmarks.llama31.files import TokenFile, mapped
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.language.corpus import UNSCORED, Batch, Sequences
+from podium.reference_runs.modeling.language.files import TokenFile, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class Rows(torch.utils.data.Dataset[Batch]):
         return labels
 
 
-def from_files(folder: Path, config: Llama2Lora, wanted: DatasetSize) -> tuple[Rows, Rows]:
+def from_files(folder: Path, config: Llama2Lora, expected: DatasetSize) -> tuple[Rows, Rows]:
     """`train.bin` and `validation.bin`, and `validation_labels.bin`, which leaves prompts out.
 
     Token ids are as `TokenFile` reads them, labels signed 32-bit integers. Raises DataMissing where
@@ -75,8 +75,8 @@ def from_files(folder: Path, config: Llama2Lora, wanted: DatasetSize) -> tuple[R
         TokenFile(folder / f"{part}.bin", config.vocabulary) for part in ("train", "validation")
     )
     for file, check in (
-        (training, wanted.check_training),
-        (evaluation, wanted.check_evaluation),
+        (training, expected.check_training),
+        (evaluation, expected.check_evaluation),
     ):
         if len(file) % length:
             raise DataMissing(

@@ -1,7 +1,7 @@
 """Llama 2 with one fused projection for query, key and value, and low-rank adapters on it.
 
 LoRA as published (Hu et al., 2021): y = W x + (alpha / rank) B A dropout(x), with W frozen and B
-zero at the start. Shape letters as in `podium.reference_runs.benchmarks.llama31.model`; R is the
+zero at the start. Shape letters as in `podium.reference_runs.modeling.language.llama`; R is the
 rank.
 """
 
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, cast
 
 from torch import Tensor, nn
 
-from podium.reference_runs.benchmarks.llama31.model import Llama
 from podium.reference_runs.modeling.attention import attend, joined_heads, rotate
+from podium.reference_runs.modeling.language.llama import Llama
 
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.llama2_70b_lora.config import Llama2Lora
-    from podium.reference_runs.benchmarks.llama31.config import Rotary
+    from podium.reference_runs.modeling.language.config import RotaryConfig
 
 
 class Adapted(nn.Linear):
@@ -42,7 +42,7 @@ class AdaptedAttention(nn.Module):
 
     attend = staticmethod(attend)
 
-    def __init__(self, config: Rotary) -> None:
+    def __init__(self, config: RotaryConfig) -> None:
         super().__init__()
         lora = cast("Llama2Lora", config)  # the decoder's blocks hand on what they were given
         size = config.width // config.heads

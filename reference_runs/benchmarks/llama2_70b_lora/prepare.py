@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.reference_runs.benchmarks.llama2_70b_lora.data import LABELS
-from podium.reference_runs.benchmarks.llama31.data import UNSCORED
 from podium.reference_runs.datasets.prepare import Piece, Recipe
 from podium.reference_runs.errors import DataMissing, LibraryMissing
+from podium.reference_runs.modeling.language.corpus import UNSCORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

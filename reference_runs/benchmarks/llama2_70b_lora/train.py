@@ -11,13 +11,12 @@ import torch
 from podium.reference_runs.benchmarks.llama2_70b_lora.config import Llama2Lora
 from podium.reference_runs.benchmarks.llama2_70b_lora.data import from_files, with_prompts
 from podium.reference_runs.benchmarks.llama2_70b_lora.model import adapted_llama, is_adapter
-from podium.reference_runs.benchmarks.llama31.base import base_weights, fill, published_weights
-from podium.reference_runs.benchmarks.llama31.data import synthetic
-from podium.reference_runs.benchmarks.llama31.train import LanguageModel
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.language.base import base_weights
+from podium.reference_runs.modeling.language.pretraining import LanguageModel
 from podium.reference_runs.modeling.schedule import cosine
-from podium.reference_runs.parallel.filling import Drawn
 from podium.reference_runs.weights.layout import FUSED_LLAMA, Layout
+from podium.reference_runs.weights.starting import fill, published_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +24,9 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from podium.reference_runs.benchmarks.llama31.data import Language
+    from podium.reference_runs.modeling.language.corpus import Language, Sequences
+    from podium.reference_runs.modeling.language.pretraining import Tokens
+    from podium.reference_runs.parallel.filling import RandomTensors
 
 CHANGED_SHARE, CHANGED_SEED = 0.4, 62
 """Of the contexts of the base's language, that many go on differently in the one to be learnt."""
@@ -51,17 +52,14 @@ class FineTuning(LanguageModel[Llama2Lora]):
         """The base's language with a part of its contexts changed."""
         return super().language().changed(CHANGED_SHARE, CHANGED_SEED)
 
-    def prepare(self) -> None:
-        """Draw sentences; those that are evaluated begin with a prompt, which is not scored."""
-        if self.setting.scale == "smoke":
-            language, seed = self.language(), self.setting.seed
-            self.training, evaluation = synthetic(language, self.config, seed)
-            self.evaluation = with_prompts(evaluation)
+    def generated_data(self) -> tuple[Sequences, Sequences]:
+        """Sentences; those for evaluation begin with a prompt, which is not scored."""
+        training, evaluation = super().generated_data()
+        return training, with_prompts(evaluation)
 
-    def open_data(self) -> None:
-        """Map the packed sequences."""
-        if self.setting.scale == "reference":
-            self.training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
+    def data_from_files(self) -> tuple[Tokens, Tokens]:
+        """The packed sequences."""
+        return from_files(self.data_folder, self.config, self.expected)
 
     def build(self) -> nn.Module:
         """The base with fresh adapters."""
@@ -90,11 +88,11 @@ class FineTuning(LanguageModel[Llama2Lora]):
         """The adapters are."""
         return is_adapter(name)
 
-    def drawn(self, name: str, shape: torch.Size, numbers: Drawn) -> Tensor:
-        """An adapter's first numbers: its second matrix is 0."""
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """An adapter's initial values: its second matrix is 0."""
         if ".up." in name:
             return torch.zeros(shape, device=self.device)
-        return numbers.uniform(name, shape, 1 / math.sqrt(shape[-1]))
+        return random.uniform(name, shape, 1 / math.sqrt(shape[-1]))
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on the adapters."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from podium.reference_runs.benchmarks.llama31.indexed import read_index, write_index
 from podium.reference_runs.datasets.prepare import Piece, Recipe
 from podium.reference_runs.errors import DataMissing, LibraryMissing
+from podium.reference_runs.modeling.language.indexed import read_index, write_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

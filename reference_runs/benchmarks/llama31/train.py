@@ -1,259 +1,29 @@
-"""What Llama 3.1 pretraining adds to the shared loop."""
+"""Pretraining of Llama 3.1: 8B from random weights, 405B from a base."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING
 
-import torch
-
-from podium.reference_runs.benchmarks.llama31.base import (
-    base_weights,
-    check_start,
-    fill,
-    fitting,
-    published_weights,
-    start_place,
-)
-from podium.reference_runs.benchmarks.llama31.config import (
-    Decoder,
-    Llama31,
-    Llama31Large,
-    Pretrained,
-)
-from podium.reference_runs.benchmarks.llama31.data import (
-    LANGUAGE_SEED,
-    UNSCORED,
-    Batch,
-    Language,
-    synthetic,
-)
-from podium.reference_runs.benchmarks.llama31.files import from_files
-from podium.reference_runs.benchmarks.llama31.model import Llama
-from podium.reference_runs.engine.machine.precision import TYPES
-from podium.reference_runs.engine.order import Permutation
-from podium.reference_runs.engine.task import Loss, Task
-from podium.reference_runs.errors import RunFault
-from podium.reference_runs.modeling.decoder import deviation_of
-from podium.reference_runs.modeling.schedule import cosine
-from podium.reference_runs.parallel.filling import Drawn
-from podium.reference_runs.weights.layout import LLAMA, Layout
-from podium.reference_runs.weights.published import Published
+from podium.reference_runs.benchmarks.llama31.config import Llama31Large
+from podium.reference_runs.modeling.language.config import RotaryPretrainingConfig
+from podium.reference_runs.modeling.language.llama import Llama
+from podium.reference_runs.modeling.language.pretraining import Pretraining
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from torch import Tensor, nn
-    from torch.distributed.device_mesh import DeviceMesh
-    from torch.optim import Optimizer
-
-D = TypeVar("D", bound=Decoder)
+    from torch import nn
 
 
-class Tokens(Protocol):
-    """Token sequences, wherever they are."""
-
-    def __len__(self) -> int: ...
-
-    def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Sequences by index."""
-        ...
-
-
-class LanguageModel(Task[D]):
-    """Next-token prediction; the quality is the mean loss on held-out sequences, in nats."""
-
-    files: ClassVar[tuple[str, ...]] = ("train.bin", "validation.bin")
-    fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
-    evaluates_as_trains: ClassVar[bool] = True
-    layout: ClassVar[Layout] = LLAMA
-    """How the published model names its tensors."""
-
-    training: Tokens
-    evaluation: Tokens
-
-    def language(self) -> Language:
-        """The synthetic language of smoke scale."""
-        return Language(self.config.vocabulary, LANGUAGE_SEED)
+class LlamaPretraining(Pretraining[RotaryPretrainingConfig]):
+    """Next-token prediction by a Llama."""
 
     @property
     def starts_trained(self) -> bool:
-        """Whether the benchmark goes on from published weights."""
-        return False
-
-    def start_weights(self) -> Path | None:
-        """The published weights that training starts from; None for random or smoke scale's own."""
-        if self.setting.weights is not None:
-            return self.setting.weights
-        if self.setting.scale == "smoke" or not self.starts_trained:
-            return None
-        return start_place(self.data_folder)
-
-    @property
-    def reads_weights(self) -> bool:
-        """Where there are published weights to start from."""
-        return self.start_weights() is not None
-
-    def check_files(self) -> None:
-        """The tokens' files and the weights to start from."""
-        super().check_files()
-        place = self.start_weights()
-        if place is not None:
-            check_start(place)
-
-    def check_takes_weights(self) -> None:
-        """Raise RunFault where closed rules have a benchmark start from random weights."""
-        if not self.starts_trained and self.setting.division == "closed":
-            raise RunFault(
-                f"--weights goes with --division open: {self.config.name} starts from random"
-                " weights"
-            )
-
-    def published(self, path: Path, names: Sequence[str]) -> Mapping[str, Tensor]:
-        """The weights of a folder in the model's layout, or of a file; raises DataMissing."""
-        if path.is_dir():
-            return Published(path, self.layout, names)
-        return published_weights(path)
-
-    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
-        """The published weights, or random ones with the deviations of the model's own."""
-        place, drawn = self.start_weights(), Drawn(self.setting.seed, self.device)
-        names = [name for name in model.state_dict() if not self.is_new(name)]
-        weights = self.published(place, names) if place is not None else {}
-
-        def first(name: str, shape: torch.Size) -> Tensor:
-            if place is None or self.is_new(name):
-                return self.drawn(name, shape, drawn)
-            return fitting(weights, name, tuple(shape), place)
-
-        return first
-
-    def is_new(self, name: str) -> bool:
-        """Whether a tensor is the benchmark's own, in no published model."""
-        return False
-
-    def drawn(self, name: str, shape: torch.Size, numbers: Drawn) -> Tensor:
-        """The first numbers of a tensor that is not published."""
-        if len(shape) == 1:
-            return torch.ones(shape, device=self.device)
-        deviation = deviation_of(name, self.deviation, self.config.layers)
-        return numbers.normal(name, shape, deviation)
-
-    @property
-    def deviation(self) -> float:
-        """Of random weights."""
-        return 0.02
-
-    def prepare(self) -> None:
-        """Draw sentences of the synthetic language."""
-        if self.setting.scale == "smoke":
-            language, seed = self.language(), self.setting.seed
-            self.training, self.evaluation = synthetic(language, self.config, seed)
-
-    def open_data(self) -> None:
-        """Map the tokenised files."""
-        if self.setting.scale == "reference":
-            self.training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
-
-    def pipelined(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """The decoder in stages."""
-        from podium.reference_runs.parallel.pipeline import Pipeline
-
-        config, stream = self.config, TYPES.get(self.setting.precision)
-        micro, batch = config.gradient_accumulation_steps, config.global_batch_size
-        return Pipeline(model, mesh, micro, batch, stream)
-
-    def training_data(self) -> Tokens:
-        """The sequences that `batches` shares out."""
-        return self.training
-
-    def order(self, epoch: int) -> Sequence[int]:
-        """Another order for each seed and epoch, as upstream's; no list, which would take 13 GB."""
-        return Permutation(self.config.train_samples, [self.setting.seed, epoch])
-
-    def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Cross-entropy summed over the tokens that count."""
-        tokens_BL, targets_BL = (part.to(self.device, non_blocking=True) for part in batch)
-        return Loss(model(tokens_BL, targets_BL), (targets_BL != UNSCORED).sum())
-
-    def evaluate(self, model: nn.Module) -> float:
-        """Mean loss per token that counts of the evaluation sequences, in nats."""
-        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for batch in self._evaluation_batches():
-            loss = self.loss(model, batch)
-            sums += torch.tensor([float(loss.total), float(loss.items)], device=self.device)
-        total, count = self.ranks.sum(sums).tolist()
-        return float(total / count)
-
-    def _evaluation_batches(self) -> Iterator[Batch]:
-        """The share of this rank; on a mesh as many batches on each, for all work on each."""
-        count = len(self.evaluation)
-        for indices in self.evaluation_parts(count):
-            yield self.evaluation.__getitems__(indices)
-        for _ in range(self.idle_parts(count)):
-            tokens, targets = self.evaluation.__getitems__([0])
-            yield Batch(tokens, torch.full_like(targets, UNSCORED))
-
-
-class Pretraining(LanguageModel[Pretrained]):
-    """The whole decoder is trained; 405B goes on from a base, which smoke scale makes itself.
-
-    At reference scale the base is the published checkpoint: a folder `base` of safetensors, or
-    `base.pt` in the model's own names.
-    """
-
-    @property
-    def starts_trained(self) -> bool:
-        """405B does."""
+        """Whether it is 405B."""
         return isinstance(self.config, Llama31Large)
-
-    def language(self) -> Language:
-        """For 405B another language than its base's: half of the contexts go on differently."""
-        language = super().language()
-        return language.changed(CHANGED_SHARE, CHANGED_SEED) if self.starts_trained else language
-
-    def build(self) -> nn.Module:
-        """The decoder, with random weights or those of the base."""
-        model = self.decoder()
-        # A model on the meta device has shapes only, which nothing can fill
-        if next(model.parameters()).is_meta:
-            return model
-        path = self.start_weights()
-        if path is not None:
-            fill(model, self.published(path, [*model.state_dict()]), path)
-        elif self.starts_trained:
-            model.load_state_dict(self.base())
-        return model
-
-    def base(self) -> dict[str, Tensor]:
-        """The weights that smoke scale starts from, made where they are not there."""
-        return base_weights(self.config, self.setting, lambda _: self.decoder())
 
     def decoder(self) -> nn.Module:
         """The model with random weights."""
-        return Llama(cast("Llama31", self.config))  # the catalogue pairs the two
-
-    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """AdamW; norms' weights do not decay."""
-        parameters = [p for p in model.parameters() if p.requires_grad]
-        groups: list[dict[str, Any]] = [
-            {"params": [p for p in parameters if p.dim() > 1]},
-            {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
-        ]
-        return [self.adamw([group for group in groups if group["params"]])]
-
-    def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then a cosine down to the end rate."""
-        config = self.config
-        return cosine(
-            step,
-            warmup=config.opt_learning_rate_warmup_steps,
-            decay=config.opt_learning_rate_decay_steps,
-            base=config.opt_base_learning_rate,
-            end=config.opt_end_learning_rate,
-        )
+        return Llama(self.config)
 
 
-CHANGED_SHARE, CHANGED_SEED = 0.5, 405
-
-TASK = Pretraining
+TASK = LlamaPretraining

@@ -1,27 +1,149 @@
 """The rules of Go on a board of any size, for many games at once.
 
-Captures, no suicide, positional superko (`superko.py`) and area scoring (`scoring.py`). A move is
-a point from 0, row by row, and `size * size` is a pass. Shape letters: B boards, P places of a
-board's padded row, I inner places of it (`layout.py`), N points, A moves, T earlier boards.
+Captures, no suicide, positional superko and area scoring. A move is a point from 0, row by row, and
+`size * size` is a pass. Positional superko: no earlier board of a game may come back. Boards are
+compared by a number, the sum of random numbers, one for each place and color of a stone (Zobrist's
+hashing, with addition for exclusive or). So a move changes it by the stones that come and go, and
+the board after each move is known without playing any.
+
+Shape letters as in `grid.py`, with A moves and T earlier boards.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from podium.reference_runs.benchmarks.minigo.groups import NO_GROUP, in_atari, liberties, members
-from podium.reference_runs.benchmarks.minigo.layout import BLACK, EMPTY, WHITE, Layout
-from podium.reference_runs.benchmarks.minigo.positions import Positions
-from podium.reference_runs.benchmarks.minigo.scoring import area
-from podium.reference_runs.benchmarks.minigo.superko import Hashes
+from podium.reference_runs.benchmarks.minigo.grid import (
+    BLACK,
+    EMPTY,
+    NO_GROUP,
+    WALL,
+    WHITE,
+    Grid,
+    area,
+    each_group_once,
+    liberties,
+    members,
+    of_group,
+    sums,
+)
 
 if TYPE_CHECKING:
-    from podium.reference_runs.benchmarks.minigo.layout import Array
+    from podium.reference_runs.benchmarks.minigo.grid import Array
+
+HISTORY = 4
+"""Boards that a position remembers for the network, its own included."""
 
 
-class Goban(Layout):
+@dataclass(frozen=True)
+class Positions:
+    """B positions: what is on the board, what follows from it by groups, and whose turn it is."""
+
+    boards: Array
+    """EMPTY, BLACK, WHITE or WALL of the last boards, the newest first, (B, HISTORY, P)."""
+    labels: Array
+    """Which group the stone at a place belongs to, (B, P), as `grid.py` numbers them."""
+    liberties: Array
+    """How many liberties the group at a place has, (B, P); 0 where there is no stone."""
+    to_play: Array
+    """The color whose turn it is, (B,)."""
+    passes: Array
+    """Passes in a row, as the last moves, (B,)."""
+    moves: Array
+    """Moves made so far, (B,)."""
+    hashes: Array
+    """A number for the board, equal for equal boards, (B,)."""
+    captured: Array
+    """Whether a stone was ever captured, (B,); a board cannot come back before that."""
+
+    @classmethod
+    def start(cls, grid: Grid, count: int) -> Self:
+        """So many empty boards, black to play."""
+        boards_BHP = np.full((count, HISTORY, grid.places), WALL, dtype=np.int8)
+        boards_BHP[:, :, grid.place_of] = EMPTY
+        return cls(
+            boards=boards_BHP,
+            labels=np.zeros((count, grid.places), dtype=np.int16),
+            liberties=np.zeros((count, grid.places), dtype=np.int16),
+            to_play=np.full(count, BLACK, dtype=np.int8),
+            passes=np.zeros(count, dtype=np.int8),
+            moves=np.zeros(count, dtype=np.int32),
+            hashes=np.zeros(count),
+            captured=np.zeros(count, dtype=bool),
+        )
+
+    @property
+    def stones(self) -> Array:
+        """The board now, (B, P)."""
+        stones_BP: Array = self.boards[:, 0]
+        return stones_BP
+
+    def __len__(self) -> int:
+        return len(self.to_play)
+
+    def take(self, rows: Array) -> Self:
+        """A copy of some rows."""
+        return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    def put(self, rows: Array, other: Positions) -> None:
+        """Overwrite some rows."""
+        for f in fields(self):
+            getattr(self, f.name)[rows] = getattr(other, f.name)
+
+
+def in_atari(at: Positions) -> Array:
+    """Which stones of the side not to play are in a group with one liberty left, (B, P)."""
+    atari_BP: Array = (at.stones == -at.to_play[:, None]) & (at.liberties == 1)
+    return atari_BP
+
+
+HASH_BITS = 43
+"""Of a stone's number: a double holds the sum of a whole board exactly."""
+
+
+class Hashes:
+    """The numbers of boards of one grid; two boards with the same number are taken for equal."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        rng = np.random.default_rng(0x60)
+        numbers = rng.integers(1, 2**HASH_BITS, (2, grid.places))
+        self._white_P, self._black_P = numbers.astype(np.float64)
+
+    def of(self, stones_BP: Array) -> Array:
+        """The number of each board, (B,)."""
+        hashes_B: Array = self._numbers(stones_BP).sum(axis=1)
+        return hashes_B
+
+    def _numbers(self, stones_BP: Array) -> Array:
+        """The number of each stone at its place, 0 where there is none, (B, P)."""
+        white_BP = np.where(stones_BP == WHITE, self._white_P, 0)
+        return np.where(stones_BP == BLACK, self._black_P, white_BP)
+
+    def repeats(self, at: Positions, history_BT: Array) -> Array:
+        """Which points, if played at, bring back one of T earlier boards of the game, (B, N)."""
+        after_BN = self._after_each_move(at)
+        repeats_BN = np.zeros(after_BN.shape, dtype=bool)
+        for earlier_B in history_BT.T:
+            repeats_BN |= after_BN == earlier_B[:, None]
+        return repeats_BN
+
+    def _after_each_move(self, at: Positions) -> Array:
+        """The board's number after a stone at each point and the captures that it makes, (B, N)."""
+        grid = self._grid
+        capturable_BP = np.where(in_atari(at), at.labels, NO_GROUP)
+        captured = each_group_once(grid.neighbors(capturable_BP))
+        group_sums_BP = sums(grid, at.labels, self._numbers(at.stones))
+        lost_BI = sum(of_group(group_sums_BP, label_BI) for label_BI in captured)
+        black_plays_B1 = at.to_play[:, None] == BLACK
+        added_BP = np.where(black_plays_B1, self._black_P, self._white_P)
+        return grid.at_points(at.hashes[:, None] + grid.inner(added_BP) - lost_BI)
+
+
+class Goban(Grid):
     """A board with `size` lines each way, and what may be played on it."""
 
     def __init__(self, size: int) -> None:

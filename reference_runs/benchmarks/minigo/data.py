@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from podium.reference_runs.benchmarks.minigo.features import PLANES
-from podium.reference_runs.benchmarks.minigo.selfplay import Examples
+from podium.reference_runs.benchmarks.minigo.games import PLANES, Examples
 from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:

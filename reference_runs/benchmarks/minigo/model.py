@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.benchmarks.minigo.config import numbered
-from podium.reference_runs.benchmarks.minigo.features import PLANES
+from podium.reference_runs.benchmarks.minigo.games import PLANES
 
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.minigo.config import MiniGo

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from podium.reference_runs.benchmarks.minigo.board import Goban
-    from podium.reference_runs.benchmarks.minigo.layout import Array
-    from podium.reference_runs.benchmarks.minigo.positions import Positions
+    from podium.reference_runs.benchmarks.minigo.board import Goban, Positions
+    from podium.reference_runs.benchmarks.minigo.grid import Array
 
 
 class Evaluate(Protocol):

@@ -14,10 +14,15 @@ from podium.logging_spec import keys
 from podium.reference_runs.benchmarks.minigo.board import Goban
 from podium.reference_runs.benchmarks.minigo.config import MiniGo
 from podium.reference_runs.benchmarks.minigo.data import Window, concatenated, load_network
+from podium.reference_runs.benchmarks.minigo.games import (
+    Network,
+    Player,
+    Territory,
+    match,
+    self_play,
+)
 from podium.reference_runs.benchmarks.minigo.model import DualNet
-from podium.reference_runs.benchmarks.minigo.players import Network, Territory
 from podium.reference_runs.benchmarks.minigo.search import Search
-from podium.reference_runs.benchmarks.minigo.selfplay import Player, match, self_play
 from podium.reference_runs.engine.task import Loss, Task
 
 if TYPE_CHECKING:
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from podium.logging_spec import Logger
-    from podium.reference_runs.benchmarks.minigo.selfplay import Examples
+    from podium.reference_runs.benchmarks.minigo.games import Examples
 
 SELF_PLAY, SYMMETRY, GATE, EVALUATION = range(4)
 """What a game or a draw is for, a part of its seed."""
@@ -70,6 +75,9 @@ class SelfPlay(Task[MiniGo]):
     def stage(self, log: Logger) -> None:
         """Note when the run began, and keep the log: each generation reports its games."""
         self._log, self._began = log, time.monotonic()
+
+    def open_data(self) -> None:
+        """Nothing: games are played while training."""
 
     def samples(self) -> tuple[int, int]:
         """Positions that are drawn in each generation, and games of each evaluation: no dataset."""
@@ -133,7 +141,7 @@ class SelfPlay(Task[MiniGo]):
         return drawn
 
     def training_data(self) -> Window:
-        """The window, whose positions `batches` shares out."""
+        """The window of recent positions."""
         return self.window
 
     # --- training ---

@@ -62,7 +62,7 @@ def synthetic(users: int, items: int, positives: int, seed: int) -> Interactions
     return Interactions(np.repeat(np.arange(users), each), taken.ravel(), held_out, items)
 
 
-def from_ratings(folder: Path, config: Ncf, wanted: DatasetSize) -> Interactions:
+def from_ratings(folder: Path, config: Ncf, expected: DatasetSize) -> Interactions:
     """`ratings.csv` of MovieLens-20M: userId, movieId, rating, timestamp, with a header.
 
     Every rating counts as taken; each user's latest is held out. Raises DataMissing where the file
@@ -83,14 +83,14 @@ def from_ratings(folder: Path, config: Ncf, wanted: DatasetSize) -> Interactions
     _, user = np.unique(table[:, 0], return_inverse=True)
     _, item = np.unique(table[:, 1], return_inverse=True)
     users, items = int(user.max()) + 1, int(item.max()) + 1
-    if items != config.items if wanted.exactly else items > config.items:
+    if items != config.items if expected.exactly else items > config.items:
         raise DataMissing(f"{path} holds {items} items; expected {config.items}")
     # The model has a row for each user
     if users > config.users:
         raise DataMissing(f"{path} holds {users} users; expected {config.users}")
     each = 1 + config.negatives
-    wanted.check_evaluation(path, users, "users")
-    wanted.check_training(path, (len(user) - users) * each, f"pairs, {each} for each rating")
+    expected.check_evaluation(path, users, "users")
+    expected.check_training(path, (len(user) - users) * each, f"pairs, {each} for each rating")
     order = np.lexsort((table[:, 2], user))
     user, item = user[order], item[order]
     latest = np.append(user[1:] != user[:-1], True)

@@ -40,27 +40,21 @@ class Filtering(Task[Ncf]):
     training: Pairs
     evaluation: Candidates
 
-    def prepare(self) -> None:
-        """Draw tastes and what users took."""
-        config, setting = self.config, self.setting
-        if setting.scale == "smoke":
-            drawn = synthetic(config.users, config.items, config.positives, setting.seed)
-            self._learn_from(drawn)
+    def generated_data(self) -> Interactions:
+        """Items that users took by their tastes."""
+        config = self.config
+        return synthetic(config.users, config.items, config.positives, self.setting.seed)
 
-    def open_data(self) -> None:
-        """Read MovieLens' ratings."""
-        if self.setting.scale == "reference":
-            self._learn_from(from_ratings(self.data_folder, self.config, self.wanted))
+    def data_from_files(self) -> Interactions:
+        """MovieLens' ratings."""
+        return from_ratings(self.data_folder, self.config, self.expected)
 
-    def _learn_from(self, known: Interactions) -> None:
+    def use(self, data: Interactions) -> None:
+        """Add negative items to what users took."""
         config = self.config
         shuffled = config.shuffled_labels
-        self.training = Pairs(known, config.negatives, self.setting.seed, shuffled=shuffled)
-        self.evaluation = candidates(known, config.eval_negatives)
-
-    def training_data(self) -> Pairs:
-        """The pairs that `batches` shares out."""
-        return self.training
+        self.training = Pairs(data, config.negatives, self.setting.seed, shuffled=shuffled)
+        self.evaluation = candidates(data, config.eval_negatives)
 
     def build(self) -> nn.Module:
         """NeuMF, with random weights."""
@@ -68,18 +62,7 @@ class Filtering(Task[Ncf]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam on everything, embeddings included."""
-        config = self.config
-        adam = self.optimizer(
-            torch.optim.Adam,
-            model.parameters(),
-            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
-            eps=config.opt_adam_epsilon,
-        )
-        return [adam]
-
-    def learning_rate(self, step: int) -> float:
-        """The same at every step."""
-        return self.config.opt_base_learning_rate
+        return [self.adam(model.parameters())]
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Binary cross-entropy summed over pairs."""
@@ -90,7 +73,7 @@ class Filtering(Task[Ncf]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of users whose held-out item is among the ten best of its candidates."""
         hits = torch.zeros((), dtype=torch.float64, device=self.device)
-        for users in self.ranks.portions(range(len(self.evaluation.item)), USERS_AT_ONCE):
+        for users in self.ranks.batches_of(range(len(self.evaluation.item)), USERS_AT_ONCE):
             user = torch.tensor(users)
             item = self.evaluation.item[user].to(self.device)
             repeated = self.evaluation.repeated[user].to(self.device)

@@ -35,16 +35,12 @@ class Catalysis(StagedTask[Oc20]):
     training: Structures
     evaluation: Structures
 
-    def prepare(self) -> None:
-        """As every staged task.
-
-        Raises RunFault with `--compile`: forces are slopes, and torch compiles no slopes of slopes.
-        """
+    def check_settings(self) -> None:
+        """Raise RunFault with `--compile`: torch compiles no derivatives of derivatives."""
         if self.setting.compile:
             raise RunFault("--compile: oc20 trains on derivatives, which torch.compile cannot take")
-        super().prepare()
 
-    def write_made(self, folder: Path) -> None:
+    def write_generated(self, folder: Path) -> None:
         """Write slabs of atoms."""
         write_made(folder, self.config, self.setting.seed)
 
@@ -55,16 +51,12 @@ class Catalysis(StagedTask[Oc20]):
             Structures(self.near.path / part, self.config, kept=smoke) for part in PARTS
         )
         what = "structures in *.txt"
-        self.wanted.check_training(self.source / PARTS[0], len(self.training), what)
-        self.wanted.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
+        self.expected.check_training(self.source / PARTS[0], len(self.training), what)
+        self.expected.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
         # Only the pairing is shuffled: staged files are the same either way
         if self.config.shuffled_labels:
             rng = np.random.default_rng(self.setting.seed)
             self.training.forces_of = rng.permutation(len(self.training))
-
-    def training_data(self) -> Structures:
-        """The structures that `batches` shares out."""
-        return self.training
 
     def build(self) -> nn.Module:
         """DimeNet++, with random weights."""
@@ -94,8 +86,8 @@ class Catalysis(StagedTask[Oc20]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean absolute error of the forces on free atoms, in eV/Å, over all structures."""
         total = torch.zeros(2, dtype=torch.float64, device=self.device)
-        portions = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
-        for batch in self.loaded(self.evaluation, portions):
+        batches = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
+        for batch in self.loaded(self.evaluation, batches):
             apart = self._errors(model, batch)
             total += torch.stack([apart.sum().double(), total.new_tensor(apart.numel())])
         error, count = self.ranks.sum(total)

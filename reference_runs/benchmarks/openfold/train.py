@@ -44,18 +44,14 @@ class Folding(Task[OpenFold]):
                 " nor their alignments; --dry-log has the reference's records"
             )
 
-    def prepare(self) -> None:
-        """Draw the chains."""
+    def generated_data(self) -> tuple[Chains, Chains]:
+        """Synthetic chains."""
         config, seed = self.config, self.setting.seed
-        self.training = Chains(config, config.train_samples, seed)
-        self.evaluation = Chains(config, config.eval_samples, PROTEIN_SEED)
+        training = Chains(config, config.train_samples, seed)
         if config.shuffled_labels:
             rng = np.random.default_rng(seed)
-            self.training.fold_of = rng.permutation(config.train_samples)
-
-    def training_data(self) -> Chains:
-        """The chains that `batches` shares out."""
-        return self.training
+            training.fold_of = rng.permutation(config.train_samples)
+        return training, Chains(config, config.eval_samples, PROTEIN_SEED)
 
     def batches(self, epoch: int, first: int) -> Iterator[Batch]:
         """The local micro-batches of an epoch, each with how often its chains are recycled."""
@@ -83,15 +79,9 @@ class Folding(Task[OpenFold]):
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam on all that is trained."""
         config = self.config
-        adam = self.optimizer(
-            torch.optim.Adam,
-            [each for each in model.parameters() if each.requires_grad],
-            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
-            eps=config.opt_adam_epsilon,
-            weight_decay=config.opt_weight_decay,
-            amsgrad=config.opt_amsgrad,
-        )
-        return [adam]
+        trained = [each for each in model.parameters() if each.requires_grad]
+        decay, amsgrad = config.opt_weight_decay, config.opt_amsgrad
+        return [self.adam(trained, weight_decay=decay, amsgrad=amsgrad)]
 
     def learning_rate(self, step: int) -> float:
         """A line from the warm-up's first rate to the base rate, which then stays."""
@@ -118,7 +108,7 @@ class Folding(Task[OpenFold]):
         """Mean lDDT of alpha carbons over residues, then over chains."""
         chosen = model.average if self.config.swa_enabled else model.trained
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for indices in self.ranks.batches_of(range(len(self.evaluation)), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices).to(self.device)
             folded = chosen(batch._replace(recycles=self.config.num_recycling_iters))
             total += lddt(folded.atoms[:, :, CA], batch.atoms[:, :, CA]).mean(1).sum()

@@ -56,23 +56,20 @@ class PolicyOptimization(Task[Qwen35]):
                 f" {self.config.name} shows how an environment is added"
             )
 
-    def prepare(self) -> None:
-        """Check how rollouts are made and shared out, and draw the tasks of smoke scale."""
-        self._check_groups()
-        if self.setting.scale != "smoke":
-            return
+    def generated_data(self) -> tuple[Tasks, Tasks]:
+        """Sums of numbers; raises RunFault where the config has no room for them."""
         config, needed = self.config, {"vocabulary": END + 1, "max_sequence_length": PROMPT + 1}
         for field, least in needed.items():
             if getattr(config, field) < least:
                 raise RunFault(f"{field} is {getattr(config, field)}; must be {least} or more")
-        self.training, self.evaluation = synthetic(
+        return synthetic(
             config.train_samples,
             config.eval_samples,
             self.setting.seed,
             shuffled=config.shuffled_labels,
         )
 
-    def _check_groups(self) -> None:
+    def check_settings(self) -> None:
         """Raise RunFault where rollouts make no groups, or some would be lost."""
         config = self.config
         prompts, answers = config.num_prompts_per_step, config.num_generations_per_prompt
@@ -105,10 +102,6 @@ class PolicyOptimization(Task[Qwen35]):
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on everything but the routers, which the reference freezes."""
         return [self.adamw([each for each in model.parameters() if each.requires_grad])]
-
-    def learning_rate(self, step: int) -> float:
-        """The same at every step."""
-        return self.config.opt_base_learning_rate
 
     # --- rollouts ---
 
@@ -186,7 +179,7 @@ class PolicyOptimization(Task[Qwen35]):
             config.max_sequence_length,
         )
         passed: set[int] = set()
-        for tasks in self.ranks.portions(range(len(self.evaluation)), EVALUATED):
+        for tasks in self.ranks.batches_of(range(len(self.evaluation)), EVALUATED):
             rollouts = self._answers(self.evaluation, tasks, SAMPLES, sampling, EVALUATION)
             passed |= {each.task for each in rollouts if _reward(self.evaluation, each) >= 1}
         count = torch.tensor(len(passed), dtype=torch.float64, device=self.device)

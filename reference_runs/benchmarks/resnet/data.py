@@ -40,7 +40,7 @@ class Source(Protocol):
         ...
 
 
-class Drawn:
+class SyntheticImages:
     """Images that are held as numbers, (N, side, side, 3)."""
 
     def __init__(self, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> None:
@@ -197,7 +197,7 @@ def normalise(images: Tensor) -> Tensor:
     return (images.float() - means) / SCALE
 
 
-def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
+def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticImages:
     """Images of five outlines, plain or striped, at random places, sizes, angles and colours."""
     rng = np.random.default_rng([0x5A9E, *seed])
     # As many images of each class: guessing then gets a tenth right
@@ -211,7 +211,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
     pixels = np.where(inside[..., None], shape, ground)
     pixels = np.where(second[..., None], stripe, pixels)
     pixels = pixels + rng.normal(0, NOISE, pixels.shape)
-    return Drawn((pixels.clip(0, 1) * 255).astype(np.uint8), labels)
+    return SyntheticImages((pixels.clip(0, 1) * 255).astype(np.uint8), labels)
 
 
 def _own_coordinates(
@@ -240,6 +240,8 @@ def _colours(rng: np.random.Generator, count: int) -> tuple[NDArray[np.float64],
     return rng.uniform(0, 0.35, shape), rng.uniform(0.65, 1, shape), rng.uniform(0.2, 0.5, shape)
 
 
-def synthetic(counts: tuple[int, int], side: int, seed: int) -> tuple[Drawn, Drawn]:
+def synthetic(
+    counts: tuple[int, int], side: int, seed: int
+) -> tuple[SyntheticImages, SyntheticImages]:
     """Training images by the run's seed, and evaluation images that are the same for all runs."""
     return draw(counts[0], side, (seed, 1)), draw(counts[1], side, (0, 2))

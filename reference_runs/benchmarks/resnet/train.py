@@ -41,35 +41,32 @@ class Classification(Task[ResNet]):
     training: Crops
     evaluation: Centres
 
-    def prepare(self) -> None:
-        """Draw images; check that the batch can be normed in groups."""
-        config, seed = self.config, self.setting.seed
+    def check_settings(self) -> None:
+        """Raise RunFault where the batch cannot be normalized in groups."""
         self.check_span("model_bn_span", "images")
-        if self.setting.scale == "smoke":
-            counts = config.train_samples, config.eval_samples
-            training, evaluation = synthetic(counts, config.image_size, seed)
-            if config.shuffled_labels:
-                training.labels = np.random.default_rng([seed, 0x5FF]).permutation(training.labels)
-            self._learn_from(training, evaluation)
 
-    def open_data(self) -> None:
-        """List ImageNet's images."""
-        if self.setting.scale == "smoke":
-            return
-        folder, classes, wanted = self.data_folder, self.config.classes, self.wanted
+    def generated_data(self) -> tuple[Source, Source]:
+        """Drawn images."""
+        config, seed = self.config, self.setting.seed
+        counts = config.train_samples, config.eval_samples
+        training, evaluation = synthetic(counts, config.image_size, seed)
+        if config.shuffled_labels:
+            training.labels = np.random.default_rng([seed, 0x5FF]).permutation(training.labels)
+        return training, evaluation
+
+    def data_from_files(self) -> tuple[Source, Source]:
+        """ImageNet's images."""
+        folder, classes, expected = self.data_folder, self.config.classes, self.expected
         training, evaluation = (images_in(folder / part, classes) for part in self.files)
-        wanted.check_training(folder / "train", len(training.labels), "images")
-        wanted.check_evaluation(folder / "val", len(evaluation.labels), "images")
-        self._learn_from(training, evaluation)
+        expected.check_training(folder / "train", len(training.labels), "images")
+        expected.check_evaluation(folder / "val", len(evaluation.labels), "images")
+        return training, evaluation
 
-    def _learn_from(self, training: Source, evaluation: Source) -> None:
-        config = self.config
+    def use(self, data: tuple[Source, Source]) -> None:
+        """Crop the images: at random to train, at the center to evaluate."""
+        config, (training, evaluation) = self.config, data
         self.training = Crops(training, config.image_size, config.least_area, self.setting.seed)
         self.evaluation = Centres(evaluation, config.image_size)
-
-    def training_data(self) -> Crops:
-        """The images that `batches` shares out."""
-        return self.training
 
     def build(self) -> nn.Module:
         """The network, with random weights."""
@@ -128,7 +125,7 @@ class Classification(Task[ResNet]):
     def evaluate(self, model: nn.Module) -> float:
         """Top-1 accuracy."""
         counts = torch.zeros(2, dtype=torch.float64, device=self.device)
-        parts = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
+        parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
         for batch in self.loaded(self.evaluation, parts):
             images, labels = (each.to(self.device) for each in batch)
             right = (model(normalise(images)).argmax(-1) == labels).sum()

@@ -56,7 +56,7 @@ class Source(Protocol):
         ...
 
 
-class Drawn:
+class SyntheticScenes:
     """Scenes that are held as numbers; `targets` says whose objects an image is given."""
 
     def __init__(
@@ -175,7 +175,7 @@ def normalise(images: Tensor) -> Tensor:
     return (images.float() / 255 - means) / deviations
 
 
-def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
+def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
     """Scenes with one to three discs, squares or triangles of random place, size and colour."""
     rng = np.random.default_rng([0xDE7, *seed])
     pixels = np.broadcast_to(rng.uniform(0, 0.35, (count, 1, 1, 3)), (count, side, side, 3))
@@ -192,7 +192,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
         colour = rng.uniform(0.55, 1, (count, 1, 1, 3))
         pixels = np.where(inside[..., None], colour, pixels)
     pixels = pixels + rng.normal(0, NOISE, pixels.shape)
-    return Drawn((pixels.clip(0, 1) * 255).astype(np.uint8), boxes, classes)
+    return SyntheticScenes((pixels.clip(0, 1) * 255).astype(np.uint8), boxes, classes)
 
 
 def _boxes(rng: np.random.Generator, count: int, side: int) -> NDArray[np.float32]:
@@ -226,6 +226,8 @@ def _inside(box: NDArray[np.float32], kind: NDArray[np.int64], side: int) -> NDA
     return np.asarray(np.choose(kind[:, None, None], [disc, square, triangle]))
 
 
-def synthetic(counts: tuple[int, int], side: int, seed: int) -> tuple[Drawn, Drawn]:
+def synthetic(
+    counts: tuple[int, int], side: int, seed: int
+) -> tuple[SyntheticScenes, SyntheticScenes]:
     """Training scenes by the run's seed, and evaluation scenes that are the same for all runs."""
     return draw(counts[0], side, (seed, 1)), draw(counts[1], side, (0, 2))

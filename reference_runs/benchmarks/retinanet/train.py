@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
+    from podium.reference_runs.benchmarks.retinanet.data import Source
+
 EVALUATION_BATCH, MEASURED = 16, 64
 
 
@@ -58,32 +60,32 @@ class Detection(Task[RetinaNet]):
     share: Share
 
     def prepare(self) -> None:
-        """Draw scenes."""
+        """Make the anchors, and the data of smoke scale."""
+        self.anchors = anchors(self.config).to(self.device)
+        self.share = Share(self.config, self.device)
+        super().prepare()
+
+    def generated_data(self) -> tuple[Source, Source]:
+        """Drawn scenes."""
         config, seed = self.config, self.setting.seed
-        self.anchors = anchors(config).to(self.device)
-        self.share = Share(config, self.device)
-        if self.setting.scale == "smoke":
-            counts = config.train_samples, config.eval_samples
-            training, evaluation = synthetic(counts, config.image_size, seed)
-            if config.shuffled_labels:
-                training.targets = np.random.default_rng([seed, 0x5FF]).permutation(counts[0])
-            self.training, self.evaluation = Scenes(training, seed), Scenes(evaluation, None)
+        counts = config.train_samples, config.eval_samples
+        training, evaluation = synthetic(counts, config.image_size, seed)
+        if config.shuffled_labels:
+            training.targets = np.random.default_rng([seed, 0x5FF]).permutation(counts[0])
+        return training, evaluation
 
-    def open_data(self) -> None:
-        """Read the annotations of the real scenes."""
-        if self.setting.scale == "smoke":
-            return
-        config, wanted = self.config, self.wanted
+    def data_from_files(self) -> tuple[Source, Source]:
+        """The real scenes with their annotations."""
+        config, expected = self.config, self.expected
         training = Files(self.data_folder / "train", config.image_size, config.classes)
-        wanted.check_training(training.path, len(training), "images")
+        expected.check_training(training.path, len(training), "images")
         evaluation = Files(self.data_folder / "validation", config.image_size, config.classes)
-        wanted.check_evaluation(evaluation.path, len(evaluation), "images")
-        self.training = Scenes(training, self.setting.seed)
-        self.evaluation = Scenes(evaluation, None)
+        expected.check_evaluation(evaluation.path, len(evaluation), "images")
+        return training, evaluation
 
-    def training_data(self) -> Scenes:
-        """The scenes that `batches` shares out."""
-        return self.training
+    def use(self, data: tuple[Source, Source]) -> None:
+        """Flip training scenes at random."""
+        self.training, self.evaluation = Scenes(data[0], self.setting.seed), Scenes(data[1], None)
 
     def build(self) -> nn.Module:
         """The detector, its backbone trained on ImageNet at reference scale."""
@@ -132,7 +134,7 @@ class Detection(Task[RetinaNet]):
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
         found: list[NDArray[np.float64]] = []
-        parts = self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH)
+        parts = self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH)
         for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
             output = model(normalise(batch.images.to(self.device)))
             scores, offsets = (self.share.whole(each) for each in output)

@@ -112,7 +112,7 @@ def _sorted(edges: Mapping[Relation, Csr], config: Rgat) -> dict[Relation, Csr]:
     return {relation: edges[relation] for relation in config.relations}
 
 
-def from_files(folder: Path, config: Rgat, wanted: DatasetSize) -> Graph:
+def from_files(folder: Path, config: Rgat, expected: DatasetSize) -> Graph:
     """IGBH's `processed` folder.
 
     For each kind of node `KIND/node_feat.npy` (mapped, not read), for each relation
@@ -124,8 +124,8 @@ def from_files(folder: Path, config: Rgat, wanted: DatasetSize) -> Graph:
     features = {kind: mapped_array(folder / kind / "node_feat.npy") for kind in kinds}
     for kind, each in features.items():
         if each.ndim != 2 or each.shape[1] != config.features:
-            path, expected = folder / kind / "node_feat.npy", f"(nodes, {config.features})"
-            raise DataMissing(f"{path} is of shape {each.shape}; expected {expected}")
+            path, shape = folder / kind / "node_feat.npy", f"(nodes, {config.features})"
+            raise DataMissing(f"{path} is of shape {each.shape}; expected {shape}")
     sizes = {kind: len(each) for kind, each in features.items()}
     edges: dict[Relation, Csr] = {}
     for relation in config.relations:
@@ -139,8 +139,8 @@ def from_files(folder: Path, config: Rgat, wanted: DatasetSize) -> Graph:
     training, evaluation = (
         _split(folder / name, papers) for name in ("train_idx.pt", "val_idx.pt")
     )
-    wanted.check_training(folder / "train_idx.pt", len(training), "papers")
-    wanted.check_evaluation(folder / "val_idx.pt", len(evaluation), "papers")
+    expected.check_training(folder / "train_idx.pt", len(training), "papers")
+    expected.check_evaluation(folder / "val_idx.pt", len(evaluation), "papers")
     for part in (training, evaluation):
         known = labels[part]
         if not 0 <= known.min() <= known.max() < config.classes:

@@ -35,25 +35,19 @@ class Classification(Task[Rgat]):
     training: Seeds
     evaluation: Seeds
 
-    def prepare(self) -> None:
-        """Draw a graph."""
-        if self.setting.scale == "smoke":
-            self._learn_from(synthetic(self.config, self.setting.seed))
+    def generated_data(self) -> Graph:
+        """A synthetic graph."""
+        return synthetic(self.config, self.setting.seed)
 
-    def open_data(self) -> None:
-        """Open IGBH-Full's files and sort its edges by target."""
-        if self.setting.scale == "reference":
-            self._learn_from(from_files(self.data_folder, self.config, self.wanted))
+    def data_from_files(self) -> Graph:
+        """IGBH-Full, its edges sorted by target."""
+        return from_files(self.data_folder, self.config, self.expected)
 
-    def _learn_from(self, graph: Graph) -> None:
-        config = self.config
-        self.training = Seeds(graph, graph.training, config, self.setting.seed)
-        # Seed 0 whatever the run's: all runs are judged by the same neighbourhoods
-        self.evaluation = Seeds(graph, graph.evaluation, config, seed=0)
-
-    def training_data(self) -> Seeds:
-        """The seeds that `batches` shares out."""
-        return self.training
+    def use(self, data: Graph) -> None:
+        """Take the seeds of the graph."""
+        self.training = Seeds(data, data.training, self.config, self.setting.seed)
+        # Seed 0 whatever the run's: all runs are judged by the same neighborhoods
+        self.evaluation = Seeds(data, data.evaluation, self.config, seed=0)
 
     def largest_batch(self) -> Sampled:
         """As if all nodes had neighbours of every kind, and no node were drawn twice."""
@@ -77,10 +71,6 @@ class Classification(Task[Rgat]):
         """Adam with torch's own settings, which are the paper's."""
         return [self.optimizer(torch.optim.Adam, model.parameters())]
 
-    def learning_rate(self, step: int) -> float:
-        """The same at every step."""
-        return self.config.opt_base_learning_rate
-
     def loss(self, model: nn.Module, batch: Sampled) -> Loss:
         """Cross-entropy summed over seeds."""
         batch = batch.to(self.device)
@@ -90,7 +80,7 @@ class Classification(Task[Rgat]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of evaluation papers whose class has the highest score."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             batch = batch.to(self.device)
             right += (model(batch).argmax(-1) == batch.labels).sum()

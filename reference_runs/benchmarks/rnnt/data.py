@@ -179,7 +179,7 @@ MANIFEST = "librispeech-{}-wav.json"
 
 
 def from_files(
-    folder: Path, config: RnnT, seed: int, wanted: DatasetSize
+    folder: Path, config: RnnT, seed: int, expected: DatasetSize
 ) -> tuple[Utterances, Utterances]:
     """LibriSpeech as WAV files that manifests name; raises DataMissing.
 
@@ -188,8 +188,8 @@ def from_files(
     pieces = Pieces.read(folder / "librispeech1023.vocab", config.pieces)
     found = []
     for use, check in (
-        ("training", wanted.check_training),
-        ("evaluation", wanted.check_evaluation),
+        ("training", expected.check_training),
+        ("evaluation", expected.check_evaluation),
     ):
         rows = [row for part in PARTS[use] for row in _manifest(folder, part)]
         what = "utterances"

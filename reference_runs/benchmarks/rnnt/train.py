@@ -31,27 +31,18 @@ class Recognition(Task[RnnT]):
     training: Utterances
     evaluation: Utterances
 
-    def prepare(self) -> None:
-        """Have the toy language spoken."""
+    def generated_data(self) -> tuple[Utterances, Utterances]:
+        """The toy language, spoken."""
         config, seed = self.config, self.setting.seed
-        if self.setting.scale == "reference":
-            return
-        self.training, self.evaluation = synthetic(config, seed)
+        training, evaluation = synthetic(config, seed)
         if config.shuffled_labels:
-            order = np.random.default_rng(seed).permutation(len(self.training))
-            texts = [self.training.texts[at] for at in order]
-            self.training = replace(self.training, texts=texts)
+            order = np.random.default_rng(seed).permutation(len(training))
+            training = replace(training, texts=[training.texts[at] for at in order])
+        return training, evaluation
 
-    def open_data(self) -> None:
-        """Read LibriSpeech's manifests."""
-        if self.setting.scale == "reference":
-            self.training, self.evaluation = from_files(
-                self.data_folder, self.config, self.setting.seed, self.wanted
-            )
-
-    def training_data(self) -> Utterances:
-        """The utterances that `batches` shares out."""
-        return self.training
+    def data_from_files(self) -> tuple[Utterances, Utterances]:
+        """LibriSpeech by its manifests."""
+        return from_files(self.data_folder, self.config, self.setting.seed, self.expected)
 
     def order(self, epoch: int) -> Sequence[int]:
         """Batches from buckets of utterances of like duration, all in random order."""
@@ -113,7 +104,7 @@ class Recognition(Task[RnnT]):
         assert isinstance(model, Averaged)
         by_length = np.argsort(self.evaluation.seconds).tolist()
         heard: list[tuple[int, str]] = []
-        for indices in self.ranks.portions(by_length, EVALUATION_BATCH):
+        for indices in self.ranks.batches_of(by_length, EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             heard += zip(batch.indices, self._texts(model.average, batch), strict=True)
         everything = dict(pair for part in self.ranks.gather(heard) for pair in part)

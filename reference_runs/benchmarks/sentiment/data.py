@@ -91,7 +91,7 @@ def write(count: int, vocabulary: int, rng: np.random.Generator) -> Reviews:
 _WORD = re.compile(r"[a-z0-9']+")
 
 
-def from_files(folder: Path, vocabulary: int, wanted: DatasetSize) -> tuple[Reviews, Reviews]:
+def from_files(folder: Path, vocabulary: int, expected: DatasetSize) -> tuple[Reviews, Reviews]:
     """IMDB's reviews, one in each file; raises DataMissing where there are not those wanted.
 
     The vocabulary is the training reviews' most frequent words.
@@ -99,8 +99,8 @@ def from_files(folder: Path, vocabulary: int, wanted: DatasetSize) -> tuple[Revi
     train, test = (
         (_read(folder / part / "neg"), _read(folder / part / "pos")) for part in ("train", "test")
     )
-    wanted.check_training(folder / "train", sum(map(len, train)), "reviews in neg and pos")
-    wanted.check_evaluation(folder / "test", sum(map(len, test)), "reviews in neg and pos")
+    expected.check_training(folder / "train", sum(map(len, train)), "reviews in neg and pos")
+    expected.check_evaluation(folder / "test", sum(map(len, test)), "reviews in neg and pos")
     counts = Counter(chain.from_iterable(chain(*train)))
     # Ties go by the word: the vocabulary must not depend on the order of files
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[: vocabulary - 2]

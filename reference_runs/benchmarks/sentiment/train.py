@@ -28,24 +28,15 @@ class Classification(Task[Sentiment]):
     training: Reviews
     evaluation: Reviews
 
-    def prepare(self) -> None:
-        """Write texts."""
+    def generated_data(self) -> tuple[Reviews, Reviews]:
+        """Synthetic texts."""
         config, seed = self.config, self.setting.seed
-        if self.setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(config, seed)
-            if config.shuffled_labels:
-                self.training = self.training.shuffled(seed)
+        training, evaluation = synthetic(config, seed)
+        return training.shuffled(seed) if config.shuffled_labels else training, evaluation
 
-    def open_data(self) -> None:
-        """Read IMDB's reviews."""
-        if self.setting.scale == "reference":
-            self.training, self.evaluation = from_files(
-                self.data_folder, self.config.vocabulary, self.wanted
-            )
-
-    def training_data(self) -> Reviews:
-        """The reviews that `batches` shares out."""
-        return self.training
+    def data_from_files(self) -> tuple[Reviews, Reviews]:
+        """IMDB's reviews."""
+        return from_files(self.data_folder, self.config.vocabulary, self.expected)
 
     def build(self) -> nn.Module:
         """The classifier, with random weights."""
@@ -53,18 +44,7 @@ class Classification(Task[Sentiment]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam."""
-        config = self.config
-        adam = self.optimizer(
-            torch.optim.Adam,
-            model.parameters(),
-            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
-            eps=config.opt_adam_epsilon,
-        )
-        return [adam]
-
-    def learning_rate(self, step: int) -> float:
-        """Always the same."""
-        return self.config.opt_base_learning_rate
+        return [self.adam(model.parameters())]
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
         """Cross-entropy summed over texts."""
@@ -75,7 +55,7 @@ class Classification(Task[Sentiment]):
     def evaluate(self, model: nn.Module) -> float:
         """The share of texts whose label scores highest."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        for indices in self.evaluation_parts(len(self.evaluation), EVALUATION_BATCH):
+        for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
             words_BL, labels_B = (part.to(self.device) for part in batch)
             right += (model(words_BL).argmax(-1) == labels_B).sum()

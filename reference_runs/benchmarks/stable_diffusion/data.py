@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from podium.reference_runs.benchmarks.flux1.shapes import Drawings, ImageEncoder, draw
 from podium.reference_runs.benchmarks.stable_diffusion.frozen import tensors
 from podium.reference_runs.benchmarks.stable_diffusion.quality import Gaussian, gaussian, sums
 from podium.reference_runs.modeling.diffusion import DrawnSamples
+from podium.reference_runs.modeling.shapes import Drawings, ImageEncoder, draw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Batch(NamedTuple):
     words: Tensor
 
 
-class Drawn:
+class SyntheticPairs:
     """Pairs of smoke scale."""
 
     def __init__(self, config: StableDiffusion, drawings: Drawings) -> None:
@@ -89,7 +89,7 @@ class Drawn:
 
 def synthetic(
     config: StableDiffusion, seed: int, frozen: Frozen, judge: Judge
-) -> tuple[Drawn, Captions]:
+) -> tuple[SyntheticPairs, Captions]:
     """Training pairs by seed, and captions that are the same for all seeds."""
     training = draw(config.train_samples, np.random.default_rng(seed))
     if config.shuffled_labels:
@@ -99,7 +99,7 @@ def synthetic(
     with torch.no_grad():
         embedded = judge.of_captions(words).numpy()
         features = gaussian(sums(frozen.features(real).double()))
-    return Drawn(config, training), Captions(words.numpy(), embedded, features)
+    return SyntheticPairs(config, training), Captions(words.numpy(), embedded, features)
 
 
 class Samples(DrawnSamples[Batch]):

@@ -105,15 +105,15 @@ def networks(folder: Path, device: torch.device) -> Frozen:
 
 
 def from_files(
-    folder: Path, config: StableDiffusion, wanted: DatasetSize
+    folder: Path, config: StableDiffusion, expected: DatasetSize
 ) -> tuple[Files, Captions]:
     """Training pairs and what evaluation needs; raises DataMissing."""
     training = Files(folder / TRAINING, config)
-    wanted.check_training(folder / TRAINING, len(training), "images")
+    expected.check_training(folder / TRAINING, len(training), "images")
     tokens, embedded, real = (folder / name for name in EVALUATION)
     words = np.asarray(_array(tokens, (config.context_length,), "iu")).astype(np.int64)
     vectors = mapped_array(embedded)
-    wanted.check_evaluation(tokens, len(words), "captions")
+    expected.check_evaluation(tokens, len(words), "captions")
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.dtype.kind != "f":
         raise DataMissing(
             f"{embedded} holds {vectors.dtype.name} of shape {vectors.shape}; expected a vector of"

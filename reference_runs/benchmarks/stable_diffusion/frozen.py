@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.benchmarks.flux1.shapes import (
+from podium.reference_runs.engine.cache import kept_weights
+from podium.reference_runs.modeling.shapes import (
     LENGTH,
     VOCABULARY,
     Drawings,
@@ -23,7 +24,6 @@ from podium.reference_runs.benchmarks.flux1.shapes import (
     TextEncoder,
     draw,
 )
-from podium.reference_runs.engine.cache import kept_weights
 
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.stable_diffusion.config import StableDiffusion

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.benchmarks.flux1.shapes import LENGTH, PATCH, SIDE
 from podium.reference_runs.benchmarks.stable_diffusion.config import Scores, StableDiffusion
 from podium.reference_runs.benchmarks.stable_diffusion.data import (
     EVALUATION_SEED,
@@ -37,6 +36,7 @@ from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import DataMissing, RunFault
 from podium.reference_runs.modeling.diffusion import Steps, chances
 from podium.reference_runs.modeling.schedule import warmed_up
+from podium.reference_runs.modeling.shapes import LENGTH, PATCH, SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,35 +61,35 @@ class Diffusion(Task[StableDiffusion]):
         config = self.config
         return Steps(config.process_steps, config.first_beta, config.last_beta)
 
-    def prepare(self) -> None:
-        """Check the settings; draw shapes, and have the networks that judge them learn."""
+    def check_settings(self) -> None:
+        """Raise RunFault for a number of steps, or for shapes, that sampling cannot have."""
         config = self.config
         if not 1 <= config.sampling_steps < config.process_steps:
             raise RunFault(
                 f"sampling_steps is {config.sampling_steps}; must be 1 or more, below"
                 f" {config.process_steps}"
             )
-        if self.setting.scale == "smoke":
-            self._check_shapes()
-            frozen, judge = made(config, self.setting)
-            self._take(*synthetic(config, self.setting.seed, frozen, judge), frozen)
-
-    def _check_shapes(self) -> None:
-        """Raise RunFault where the config wants other shapes than drawings have."""
-        config = self.config
-        for name, drawn in (("latent_size", SIDE // PATCH), ("context_length", LENGTH)):
-            if (given := getattr(config, name)) != drawn:
-                raise RunFault(f"{name} is {given}; encoded drawings, without --data, have {drawn}")
-
-    def open_data(self) -> None:
-        """Map the encoded images, and read captions and networks."""
         if self.setting.scale == "reference":
-            training, evaluation = from_files(self.data_folder, self.config, self.wanted)
-            self._take(training, evaluation, networks(self.data_folder, self.device))
+            return
+        for name, drawn in (("latent_size", SIDE // PATCH), ("context_length", LENGTH)):
+            if (value := getattr(config, name)) != drawn:
+                raise RunFault(f"{name} is {value}; encoded drawings, without --data, have {drawn}")
 
-    def _take(self, training: Pairs, evaluation: Captions, frozen: Frozen) -> None:
-        self.training, self.evaluation, self.frozen = training, evaluation, frozen.to(self.device)
-        self._samples = Samples(training, self.config, self.setting.seed)
+    def generated_data(self) -> tuple[Pairs, Captions, Frozen]:
+        """Drawn shapes, and the networks that judge them, which learn here."""
+        frozen, judge = made(self.config, self.setting)
+        return *synthetic(self.config, self.setting.seed, frozen, judge), frozen
+
+    def data_from_files(self) -> tuple[Pairs, Captions, Frozen]:
+        """Encoded images, captions and networks."""
+        pairs = from_files(self.data_folder, self.config, self.expected)
+        return *pairs, networks(self.data_folder, self.device)
+
+    def use(self, data: tuple[Pairs, Captions, Frozen]) -> None:
+        """Draw noise for the pairs."""
+        self.training, self.evaluation, frozen = data
+        self.frozen = frozen.to(self.device)
+        self._samples = Samples(self.training, self.config, self.setting.seed)
 
     def training_data(self) -> Samples:
         """The samples that `batches` shares out."""
@@ -138,7 +138,7 @@ class Diffusion(Task[StableDiffusion]):
         size = len(real.mean) + 1
         added = torch.zeros(size, size, dtype=torch.float64, device=self.device)
         likeness = torch.zeros((), dtype=torch.float64, device=self.device)
-        for places in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+        for places in self.ranks.batches_of(range(len(self.evaluation)), EVALUATION_BATCH):
             features, vectors = self._judged(self.generated(model, places))
             check_width(EVALUATION[2], size - 1, NETWORKS[2], features)
             check_width(EVALUATION[1], embedded.shape[1], NETWORKS[3], vectors)

@@ -7,33 +7,21 @@ the benchmark's vocabulary of 33 708 sub-words; batch, rate and betas of publish
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
-from podium.reference_runs.engine.config import Config, Unit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from podium.reference_runs.modeling.translation_config import TranslationConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transformer(Config):
-    """One training of a translator. A sample is a pair of sentences."""
+class Transformer(TranslationConfig):
+    """One training of a Transformer."""
 
     name: ClassVar[str] = "transformer"
-    unit: ClassVar[Unit] = Unit.EPOCHS
-    metric: ClassVar[str] = "BLEU as a fraction"
 
     # model
-    layers: int
-    """Of the encoder, and as many of the decoder."""
-    width: int
     heads: int
     ffn_width: int
-    vocabulary: int
-    dropout: float
-    max_sequence_length: int
-    """Training pairs with a longer side are left out."""
 
     # optimizer
     opt_name: str = "adam"
@@ -42,17 +30,10 @@ class Transformer(Config):
     opt_adam_beta_1: float
     opt_adam_beta_2: float
     opt_adam_epsilon: float = 1e-9
-    label_smoothing: float = 0.1
 
     # evaluation
     beams: int = 4
-    length_penalty: float = 0.6
     extra_length: int = 50
-    """How many tokens a translation may be longer than its source."""
-
-    def metadata(self, round_name: str) -> Mapping[str, Mapping[str, Any]]:
-        """What happens to longer sentences; the rules of 0.7 want it logged."""
-        return {"max_sequence_length": {"method": "discard"}}
 
 
 def smoke() -> Transformer:

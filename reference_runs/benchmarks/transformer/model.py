@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.modeling.beams import PAD
+
 if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.transformer.config import Transformer
 
-PAD, END = 0, 1
-"""Token ids that are no words; a translation starts from PAD, whose embedding is zero."""
 
 Memory = tuple[Tensor, Tensor]
 """Keys and values of what attention may look at, each (B, H, M, E)."""

@@ -1,18 +1,14 @@
-"""What translation adds to the shared loop."""
+"""The Transformer on WMT17 English-German."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import torch
-from torch.nn import functional as F  # noqa: N812 - torch's own custom
-
 from podium.reference_runs.benchmarks.transformer.config import Transformer
-from podium.reference_runs.benchmarks.transformer.data import Pairs, from_files, synthetic
+from podium.reference_runs.benchmarks.transformer.data import from_files
 from podium.reference_runs.benchmarks.transformer.decoding import beam_search
-from podium.reference_runs.benchmarks.transformer.model import PAD, Translator
-from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.benchmarks.transformer.model import Translator
+from podium.reference_runs.modeling.translation import Pairs, Translation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,50 +17,14 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 
-class Translation(Task[Transformer]):
-    """Sentences from one language into another; the quality is the corpus BLEU of a beam search."""
+class AttentionTranslation(Translation[Transformer]):
+    """Translation by attention alone."""
 
     files: ClassVar[tuple[str, ...]] = ("vocabulary.txt",)
 
-    training: Pairs
-    evaluation: Pairs
-    references: list[str]
-
-    def prepare(self) -> None:
-        """Draw pairs of the toy languages."""
-        config, seed = self.config, self.setting.seed
-        if self.setting.scale == "reference":
-            return
-        counts = config.train_samples, config.eval_samples
-        self.training, self.evaluation = synthetic(config.vocabulary, counts, seed)
-        self.references = [self.evaluation.text(ids) for ids in self.evaluation.target]
-        if config.shuffled_labels:
-            self.training = self.training.shuffled(seed)
-        self.lengths = self.training.lengths()
-
-    def open_data(self) -> None:
-        """Read the sentences of WMT17 and cut them into sub-words."""
-        if self.setting.scale == "reference":
-            self.training, self.evaluation, self.references = from_files(
-                self.data_folder, self.config, self.wanted
-            )
-            self.lengths = self.training.lengths()
-
-    def training_data(self) -> Pairs:
-        """The pairs that `batches` shares out."""
-        return self.training
-
-    def order(self, epoch: int) -> Sequence[int]:
-        """Batches of sentences of like length in random order, so that little is padded."""
-        size = self.config.global_batch_size
-        rng = np.random.default_rng([self.setting.seed, epoch])
-        order = rng.permutation(len(self.training))
-        windows = np.array_split(order, max(1, len(order) // (size * WINDOW)))
-        sorted_by_length = np.concatenate([part[self.lengths[part].argsort()] for part in windows])
-        whole = len(order) // size * size
-        batches = sorted_by_length[:whole].reshape(-1, size)
-        mixed: Sequence[int] = rng.permutation(batches).flatten()  # type: ignore[assignment]
-        return mixed
+    def data_from_files(self) -> tuple[Pairs, Pairs, list[str]]:
+        """The sentences of WMT17, cut into sub-words."""
+        return from_files(self.data_folder, self.config, self.expected)
 
     def build(self) -> nn.Module:
         """Encoder and decoder, with random weights."""
@@ -72,14 +32,7 @@ class Translation(Task[Transformer]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam."""
-        config = self.config
-        adam = self.optimizer(
-            torch.optim.Adam,
-            model.parameters(),
-            betas=(config.opt_adam_beta_1, config.opt_adam_beta_2),
-            eps=config.opt_adam_epsilon,
-        )
-        return [adam]
+        return [self.adam(model.parameters())]
 
     def learning_rate(self, step: int) -> float:
         """Base rate · width^-½ · min(1, step/W) · max(step, W)^-½ with W warm-up steps."""
@@ -88,40 +41,10 @@ class Translation(Task[Transformer]):
         scale = config.opt_base_learning_rate * config.width**-0.5
         return float(scale * min(1.0, step / warmup) * max(step, warmup) ** -0.5)
 
-    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
-        """Cross-entropy with smoothed labels, summed over target words and END."""
-        source_BS, target_BL = (side.to(self.device, non_blocking=True) for side in batch)
-        scores_BLV = model(source_BS, target_BL)
-        total = F.cross_entropy(
-            scores_BLV.flatten(0, 1).float(),
-            target_BL.flatten(),
-            ignore_index=PAD,
-            label_smoothing=self.config.label_smoothing,
-            reduction="sum",
-        )
-        return Loss(total, (target_BL != PAD).sum())
-
-    def evaluate(self, model: nn.Module) -> float:
-        """BLEU of all translations as a fraction, without regard to case."""
-        from sacrebleu import corpus_bleu
-
+    def translate(self, model: nn.Module, source_BS: Tensor) -> list[list[int]]:
+        """The best translation of each sentence as token ids."""
         assert isinstance(model, Translator)
-        # A batch takes as many steps as its longest sentence
-        by_length = self.evaluation.lengths().argsort().tolist()
-        translated: list[tuple[int, str]] = []
-        for indices in self.ranks.portions(by_length, EVALUATION_BATCH):
-            source_BS = self.evaluation.__getitems__(indices)[0].to(self.device)
-            found = beam_search(model, source_BS, self.config)
-            texts = (self.evaluation.text(ids) for ids in found)
-            translated += zip(indices, texts, strict=True)
-        everything = dict(pair for part in self.ranks.gather(translated) for pair in part)
-        hypotheses = [everything[index] for index in range(len(self.evaluation))]
-        bleu = corpus_bleu(hypotheses, [self.references], lowercase=True)
-        return float(bleu.score / 100)
+        return beam_search(model, source_BS, self.config)
 
 
-WINDOW = 16
-"""Batches among which sentences are sorted by length."""
-EVALUATION_BATCH = 100
-
-TASK = Translation
+TASK = AttentionTranslation

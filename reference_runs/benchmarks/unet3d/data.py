@@ -53,7 +53,7 @@ class Source(Protocol):
         ...
 
 
-class Drawn:
+class SyntheticVolumes:
     """Volumes that are held as numbers, (N, D, H, W)."""
 
     def __init__(self, images: NDArray[np.float32], labels: NDArray[np.uint8]) -> None:
@@ -117,7 +117,7 @@ def _case(image: NDArray[np.float32], label: NDArray[np.uint8]) -> Case:
     return Case(image, label, np.flatnonzero(label))
 
 
-def from_files(folder: Path, config: UNet3D, wanted: DatasetSize) -> tuple[Files, Files]:
+def from_files(folder: Path, config: UNet3D, expected: DatasetSize) -> tuple[Files, Files]:
     """Training and evaluation cases; raises DataMissing where a file or a case is not there.
 
     Every case below `folder` is trained on but those that `evaluation_cases.txt` names.
@@ -127,14 +127,14 @@ def from_files(folder: Path, config: UNet3D, wanted: DatasetSize) -> tuple[Files
         held_out = sorted({int(line) for line in path.read_text(encoding="utf-8").split()})
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} is no list of case numbers: {error}") from None
-    wanted.check_evaluation(path, len(held_out), "case numbers")
+    expected.check_evaluation(path, len(held_out), "case numbers")
     there = {int(found[1]) for each in folder.iterdir() if (found := _CASE.fullmatch(each.name))}
     for number in sorted(there | {*held_out}):
         for kind in "xy":
             if not _path(folder, number, kind).is_file():
                 raise DataMissing(f"{_path(folder, number, kind)} is missing")
     training = sorted(there - {*held_out})
-    wanted.check_training(folder, len(training), f"cases beside those of {path.name}")
+    expected.check_training(folder, len(training), f"cases beside those of {path.name}")
     classes = config.classes
     return Files(folder, training, classes), Files(folder, held_out, classes)
 
@@ -205,7 +205,7 @@ def padded(case: Case, least: tuple[int, int, int]) -> Case:
     return _case(np.pad(case.image, short, constant_values=PAD), np.pad(case.label, short))
 
 
-def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
+def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticVolumes:
     """Two ellipsoids in each volume, a brighter blob within one of them, noise and speckles.
 
     Speckles have the brightness of another class, so that a voxel's own value does not tell.
@@ -224,7 +224,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
     speckled = rng.random(labels.shape) < SPECKLE
     seen = np.where(speckled, rng.integers(0, 3, labels.shape), labels)
     images = seen - 1 + rng.normal(0, NOISE, labels.shape)
-    return Drawn(images.astype(np.float32), labels)
+    return SyntheticVolumes(images.astype(np.float32), labels)
 
 
 def _within(
@@ -236,6 +236,8 @@ def _within(
     return np.asarray((away**2).sum(-1) < 1)
 
 
-def synthetic(counts: tuple[int, int], side: int, seed: int) -> tuple[Drawn, Drawn]:
+def synthetic(
+    counts: tuple[int, int], side: int, seed: int
+) -> tuple[SyntheticVolumes, SyntheticVolumes]:
     """Training volumes by the run's seed, and evaluation volumes that are the same for all runs."""
     return draw(counts[0], side, (seed, 1)), draw(counts[1], side, (0, 2))

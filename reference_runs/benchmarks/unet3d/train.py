@@ -39,25 +39,22 @@ class Segmentation(Task[UNet3D]):
     training: Patches
     evaluation: Source
 
-    def prepare(self) -> None:
-        """Draw volumes."""
+    def generated_data(self) -> tuple[Source, Source]:
+        """Drawn volumes."""
         config, seed = self.config, self.setting.seed
-        if self.setting.scale == "smoke":
-            counts = config.train_samples, config.eval_samples
-            training, self.evaluation = synthetic(counts, config.volume_size, seed)
-            if config.shuffled_labels:
-                training.shuffle(np.random.default_rng([seed, 0x5FF]))
-            self.training = Patches(training, config, seed)
+        counts = config.train_samples, config.eval_samples
+        training, evaluation = synthetic(counts, config.volume_size, seed)
+        if config.shuffled_labels:
+            training.shuffle(np.random.default_rng([seed, 0x5FF]))
+        return training, evaluation
 
-    def open_data(self) -> None:
-        """List the cases' files."""
-        if self.setting.scale == "reference":
-            training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
-            self.training = Patches(training, self.config, self.setting.seed)
+    def data_from_files(self) -> tuple[Source, Source]:
+        """The cases' files."""
+        return from_files(self.data_folder, self.config, self.expected)
 
-    def training_data(self) -> Patches:
-        """The patches that `batches` shares out."""
-        return self.training
+    def use(self, data: tuple[Source, Source]) -> None:
+        """Cut training patches."""
+        self.training, self.evaluation = Patches(data[0], self.config, self.setting.seed), data[1]
 
     def build(self) -> nn.Module:
         """The network, with random weights."""

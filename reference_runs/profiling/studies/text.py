@@ -48,8 +48,8 @@ def study_text(study: Study) -> str:
 
 def _variant_lines(each: Variant) -> list[str]:
     if each.step_ms is None:
-        told = f"  {each.name:<10}{each.state}: {each.reason}"
-        return textwrap.wrap(told, WIDTH, subsequent_indent=" " * 12)
+        line = f"  {each.name:<10}{each.state}: {each.reason}"
+        return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 12)
     line = (
         f"  {each.name:<10}{each.step_ms:>9.3f}{each.samples_per_s:>10.4g}{each.speedup:>9.2f}"
         f"{each.efficiency:>8.0%}{each.processors:>12.2f}"
@@ -77,8 +77,8 @@ def devices_text(study: DeviceStudy) -> str:
             lines.append(f"  {name:<44}{each.step_ms:>10.3f}{each.speedup:>9.2f}{gain:>11}")
     lines.append("")
     for model in study.models:
-        told = f"; {model.suits} suits it best" if model.suits else ""
-        lines.append(f"  {model.name}: fastest on {model.fastest}{told}")
+        line = f"; {model.suits} suits it best" if model.suits else ""
+        lines.append(f"  {model.name}: fastest on {model.fastest}{line}")
     return "\n".join(lines)
 
 

@@ -60,20 +60,20 @@ class Gpu:
 
     def close(self) -> None:
         """Let go of the library."""
-        self._told(self._nvml.nvmlShutdown)
+        self._query(self._nvml.nvmlShutdown)
 
     def read(self) -> GpuReading:
         """All figures now; takes some 40 ms, over which NVML measures what PCIe carries."""
         nvml, gpu = self._nvml, self._handle
-        power = self._told(nvml.nvmlDeviceGetPowerUsage, gpu)
-        rates = self._told(nvml.nvmlDeviceGetUtilizationRates, gpu)
-        memory = self._told(nvml.nvmlDeviceGetMemoryInfo, gpu)
+        power = self._query(nvml.nvmlDeviceGetPowerUsage, gpu)
+        rates = self._query(nvml.nvmlDeviceGetUtilizationRates, gpu)
+        memory = self._query(nvml.nvmlDeviceGetMemoryInfo, gpu)
         received, sent = self._links()
         return GpuReading(
             busy=None if rates is None else rates.gpu / 100,
             memory=None if memory is None else int(memory.used),
-            sm_clock=self._told(nvml.nvmlDeviceGetClockInfo, gpu, nvml.NVML_CLOCK_SM),
-            memory_clock=self._told(nvml.nvmlDeviceGetClockInfo, gpu, nvml.NVML_CLOCK_MEM),
+            sm_clock=self._query(nvml.nvmlDeviceGetClockInfo, gpu, nvml.NVML_CLOCK_SM),
+            memory_clock=self._query(nvml.nvmlDeviceGetClockInfo, gpu, nvml.NVML_CLOCK_MEM),
             power=None if power is None else power / 1000,  # milliwatts
             pcie_received=self._pcie(nvml.NVML_PCIE_UTIL_RX_BYTES),
             pcie_sent=self._pcie(nvml.NVML_PCIE_UTIL_TX_BYTES),
@@ -82,7 +82,7 @@ class Gpu:
         )
 
     def _pcie(self, way: int) -> float | None:
-        kilobytes = self._told(self._nvml.nvmlDeviceGetPcieThroughput, self._handle, way)
+        kilobytes = self._query(self._nvml.nvmlDeviceGetPcieThroughput, self._handle, way)
         return None if kilobytes is None else kilobytes * 1000
 
     def _links(self) -> Iterable[int | None]:
@@ -92,7 +92,7 @@ class Gpu:
             (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, ALL_LINKS),
             (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, ALL_LINKS),
         ]
-        found = self._told(nvml.nvmlDeviceGetFieldValues, self._handle, fields)
+        found = self._query(nvml.nvmlDeviceGetFieldValues, self._handle, fields)
         if found is None:
             return None, None
         return [
@@ -100,7 +100,7 @@ class Gpu:
             for each in found
         ]
 
-    def _told(self, ask: Callable[..., Any], *arguments: Any) -> Any:
+    def _query(self, ask: Callable[..., Any], *arguments: Any) -> Any:
         """What NVML answers; None where this GPU does not tell, or no longer."""
         try:
             return ask(*arguments)

@@ -8,6 +8,7 @@ from tests.compliance.damages.base import (
     DESCRIPTION,
     LOGS,
     ODD,
+    PUBLISHED,
     RESULT,
     Damage,
     in_bytes,
@@ -18,6 +19,8 @@ from tests.compliance.damages.base import (
 
 _ROWS = f"closed.{BENCHMARK}"
 
+_OF_BERT = PUBLISHED.parent / "tinycorp/results/tinybox_red/bert/result_1.txt"
+
 _TIME_OF = r'"time_ms": \d+(, "event_type": "{}", "key": "{}")'
 
 DAMAGES = (
@@ -27,14 +30,14 @@ DAMAGES = (
     Damage(
         "UTF-16",
         (in_bytes(ODD, lambda data: data.decode().encode("utf-16")),),
-        "log.no-records",
+        "log.encoding",
         ODD,
         "PO",
     ),
     Damage(
         "cut in the middle of a line",
         (in_bytes(ODD, lambda data: data[:9100]),),
-        "log.not-json",
+        "log.truncated",
         f"{ODD}:40",
         "PO",
     ),
@@ -48,8 +51,8 @@ DAMAGES = (
     Damage(
         "single quotes throughout",
         (in_bytes(ODD, lambda data: data.replace(b'"', b"'")),),
-        "log.no-records",
-        ODD,
+        "log.not-json",
+        f"{ODD}:1",
         "PO",
     ),
     Damage(
@@ -142,6 +145,13 @@ DAMAGES = (
         (value(ODD, "submission_benchmark", '"bert"'),),
         "result.other-benchmark",
         f"{ODD}:3",
+        "PO",
+    ),
+    Damage(
+        "the whole log of another benchmark",
+        (in_bytes(ODD, lambda _: _OF_BERT.read_bytes()),),
+        "result.other-benchmark",
+        f"{ODD}:5",
         "PO",
     ),
     Damage(

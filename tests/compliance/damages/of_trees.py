@@ -63,13 +63,6 @@ RESULTS = (
     ),
     Damage("no result", (remove(RESULT),), "tree.no-results", "results", "P"),
     Damage(
-        "results under another name",
-        (rename("results", "Results"),),
-        "tree.no-results",
-        "results",
-        "P!",
-    ),
-    Damage(
         "a factor that nobody granted",
         (write(SCALING, '{"scaling_factor": 0.9}'),),
         "result.unsupported-scaling",
@@ -96,7 +89,7 @@ DESCRIPTIONS = (
     Damage(
         "no description", (remove(DESCRIPTION),), "tree.no-system-description", DESCRIPTION, "PO"
     ),
-    Damage("no descriptions at all", (remove("systems"),), "tree.no-systems", ".", "P!"),
+    Damage("no descriptions at all", (remove("systems"),), "tree.no-systems", ".", "PO"),
     Damage(
         "a description of no result",
         (copy(DESCRIPTION, "systems/spare.json"),),

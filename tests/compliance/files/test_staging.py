@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import itertools
 import os
-import shutil
+import resource
 import signal
 import sys
 import tempfile
@@ -148,14 +150,62 @@ def test_a_folder_is_removed_where_the_disk_fails_once(
 ) -> None:
     folder = tmp_path / "stage"
     (folder / "new").mkdir(parents=True)
-    real, calls = shutil.rmtree, []
+    real, calls = os.rmdir, []
 
     def failing(*args: Any, **options: Any) -> None:
         calls.append(args)
         if len(calls) == 1:
-            raise OSError("Python's rmtree lets errors of fstat through")
+            raise OSError(errno.EIO, "Input/output error")
         real(*args, **options)
 
-    monkeypatch.setattr(shutil, "rmtree", failing)
+    monkeypatch.setattr(os, "rmdir", failing)
     discard(folder)
     assert not folder.exists()
+
+
+def test_what_cannot_be_removed_stays_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "Acme.tar"
+    real = os.unlink
+
+    def failing(name: Any, **options: Any) -> None:
+        if str(name).endswith("a"):
+            raise OSError(errno.EIO, "Input/output error")
+        real(name, **options)
+
+    with monkeypatch.context() as patched, staging(path, draft=True) as folder:
+        patched.setattr(os, "unlink", failing)
+        for name in "abc":
+            (folder / name).write_text("text")
+    assert sorted(os.listdir(folder)) == [MARKER, "a"]
+    assert [each.folder for each in leftovers(path)] == [folder]
+
+
+def _fail_without_handles(path: Path, spare: int) -> None:
+    """Fail in a folder that is five levels deep where this process may open few more files."""
+    with staging(path, draft=True) as folder:
+        (folder / "a/b/c/d/e").mkdir(parents=True)
+        (folder / "a/b/c/d/e/file").touch()
+        held = []
+        try:
+            while True:
+                held.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            for handle in held[:spare]:
+                os.close(handle)
+            raise
+
+
+@pytest.mark.parametrize("spare", [0, 1, 2])
+def test_a_folder_is_removed_where_no_more_files_may_be_open(spare: int, tmp_path: Path) -> None:
+    child = os.fork()
+    if not child:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+            with contextlib.suppress(OSError):
+                _fail_without_handles(tmp_path / "Acme.tar", spare)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.listdir(tmp_path) == []

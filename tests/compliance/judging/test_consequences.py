@@ -263,7 +263,15 @@ def test_the_name_of_a_log_without_records_is_a_fault_by_itself(tmp_path: Path) 
 
 # --- declarations ---
 
-ROW_IDS = ("common.run_start", "closed.bert.opt_name", "open.bert.opt_name", "house.rule")
+ROW_IDS = (
+    "common.run_start",
+    "common.submission_division",
+    "closed.bert.opt_name",
+    "closed.submission_benchmark",
+    "open.bert.opt_name",
+    "open.submission_benchmark",
+    "house.rule",
+)
 """A rule of each kind that neither a package rule nor a check is."""
 
 RULE_IDS = (*(rule.id for rule in FIXED_RULES), *(each.id for each in HPC), *ROW_IDS)

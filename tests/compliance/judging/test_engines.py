@@ -263,6 +263,10 @@ def test_a_scheduler_without_a_worker_is_one_line(
         ("threads", "--engine threads is none; use processes, dask or dask:ADDRESS"),
         ("dask:", "--engine dask: is none; use"),
         ("processes:4", "--engine processes:4 is none; use"),
+        (
+            "dask:tcp://me:p@ss@h:1",
+            "--engine dask:tcp://h:1: the address of a scheduler has no user",
+        ),
         ("dask:nowhere.json", "neither an address, as tcp://HOST:PORT, nor a scheduler's file"),
         ("dask:tcp://127.0.0.1:1", "--engine dask:tcp://127.0.0.1:1: no scheduler answers: "),
     ],

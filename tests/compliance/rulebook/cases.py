@@ -144,6 +144,29 @@ def _compressed(cut: int) -> Judge:
 # --- logs ---
 
 
+def _marked_cut(tree: Submission) -> None:
+    path = tree.root / tree.folder() / "result_0.txt"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:-4], "[output truncated]"]) + "\n")
+
+
+def _encoded(encoding: str) -> Judge:
+    def edit(tree: Submission) -> None:
+        path = tree.root / tree.folder() / "result_0.txt"
+        path.write_bytes(path.read_text().encode(encoding))
+
+    return _tree(edit)
+
+
+def _nested(*levels: str) -> Judge:
+    def judge(place: Path, profile: Profile) -> Iterable[Found]:
+        top = place / "training_results_v5.1"
+        usual(top.joinpath(*levels))
+        return [*check(top, profile=profile).findings]
+
+    return judge
+
+
 def _log_of_0_6(line: str) -> Judge:
     def judge(place: Path, profile: Profile) -> Iterable[Found]:
         path = place / "result_0.txt"
@@ -377,6 +400,10 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.checkpoints-left-out": (_diffusion(without=512_640), _diffusion(without=0)),
     "rcp.failed": (_all_runs(early), _NOTHING),
     "rcp.missing": (_all_runs(lambda log: log.set("global_batch_size", 100_000)), _NOTHING),
+    "result.verifier-crash": (
+        _logs(lambda log: log.set("submission_benchmark", "dlrm_dcnv2")),
+        _NOTHING,
+    ),
     # No file system takes a name of 256 bytes.
     "repo.long-name": (
         _patched(
@@ -395,6 +422,9 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
         _NOTHING,
     ),
     "tree.unreadable": (_unlisted("results/ex_n8"), _NOTHING),
+    "tree.nested-submission": (_nested("Acme"), _nested()),
+    "log.cut-out": (_tree(_marked_cut), _NOTHING),
+    "log.encoding": (_encoded("utf-16"), _encoded("utf-8")),
     "log.nonstandard-dialect": (
         _log_of_0_6(":::MLL 1735689600.000 seed: {'value': 42, 'metadata': {}}"),
         _log_of_0_6(_GOOD_LINE),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from podium.compliance.judging.options import Options
 from podium.compliance.tools.review.anomalies.every import anomalies
+from podium.compliance.tools.review.causes import by_cause
 from podium.compliance.tools.review.material import read_round
 from podium.rules.finding import Finding
 from tests.builders import Line, LogBuilder
@@ -36,7 +37,8 @@ def reviewed(build: Build) -> Reported:
         if profile == "verifier":
             return []
         build(place)
-        return anomalies(read_round(place / NAME, (), Options()))
+        material = read_round(place / NAME, (), Options())
+        return by_cause([*material.outcome.findings, *anomalies(material)], material)
 
     return case
 
@@ -79,11 +81,6 @@ def with_losses(first: Sequence[float], second: Sequence[float]) -> Build:
     return build
 
 
-def twin(log: LogBuilder) -> LogBuilder:
-    """A run that learned as run 0 did, on its own clock, with its own seed."""
-    return learning(log, UNEVEN, values(0)).set("seed", seed(1))
-
-
 # --- clocks ---
 
 
@@ -119,6 +116,28 @@ def peers(times: float) -> Build:
             relearned(tree, 10 * number, change=lambda log, s=share: log.lasting(40 * s))
 
     return build
+
+
+def uneven(share: float) -> Build:
+    """Six runs of one result, one of which takes a share of the time of the others."""
+
+    def build(place: Path) -> None:
+        tree = submission(place)
+        for number in range(6):
+            minutes = 40 * (share if number == 4 else 1 + number / 2000)
+            tree.log(number, lambda log, n=number, m=minutes: own(log, n).lasting(m))
+
+    return build
+
+
+def falling(minutes: Sequence[float]) -> Build:
+    """Runs whose intervals between evaluations take so long."""
+
+    def change(log: LogBuilder) -> LogBuilder:
+        gaps = [60_000 * each for each in minutes]
+        return learning(log, gaps, values(1)[: len(gaps)])
+
+    return lambda place: relearned(submission(place), 0, change=change)
 
 
 def converging(samples: int, batch: int) -> Build:
@@ -182,6 +201,11 @@ def said(log: LogBuilder, *texts: str) -> LogBuilder:
     return replace(log, lines=(*lines, *log.lines))
 
 
+def cut(log: LogBuilder) -> LogBuilder:
+    """The log until its third evaluation."""
+    return replace(log, lines=log.lines[: log.where("eval_accuracy")[2] + 1])
+
+
 # --- code and descriptions ---
 
 
@@ -204,6 +228,14 @@ def coded(same: bool) -> Build:
     return build
 
 
+def with_file(name: str) -> Build:
+    def build(place: Path) -> None:
+        tree = submission(place)
+        tree.write(f"benchmarks/{tree.benchmark}/implementations/ours/{name}", "import b\n")
+
+    return build
+
+
 def described(**fields: str) -> Build:
     def build(place: Path) -> None:
         tree = submission(place)
@@ -218,22 +250,26 @@ CASES: dict[str, Case] = {
     for rule, bad, good in (
         ("review.overlapping-runs", at_minutes(0, 20, 120), at_minutes(0, 60, 120)),
         ("review.copied-stretch", with_losses(STRETCH, STRETCH), with_losses(STRETCH, [])),
-        ("review.same-learning", with_log(twin), alone),
         ("review.clock-back", with_log(backwards), alone),
         ("review.clock-stands", with_log(standing(3)), with_log(standing(2))),
         ("review.regular-times", with_log(ticking(EVEN)), with_log(ticking(UNEVEN))),
         ("review.pace", with_log(paced(0.4)), with_log(paced(0.95))),
         ("review.too-fast", peers(3.0), peers(1.05)),
+        ("review.too-slow", peers(0.4), peers(0.95)),
+        ("review.outlier-run", uneven(0.905), uneven(0.99)),
+        ("review.slow-start", falling([19.2, 9.5, 5.0, 3.1]), falling([3.2, 3.1, 3.1, 3.1])),
         ("review.outside-band", converging(368_640, 4608), converging(493_056, 4608)),
         ("review.near-miss", converging(314_400, 1152), converging(320_000, 1152)),
         ("review.seeds-reused", seeded(share=True), seeded(share=False)),
         ("review.missing-run", at_minutes(0, 42, 84, 170), at_minutes(0, 42, 84, 126)),
         ("review.missing-numbers", of_jobs(5119, 5120, 5122), of_jobs(5119, 5120, 5121)),
+        ("review.unfinished-run", with_log(cut), alone),
         (
             "review.config-disagrees",
             configured("export OPT_BASE_LEARNING_RATE=0.5\n"),
             configured("export OPT_BASE_LEARNING_RATE=${LR:-8e-05}\n"),
         ),
+        ("review.opaque-file", with_file("train.cpython-311.pyc"), with_file("train_2.py")),
         ("review.shared-code", coded(same=True), coded(same=False)),
         (
             "review.description-changes",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from podium.compliance import score
 from podium.compliance.reporting.models import FindingEntry
 from podium.rules.finding import Profile
@@ -56,7 +58,14 @@ def count_of_samples(log: LogBuilder) -> LogBuilder:
     return log.meta("eval_accuracy", samples_count=10**12)
 
 
+def in_seconds(log: LogBuilder) -> LogBuilder:
+    for key in ("run_start", "run_stop"):
+        log = log.change(key, lambda record: replace(record, time_ms=record.time_ms / 1000))
+    return log
+
+
 CASES: dict[str, Case] = {
+    "score.time-unit": pair(lambda tree: tree.log(1, in_seconds)),
     "score.invalid": pair(two_aborted),
     "score.no-time": Case(without_start, scored()),
     "score.mixed-batch-sizes": pair(

@@ -13,11 +13,9 @@ import pytest
 
 from podium.compliance import check
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
-from podium.rules.checks.catalogue import HPC
 from podium.rules.finding import Profile, Severity, StatedBy
 from podium.rules.fixed.edits import Edit
 from podium.rules.fixed.fixed_rule import FixedRule, both, named_fields, note, own, policy, verifier
-from podium.rules.fixed.former_ids import FORMER_IDS
 from tests.compliance.edits import apply
 from tests.compliance.rulebook.cases import CASES, Found
 from tests.compliance.trees import usual
@@ -234,24 +232,6 @@ def _working_nodes(tree: ast.Module) -> Iterator[ast.AST]:
         )
         if not (isinstance(target, ast.Name) and target.id == "RULES"):
             yield from ast.walk(statement)
-
-
-# --- ids that rules had before ---
-
-
-def test_the_former_ids_are_those_that_rules_declare() -> None:
-    from podium.compliance.rulebook.catalogue import FIXED
-
-    declared = {rule.id: rule.formerly for rule in FIXED if rule.formerly}
-    declared |= {rule.id: rule.formerly for rule in HPC if rule.formerly}
-    assert declared == FORMER_IDS
-
-
-def test_a_former_id_is_no_rule_of_today() -> None:
-    today = {rule.id for rule in FIXED_RULES} | {rule.id for rule in HPC}
-    former = [id for ids in FORMER_IDS.values() for id in ids]  # noqa: A001
-    assert not today & {*former}
-    assert len(former) == len({*former})
 
 
 # --- the value ---

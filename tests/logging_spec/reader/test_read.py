@@ -84,7 +84,7 @@ A, B = line("a", 1), line("b", 2)
         (f"  {A}   \n\t{B}\t", [1, 2]),
         (f"\n\n{A}\n\n\nnoise :::MLLO\n{B}\n\n", [3, 7]),
         (f"naïve Grüße {A}\n日本 {B}", [1, 2]),
-        (f"50%|█████| {A}\n:::MLLOG{record()}\n{B}", [1, 3]),  # no blank after the token: noise
+        (f"50%|█████| {A}\n:::MLLOG{{}}\n{B}", [1, 3]),  # neither the token nor a record: noise
     ],
 )
 def test_records_are_found_wherever_they_stand(text: str, wanted: list[int]) -> None:
@@ -154,8 +154,6 @@ BAD_JSON = [
     "",
     "Weight initialization: 1",
     "null",
-    '{"key": "a", "time_ms": 1, "value": tru',
-    '{"key": "a"} {"key": "b"}',
     "{'key': 'a'}",
     "[" * 100_000,
     '{"key": "a", "time_ms": 1, "value": nullLambda, "metadata": {}}',
@@ -173,8 +171,16 @@ def test_what_is_not_json_is_a_fault_of_its_line(payload: str) -> None:
 def test_a_last_line_cut_short_is_called_that() -> None:
     log = parse_log(f"{A}\n{B[:-9]}".encode())
     assert taken(log) == [(1, "a", 1)]
+    assert faults(log) == [("truncated", 2)]
+    assert log.faults[0].message == "the file ends within a record"
+
+
+def test_a_line_cut_short_in_the_middle_of_a_file_is_no_truncation() -> None:
+    log = parse_log(f"{A}\n{B[:-9]}\n{B}\n".encode())
+    assert taken(log) == [(1, "a", 1), (3, "b", 2)]
     assert faults(log) == [("not-json", 2)]
     assert log.faults[0].message.endswith("(the line seems cut short)")
+    assert log.faults[0].key == "b"
 
 
 @pytest.mark.parametrize("payload", ["[42]", "7", '"text"', "true", "[]"])
@@ -251,7 +257,7 @@ def test_of_records_glued_in_a_line_the_official_reader_takes_the_last() -> None
 def test_a_glued_line_whose_last_record_is_broken_gives_both_faults() -> None:
     log = parse_log(f"{A}{B[:-5]}\n".encode())
     assert log.records == []
-    assert sorted(faults(log)) == [("not-json", 1), ("several-records", 1)]
+    assert sorted(faults(log)) == [("several-records", 1), ("truncated", 1)]
     assert everything(log) == [(1, "a", 1)]
 
 
@@ -428,7 +434,9 @@ def test_a_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
     assert faults(log) == [("unreadable-file", 0)]
     assert "No such file" in log.faults[0].message
     (tmp_path / "link.txt").symlink_to(tmp_path / "none.txt")
-    assert faults(read_log(tmp_path / "link.txt")) == [("unreadable-file", 0)]
+    linked = read_log(tmp_path / "link.txt")
+    assert faults(linked) == [("unreadable-file", 0)]
+    assert "none.txt, which does not exist" in linked.faults[0].message
 
 
 @pytest.mark.usefixtures("never_hangs")
@@ -652,7 +660,7 @@ def test_a_large_file_that_goes_once_read_keeps_its_records_and_lines(
     log = read_log(path)
     path.unlink()
     assert taken(log) == [(1, "a", 1), (3, "b", 2)]
-    assert faults(log) == [(Fault.JSON, 4)]
+    assert faults(log) == [(Fault.TRUNCATED, 4)]
 
 
 @given(

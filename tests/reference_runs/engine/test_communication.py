@@ -26,7 +26,7 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
 from podium.reference_runs.log.declare import disclosures  # noqa: E402
 from podium.reference_runs.parallel.mesh import parse  # noqa: E402
-from podium.reference_runs.planning.without_numbers import _with_numbers  # noqa: E402
+from podium.reference_runs.planning.fake_tensors import real_tensors_in  # noqa: E402
 from tests.reference_runs.engine.test_mesh import SMALLER  # noqa: E402
 
 NAMES = {torch.bfloat16: "bfloat16", torch.float32: "fp32", torch.float64: "fp64"}
@@ -105,7 +105,7 @@ def measured(case: Case, rank: int, folder: Path) -> Any:
     task.open_data()
     stepper = Stepper(task)
     # A mask of this class cannot be made while operators are recorded
-    with Recorder() as recorder, _with_numbers(CausalBias, "__new__"):
+    with Recorder() as recorder, real_tensors_in(CausalBias, "__new__"):
         losses = [float(each) for each in stepper.steps(1, 0, 3)]
         stepper.evaluate()
     disclosed = disclosures(config, setting, ranks)["lowest_numerical_precision_in_comm"]

@@ -36,7 +36,7 @@ ROUGH = {"deepcam": 1e-2}
 """Where single precision tells less: rectifiers meet numbers within rounding of 0, whose slopes
 differ then. In double precision the gradients of both agree to 1e-12."""
 
-DECODED = {"qwen35_397b_grpo", "rnnt", "transformer"}
+DECODED = {"gnmt", "qwen35_397b_grpo", "rnnt", "transformer"}
 """Whose evaluation takes a model's parts, or its answers, word after word: not compiled."""
 
 QUICK = ["gpt_oss_20b", "llama31_8b", "ncf", "sentiment"]

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.reference_runs.engine.loading import Loader, moved  # noqa: E402
+from podium.reference_runs.engine.loading import Loader, prefetched  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 
 
@@ -113,7 +113,7 @@ def test_a_gpu_copies_a_batch_while_it_computes_the_one_before(
     monkeypatch.setattr("torch.cuda.current_stream", Stream)
     monkeypatch.setattr("torch.cuda.stream", lambda _: nullcontext())
     shares = ([Batch(number)] for number in range(1, 5))
-    for (batch,) in moved(shares, device):  # type: ignore[arg-type]
+    for (batch,) in prefetched(shares, device):  # type: ignore[arg-type]
         device.told.append(f"compute {batch.number}")
     assert device.told == [
         *("copy 1", "wait for the copy", "compute 1"),
@@ -127,4 +127,4 @@ def test_a_gpu_copies_a_batch_while_it_computes_the_one_before(
 
 def test_a_processor_takes_batches_where_they_are() -> None:
     batch = Batch(1)
-    assert next(moved([[batch]], torch.device("cpu")))[0] is batch
+    assert next(prefetched([[batch]], torch.device("cpu")))[0] is batch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -377,7 +378,8 @@ def test_a_run_on_a_mesh_is_traced_and_profiled(tmp_path: Path) -> None:
     done = subprocess.run([*words, *profile, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "communication, exposed" in done.stdout
-    assert "aten::mm blocks.0.ffn.gate" in done.stdout
+    # Which products are among the ten longest is the processor's affair
+    assert re.search(r"aten::mm blocks\.\d\.ffn", done.stdout), done.stdout
 
 
 def test_a_study_takes_no_mesh(capsys: pytest.CaptureFixture[str]) -> None:

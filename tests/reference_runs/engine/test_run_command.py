@@ -17,11 +17,12 @@ import pytest
 
 from podium.compliance.cli.entry import run as command
 from podium.logging_spec import Logger
-from podium.reference_runs.catalogue import names
+from podium.reference_runs.catalogue import find, names
 from podium.reference_runs.engine.launch import run, run_request
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.errors import RunAborted
 from podium.reference_runs.parallel.mesh import Mesh
+from podium.rules.catalogue import USAGES, rounds_of
 from tests.locations import ROOT
 
 torch = pytest.importorskip("torch")
@@ -200,6 +201,29 @@ def test_a_run_ends_with_its_last_evaluation_and_says_so(tmp_path: Path) -> None
 def test_every_benchmark_is_listed() -> None:
     done = podium("--list")
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(names())
+    assert (
+        "rgat             Graph node classification: R-GAT on IGBH-Full (Training 4.0 to 5.1)"
+        in (done.stdout.splitlines())
+    )
+
+
+MISSING = {"maskrcnn", "ssd"}
+"""Benchmarks of rounds that have no trainer yet."""
+
+
+def test_every_benchmark_of_every_round_has_a_trainer() -> None:
+    of_trainers: dict[tuple[str, str], set[str]] = {}
+    for benchmark in map(find, names()):
+        config = benchmark.reference()
+        for each in (*benchmark.rounds, "0.5", "0.6"):  # any trainer writes those two forms
+            of_trainers.setdefault((benchmark.usage, each), set()).add(config.benchmark_in(each))
+    lacking: set[str] = set()
+    for usage in USAGES:
+        for each, rules in rounds_of(usage).items():
+            # The official checker keeps rules of benchmarks that have left
+            ran = set(rules.benchmarks) - set(rules.retired_with_rules)
+            lacking |= ran - of_trainers.get((usage, each), set())
+    assert lacking == MISSING
 
 
 REAL = ("--scale", "reference")
@@ -268,7 +292,7 @@ def test_too_little_memory_names_the_options_that_help(
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
     monkeypatch.setattr(
-        "podium.reference_runs.benchmarks.llama31.train.LanguageModel.loss", exhausted
+        "podium.reference_runs.modeling.language.pretraining.LanguageModel.loss", exhausted
     )
     done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
@@ -311,7 +335,9 @@ def test_a_failure_between_ranks_is_one_line(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("podium.reference_runs.benchmarks.llama31.train.LanguageModel.loss", fail)
+    monkeypatch.setattr(
+        "podium.reference_runs.modeling.language.pretraining.LanguageModel.loss", fail
+    )
     done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert said in done.stderr

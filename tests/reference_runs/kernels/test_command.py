@@ -18,7 +18,7 @@ from podium.reference_runs.kernels import lists, session  # noqa: E402
 from podium.reference_runs.kernels.problems import Gemm  # noqa: E402
 from podium.reference_runs.kernels.recording import Recorder  # noqa: E402
 from podium.reference_runs.kernels.trainer import recorded  # noqa: E402
-from podium.reference_runs.planning.without_numbers import without_numbers  # noqa: E402
+from podium.reference_runs.planning.fake_step import fake_step  # noqa: E402
 from tests.compliance import command_line  # noqa: E402
 
 FAST = ("--device", "cpu", "--threads", "1", "--list", "device", "--kind", "gemm")
@@ -154,7 +154,7 @@ def test_the_list_of_a_trainer_has_the_flop_of_its_step(name: str) -> None:
 def test_a_step_without_numbers_has_the_kernels_of_a_real_one() -> None:
     request = run_request("llama31_8b", Setting(device="cpu"), {})
     fake = Recorder(None)
-    with without_numbers(request) as (stepper, micro), fake.recording():
+    with fake_step(request) as (stepper, micro), fake.recording():
         stepper.step(1, micro)
     with recorded(request, 2, timed=False) as recording:
         real = {each.problem: each.count for each in recording.items}

@@ -45,7 +45,7 @@ def request(name: str, mesh: str = "", **settings: object) -> RunRequest:
 
 def batches(name: str) -> tuple[Any, Any]:
     """The first micro-batch as a task knows its shapes, and as it is drawn, at smoke scale."""
-    few = {"train_samples": 20_480, "eval_samples": 100} if name == "dlrm_dcnv2" else {}
+    few = {"train_samples": 20_480, "eval_samples": 100} if name in ("dlrm", "dlrm_dcnv2") else {}
     asked = request(name, **few)
     task = task_of(name)(asked.config(), asked.setting, Ranks(torch.device("cpu")))
     task.prepare()
@@ -170,7 +170,7 @@ def test_weights_gradients_and_state_are_those_of_the_parameters() -> None:
     """By hand: AdamW keeps two numbers for each, and all are of four bytes."""
     asked = request("llama31_8b", gradient_accumulation_steps=2)
     with torch.device("meta"):
-        from podium.reference_runs.benchmarks.llama31.model import Llama
+        from podium.reference_runs.modeling.language.llama import Llama
 
         count = sum(each.numel() for each in Llama(asked.config()).parameters())
     need = memory(asked, 1)
@@ -225,7 +225,7 @@ def test_the_largest_rollouts_are_as_long_as_those_that_are_drawn_or_longer() ->
         assert real.dim() == 1 or real.shape[1] <= largest.shape[1] == longest
 
 
-@pytest.mark.parametrize("name", ["dlrm_dcnv2", "dlrm_v4_hstu", "flux1"])
+@pytest.mark.parametrize("name", ["dlrm", "dlrm_dcnv2", "dlrm_v4_hstu", "flux1"])
 def test_the_largest_batch_has_the_shapes_of_those_that_are_drawn(name: str) -> None:
     known, drawn = batches(name)
     assert shapes(known) == shapes(drawn)

@@ -8,9 +8,9 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from podium.reference_runs.benchmarks.llama31.files import TokenFile  # noqa: E402
-from podium.reference_runs.benchmarks.llama31.indexed import read_index, write_index  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.modeling.language.files import TokenFile  # noqa: E402
+from podium.reference_runs.modeling.language.indexed import read_index, write_index  # noqa: E402
 
 DOCUMENTS = [5, 9, 2], [7, 2], [1, 1, 1, 2]
 """Each added as one sequence, and ended as a document."""

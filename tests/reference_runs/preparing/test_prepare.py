@@ -23,8 +23,8 @@ from PIL import Image
 pytest.importorskip("torch")
 
 from podium.compliance.cli.entry import run
-from podium.reference_runs.benchmarks.llama31.files import TokenFile
 from podium.reference_runs.datasets.prepare import work_folder
+from podium.reference_runs.modeling.language.files import TokenFile
 from tests.compliance.judging.test_workers import alive, until
 from tests.locations import ROOT
 

@@ -117,6 +117,28 @@ def test_other_schedules_do_not(case: str) -> None:
     assert len(found) == count
 
 
+STEPS = "evaluation.counts-steps"
+
+
+@pytest.mark.parametrize("batch", [2, 8, 32, 48, 512, 4096])
+@pytest.mark.parametrize("count", [2, 7])
+def test_positions_in_steps_are_one_error(batch: int, count: int) -> None:
+    interval = -(-12_288 // batch)
+    made = GoodLog(grid(interval, interval, count), batch=batch)
+    [found] = made.violations()[STEPS]
+    assert found.position == made.of("eval_accuracy")
+    assert "samples_count seems to count steps" in found.message
+    assert f"every position is 1/{batch} of the schedule's" in found.message
+
+
+@pytest.mark.parametrize(
+    ("batch", "first", "interval"),
+    [(32, 12_288, 12_288), (32, 384, 400), (32, 6144, 6144), (1, 12_288, 12_288)],
+)
+def test_other_positions_are_not_taken_for_steps(batch: int, first: int, interval: int) -> None:
+    assert STEPS not in GoodLog(grid(first, interval), batch=batch).violations()
+
+
 def test_open_runs_evaluate_as_they_like() -> None:
     points = grid(100, 100)
     assert log("llama31_8b", "training 5.1", 32, points, division="open") == []

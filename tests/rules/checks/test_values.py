@@ -172,3 +172,16 @@ def test_all_keys_with_wrong_event_types_are_one_finding(good: Make) -> None:
         log.records[place] = msgspec.structs.replace(log.records[place], event_type="POINT_IN_TIME")
     [violation] = log.violations()["log.wrong-event-type"]
     assert violation.message.endswith("must be INTERVAL_START (likewise wrong: run_stop)")
+
+
+@pytest.mark.parametrize("value", ["768", None, "tensor(768)", [768], True, {}])
+@pytest.mark.parametrize("name", ["samples_count", "epoch_num", "step_num"])
+def test_positions_are_numbers(good: Make, name: str, value: object) -> None:
+    log = good().add(at(15, "eval_accuracy", 3.4, **{name: value}))
+    assert "log.wrong-type" in log.faults()
+
+
+@pytest.mark.parametrize("value", [None, [32], "32", True])
+def test_the_batch_size_is_a_number(good: Make, value: object) -> None:
+    log = good().drop("global_batch_size").add(at(0, "global_batch_size", value))
+    assert "log.wrong-type" in log.faults()

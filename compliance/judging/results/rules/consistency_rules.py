@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.compliance.judging.inputs.tree_rules import STRUCTURE
 from podium.rules.citations import OWN
-from podium.rules.consequences import Follows, Reach
+from podium.rules.consequences import Follows, Reach, same_line
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, copy, set_to
 from podium.rules.fixed.fixed_rule import note, own, policy
@@ -21,7 +21,8 @@ OTHER_BENCHMARK = policy(
     message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
     help="{advice}",
     cites=STRUCTURE,
-    varies="an error where the round has no benchmark of the name that is logged",
+    varies="an error where the round has no benchmark of the name that is logged, or the test of "
+    "convergence fails",
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(
@@ -43,6 +44,8 @@ MIXED_SETTINGS = policy(
     message="{setting} differs between the runs: {values}; must be the same in all",
     help="repeat the runs that differ with the settings of the others",
     cites=RUNS,
+    varies="an error where runs of several batch sizes fail the test of convergence",
+    follows=(Follows("log.wrong-type", when=same_line), Follows("result.other-benchmark")),
     bad=(set_to(_FIRST, "opt_base_learning_rate", 0.5),),
 )
 OTHER_CODE = note(
@@ -65,9 +68,10 @@ COPIED_RUN = policy(
     why="two logs with the same times and evaluations are one run submitted twice; so are two with "
     "the same losses and outcomes, for the digits of two runs always differ",
     message="this log {likeness}; each run must be its own",
-    help="remove the copy and add another run",
+    help="replace the copy by a run of its own, or explain how both logs came about",
     cites=RUNS,
-    varies="a warning where the two lie in different results, or only their numbers are the same",
+    varies="a warning where the two are in different results, or only their numbers are the same, "
+    "unless their seeds differ; a note where one organization has power measurements of the run",
     bad=(copy(_FIRST, f"{RESULT}/result_1.txt"),),
 )
 SAME_SCORE = own(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.rules.consequences import Follows, Reach, of_its_file
 from podium.rules.fixed.fixed_rule import note, policy
 
 _RUNS = "training rules, Benchmark Results"
@@ -50,6 +51,10 @@ UNEVEN_SPEED = note(
     cites=_RUNS,
     bad="one of ten runs needs as many samples as the others, and half as long",
     good="all take between 30 and 31 minutes for a million samples",
+    follows=tuple(
+        Follows(cause, Reach.RESULT, of_its_file)
+        for cause in ("run.time-unit", "evaluation.counts-steps")
+    ),
 )
 CHECKPOINTS_LEFT_OUT = policy(
     "result.checkpoints-left-out",

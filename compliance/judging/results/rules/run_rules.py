@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from podium.rules.citations import OWN, official
-from podium.rules.consequences import OF_ANOTHER_ROUND, OF_REPEATED_RECORDS, Follows, Reach
+from podium.rules.consequences import (
+    OF_A_NAMED_FILE,
+    OF_ANOTHER_ROUND,
+    OF_REPEATED_RECORDS,
+    Follows,
+    Reach,
+)
 from podium.rules.finding import Finding, Severity
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
 from podium.rules.fixed.fixed_rule import both, note, own, policy, verifier
@@ -18,14 +26,23 @@ WITHOUT_A_RUN = (
 """What findings about a result follow from that counts its runs: one of them cannot be read."""
 
 
-def _may_follow(_: Finding, finding: Finding) -> bool:
-    # No computation gives a factor below 1: that is a fault by itself
-    return not isinstance(finding.actual, float | int) or finding.actual >= 1
+def _may_be_right(_: Finding, finding: Finding) -> bool:
+    # The runs that are there give another factor than all do; but none may be below 1
+    return (finding.actual or 0.0) >= 1
 
 
 def _without_a_mean(cause: Finding, finding: Finding) -> bool:
     # Where the runs have a mean, the factor that brings it to the reference's is known
-    return cause.actual is None and _may_follow(cause, finding)
+    return cause.actual is None and _may_be_right(cause, finding)
+
+
+def _of_convergence(_: Finding, finding: Finding) -> bool:
+    return "did not converge" in finding.message
+
+
+def _about_its_key(cause: Finding, finding: Finding) -> bool:
+    """Whether a test of convergence fails for the key that the cause is about."""
+    return finding.message.startswith(f"{cause.key} differs")
 
 
 OF_A_MISNAMED_LOG = Follows("tree.misnamed-log", Reach.RESULT)
@@ -72,20 +89,24 @@ TOO_MANY_FAILED_RUNS = both(
     follows=(
         *WITHOUT_A_RUN,
         Follows("log.repeated-by-ranks", Reach.RESULT),
+        Follows("log.several-attempts", Reach.RESULT),
         Follows("system.division-mismatch", Reach.SYSTEM),
         OF_ANOTHER_ROUND,
     ),
 )
 NOT_CONVERGED = policy(
     "result.not-converged",
+    Severity.ERROR,
     says="at most one run of a result ends without success (four of unet3d)",
     why="a run that does not reach its goal counts as the slowest, whatever else its log says",
-    message="{lacking} of {given} runs fail or end without success; at most {allowed} may",
+    message="{lacking} of {given} runs fail or end without success ({names}); at most {allowed} "
+    "may",
     help="repeat the runs whose run_stop does not report success",
     expected="at most {allowed}",
     actual="lacking",
     cites=RUNS,
     bad="two runs of llama31_405b end with the status aborted",
+    varies="a warning where the result has no test of convergence that such runs fail",
     follows=WITHOUT_A_RUN,
 )
 BROKEN_RUN_DROPPED = policy(
@@ -99,7 +120,7 @@ BROKEN_RUN_DROPPED = policy(
     cites=RUNS,
     bad=(set_to(f"{RESULT}/result_0.txt", "opt_name", "sgd"),),
     follows=(
-        OF_REPEATED_RECORDS,
+        *OF_REPEATED_RECORDS,
         Follows("system.division-mismatch", Reach.SYSTEM),
         Follows("result.other-division"),
     ),
@@ -134,7 +155,6 @@ INVALID_LOG_NAME = policy(
     cites=LAYOUT,
     varies="a note where the name ends in a number: published results have such names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_last.txt"),),
-    formerly=("result.strange-log-name",),
     reads_content=False,
 )
 NUMBERING = own(
@@ -170,13 +190,16 @@ UNSUPPORTED_SCALING = policy(
     actual="given",
     cites="training rules, Score scaling",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
-    formerly=("score.factor-differs",),
     follows=(
-        Follows("system.division-mismatch", Reach.SYSTEM, _may_follow),
+        *(replace(each, when=_may_be_right) for each in WITHOUT_A_RUN),
+        Follows("result.too-few-runs", Reach.RESULT, _may_be_right),
+        Follows("result.mixed-settings", Reach.RESULT, _may_be_right),
+        Follows("evaluation.counts-steps", Reach.RESULT, _may_be_right),
+        Follows("system.division-mismatch", Reach.SYSTEM, _may_be_right),
         # Without a test of convergence there is no factor
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
         Follows("rcp.missing", Reach.RESULT, _without_a_mean),
-        Follows("result.too-many-runs", Reach.RESULT, _may_follow),
+        Follows("result.too-many-runs", Reach.RESULT, _may_be_right),
         # The factor is that of the runs that are there
         Follows("result.too-few-runs", Reach.RESULT),
     ),
@@ -194,7 +217,16 @@ RCP_FAILED = both(
     varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run reaches the target at half the samples that the reference points need",
-    follows=(*WITHOUT_A_RUN, Follows("result.too-few-runs", Reach.RESULT)),
+    follows=(
+        *WITHOUT_A_RUN,
+        Follows("result.too-few-runs", Reach.RESULT),
+        Follows("result.mixed-settings", Reach.RESULT, _about_its_key),
+        *OF_A_NAMED_FILE,
+        Follows("evaluation.counts-steps", Reach.RESULT),
+        Follows("closed.submission_benchmark", Reach.RESULT, _about_its_key),
+        Follows("result.too-many-failed-runs", Reach.RESULT, _of_convergence),
+        Follows("result.not-converged", Reach.RESULT, _of_convergence),
+    ),
 )
 RCP_MISSING = both(
     "rcp.missing",
@@ -209,4 +241,14 @@ RCP_MISSING = both(
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
     follows=(Follows("result.other-benchmark", Reach.RESULT),),
+)
+VERIFIER_CRASH = verifier(
+    "result.verifier-crash",
+    says="the official verifier can compare a result with the reference convergence points",
+    why="it ends in a traceback, without a verdict, and a bypass flag does not prevent that",
+    message="{reason}",
+    help="fix the logs; ask the review committee about dlrm, which crashes in rounds 1.0 to 2.1",
+    expected="a result that the official verifier compares",
+    bad="one log of a result names another benchmark than the others",
+    follows=(*WITHOUT_A_RUN, Follows("result.other-benchmark", Reach.RESULT)),
 )

@@ -19,7 +19,7 @@ _OWN_SEED = "give each run its own seed, and repeat the run"
 _BEFORE_4_1 = "by the official verifier alone before training 4.1, and in HPC rounds"
 _FIRST, _SECOND = f"{RESULT}/result_0.txt", f"{RESULT}/result_1.txt"
 
-_OF_COPIES = (OF_REPEATED_RECORDS, Follows("result.copied-run"))
+_OF_COPIES = (*OF_REPEATED_RECORDS, Follows("result.copied-run"))
 """What seeds follow from: records, or whole runs, that are in the logs more than once."""
 
 
@@ -133,7 +133,7 @@ SOURCE = policy(
     bad="the metadata of the seeds has file: /workspace/notes.txt",
     good="it has file: /workspace/train.py",
     follows=(
-        OF_REPEATED_RECORDS,
+        *OF_REPEATED_RECORDS,
         Follows("code.source-not-found", Reach.RESULT, _same_file),
         Follows("result.copied-run"),
     ),

@@ -34,7 +34,8 @@ WORKER_SECONDS = 30.0
 STARTS = 2
 """How often a cluster of this machine is started: a worker may be killed meanwhile."""
 
-_ADDRESS = re.compile(r"[a-z]+://[^/\s]+:[0-9]+")
+_ADDRESS = re.compile(r"[a-z]+://[^/@\s]+:[0-9]+")
+_USER = re.compile(r"(?<=://)[^/]*@")
 
 LOOPBACK = "127.0.0.1"
 
@@ -68,8 +69,10 @@ def engine_of(given: str | None, jobs: int) -> Iterator[Engine | None]:
 
 def _existing(dask: Any, address: str) -> Any:
     """A client of a scheduler, by its address or by the file that it has written."""
-    named = f"--engine dask:{address}"
+    named = f"--engine dask:{_USER.sub('', address)}"
     by_name = _ADDRESS.fullmatch(address) is not None
+    if _USER.search(address):
+        raise UsageFault(f"{named}: the address of a scheduler has no user and no password")
     if not by_name and not os.path.isfile(address):
         # dask would wait for it
         raise UsageFault(f"{named}: neither an address, as tcp://HOST:PORT, nor a scheduler's file")

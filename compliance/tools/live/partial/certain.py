@@ -92,8 +92,7 @@ def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str
     """What is wrong with lines of a log."""
     judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
     judgement.log = log
-    found = [judgement._about_fault(fault, fault.message) for fault in faults]
-    return in_hindsight(found, rules, Profile.POLICY)
+    return in_hindsight([*judgement._about_lines(faults)], rules, Profile.POLICY)
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from podium.logging_spec.reader.inflate import GZIP, ZSTD
 from podium.logging_spec.reader.log import Log
-from podium.logging_spec.reader.read import parse_log, read_log
+from podium.logging_spec.reader.read import name_truncation, parse_part, read_log
 from podium.logging_spec.reader.record import Record
 
 _AGE = ("mllog", "mll", "mlpv", "alibaba", "none")
@@ -63,6 +63,7 @@ class GrowingLog:
                 records=log.records[:],
                 faults=log.faults[:],
                 lenient=log.lenient[:],
+                timeless=log.timeless[:],
                 places=[*(log.places or ())],
                 lines=[*log.lines],
             )
@@ -70,30 +71,46 @@ class GrowingLog:
             log, odd = last.log, last.odd
         else:
             odd = self.odd
+        log = replace(log, faults=log.faults[:])
+        name_truncation(log)
         # Where each token-bearing line is a record, `places` is left out, as by the reader.
         return log if odd or self.compressed else replace(log, places=None)
 
     def _take(self, data: bytes) -> list[Record]:
-        piece = parse_log(data)
+        piece = parse_part(data)
         log = self.log
         log.size += len(data)
         # A text in two formats counts as one of the newer.
         older = _AGE.index(piece.generation) - _AGE.index(log.generation)
         numbers = [self.lines + line for line in piece.lines]
+        strays = [
+            structs.replace(each, line=self.lines + (each.line or 0))
+            for each in piece.faults
+            if each.is_stray
+        ]
         # The official verifier opens logs with universal newlines, where a lone CR ends a line
         self.lines += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+        if data.strip():
+            log.ends_in_record = piece.ends_in_record and older <= 0
         if piece.generation == "none" or older > 0:
+            log.faults += strays
             return []
         if older < 0:
             self.begun_anew = bool(log.records or log.faults)
-            self.log = log = Log(piece.generation, places=[], size=log.size)
+            kept = [each for each in log.faults if each.is_stray]
+            self.log = log = Log(piece.generation, places=[], size=log.size, faults=kept)
+            log.ends_in_record = piece.ends_in_record
             self.odd = False
         assert isinstance(log.lines, list)
         base = len(log.lines)
         log.lines += numbers
         log.records += piece.records
-        log.faults += (structs.replace(f, position=f.position + base) for f in piece.faults)
+        log.faults += (
+            structs.replace(f, position=f.position + base) for f in piece.faults if not f.is_stray
+        )
+        log.faults += strays
         log.lenient += ((base + offset, record) for offset, record in piece.lenient)
+        log.timeless += ((base + offset, record) for offset, record in piece.timeless)
         places = range(len(piece.records)) if piece.places is None else piece.places
         assert log.places is not None
         log.places += (base + offset for offset in places)

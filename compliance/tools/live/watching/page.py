@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from podium.compliance.judging.logs.consequences import Causes, mark_consequences
 from podium.compliance.text.terminal import clean, columns, wrap
 from podium.compliance.text.words import plural
 from podium.compliance.tools.live.watching.status import Status
@@ -61,7 +62,7 @@ def row(status: Status, width: int, blocks: str = BLOCKS) -> Line:
     if status.points:
         facts.append(plural(len(status.points), "evaluation"))
         facts.append(f"{_quality(status)} {sparkline([p.quality for p in status.points], blocks)}")
-    errors = sum(found.severity is Severity.ERROR for found in status.findings)
+    errors = sum(found.severity is Severity.ERROR for found in _own(status))
     facts.append(plural(errors, "error") if errors else "")
     text = "  ".join(fact for fact in facts if fact)
     room = max(8, width - columns(text) - 2)
@@ -165,8 +166,14 @@ def finding_text(found: Finding) -> str:
     return clean(f"{found.severity.value}: {where}{found.message} [{found.id}]")
 
 
+def _own(status: Status) -> list[Finding]:
+    """The findings that do not follow from another one."""
+    marked = mark_consequences(status.findings, Causes())
+    return [found for found in marked if not found.caused_by]
+
+
 def _findings(status: Status, width: int) -> Iterator[Line]:
-    ordered = sorted(status.findings, key=lambda found: _RANK[found.severity])
+    ordered = sorted(_own(status), key=lambda found: _RANK[found.severity])
     styles = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
     for found in ordered[:MOST_FINDINGS]:
         for line in wrap(finding_text(found), width, "  ", "    "):

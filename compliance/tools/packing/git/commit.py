@@ -168,7 +168,8 @@ def _lines(receipt: Receipt) -> Iterator[str]:
     yield ""
     forced = " (forced)" if receipt.forced else ""
     yield (
-        f"podium check by the policy: {receipt.gate.verdict}{forced}; {counts.error} errors, "
-        f"{counts.warning} warnings, {counts.waived} waived; "
+        f"podium check by the policy: {receipt.gate.verdict}{forced}; "
+        f"{plural(counts.error, 'error')}, {plural(counts.warning, 'warning')}, "
+        f"{counts.waived} waived; "
         f"{official(receipt.gate.official_verdict)}"
     )

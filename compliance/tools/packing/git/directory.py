@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.git_process import READING_SECONDS, run_git
 from podium.compliance.files.staging import PREFIX
 from podium.compliance.text.terminal import clean
-from podium.compliance.tools.packing.git.process import READING_SECONDS, run_git
 
 _POINTER_BYTES = 4096
 """The largest file that only names a folder."""

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.files.staging import discard, leftovers, staging
+from podium.compliance.files.git_process import (
+    READING_SECONDS,
+    WORKING_SECONDS,
+    Finished,
+    reason,
+    run_git,
+)
+from podium.compliance.files.staging import remove_disposable, staging
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.packing.git.borrowed import (
     lend,
@@ -21,13 +28,6 @@ from podium.compliance.tools.packing.git.borrowed import (
     refuse_hooks,
 )
 from podium.compliance.tools.packing.git.directory import GitDirectory
-from podium.compliance.tools.packing.git.process import (
-    READING_SECONDS,
-    WORKING_SECONDS,
-    Finished,
-    reason,
-    run_git,
-)
 from podium.compliance.tools.packing.git.remote import PROTOCOLS, Remote, chosen_remote
 from podium.compliance.tools.packing.git.settings import (
     CONSTANTS,
@@ -132,14 +132,14 @@ class IsolatedGit:
 
     def _new_folder(self) -> Path:
         if self.read_only:
-            made = tempfile.TemporaryDirectory(prefix="podium.")
-            return Path(self._open.enter_context(made))
-        # What a killed call left is known by its place; no tree has this name
-        target, place = self.directory.root / ".git", self.directory.own
-        for each in leftovers(target, place):
-            discard(each.folder)
+            place = Path(tempfile.gettempdir())
+            target = place / "podium-git"
+        else:
+            # What a killed call left is known by its place; no tree has this name
+            target, place = self.directory.root / ".git", self.directory.own
+        remove_disposable(target, place)
         try:
-            folder = self._open.enter_context(staging(target, place)) / "common"
+            folder = self._open.enter_context(staging(target, place, draft=True)) / "common"
             folder.mkdir()
         except OSError as error:
             raise UsageFault(f"{place} cannot be written to: {error.strerror}") from None

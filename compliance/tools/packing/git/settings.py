@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.git_process import READING_SECONDS, reason, run_git
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.packing.git.directory import (
     NO_REPOSITORY,
     GitDirectory,
     read_small,
 )
-from podium.compliance.tools.packing.git.process import READING_SECONDS, reason, run_git
 
 Pairs = list[tuple[str, str]]
 

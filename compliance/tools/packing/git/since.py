@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.submission_folders import is_submission
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_paths
 from podium.compliance.judging.repository.check import LARGE
 from podium.compliance.reporting.models import Report, publish
 from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.text.words import plural
 from podium.compliance.tools.packing.git.clone import Clone, PathChange
 from podium.compliance.tools.packing.receipt import official
 from podium.compliance.tools.packing.writing.gate import error_lines
@@ -104,7 +105,8 @@ def _lines(changes: Changes, width: int) -> Iterator[str]:
     for name, report in changes.reports.items():
         rules, counts_ = report.rules, report.counts
         yield (
-            f"{clean(name)}, {rules.usage} {rules.round}: {report.verdict}; {counts_.error} "
-            f"errors, {counts_.warning} warnings; {official(report.official_verdict)}"
+            f"{clean(name)}, {rules.usage} {rules.round}: {report.verdict}; "
+            f"{plural(counts_.error, 'error')}, {plural(counts_.warning, 'warning')}; "
+            f"{official(report.official_verdict)}"
         )
         yield from error_lines(report, width)

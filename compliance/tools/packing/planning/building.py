@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.layout import is_log
 from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.inputs.submission_folders import is_submission
 from podium.compliance.judging.waivers.waivers import WAIVERS_FILE
 from podium.compliance.tools.packing.planning.config import CONFIG_FILE, CodeConfig, PackConfig
 from podium.compliance.tools.packing.planning.plan import Plan, pass_over, put_file, put_folder
@@ -46,6 +46,7 @@ class _Builder:
         for tree in self._trees():
             self._merge(tree)
         self._described()
+        self._unnamed()
         plan.check_paths()
         if not plan.entries:
             plan.miss(".", "nothing to pack: no source gives any file")
@@ -76,6 +77,13 @@ class _Builder:
         code = {path.split("/")[1] for path in entries if path.startswith("benchmarks/")}
         for benchmark in sorted({each.benchmark for each in self.config.results} - code):
             self.plan.miss(f"benchmarks/{benchmark}", "this benchmark has no code")
+
+    def _unnamed(self) -> None:
+        """Note a README beside podium.toml that a tree of named results does not take."""
+        name, plan = "README.md", self.plan
+        beside = (self.base / "systems").is_dir() and (self.base / name).is_file()
+        if self.config.results and beside and name not in plan.entries:
+            plan.leave_out(name, "podium.toml does not name it: add it to documents")
 
     def _document(self, path: str, source: str) -> None:
         if path.startswith("results/") and is_log(path.rpartition("/")[2]):

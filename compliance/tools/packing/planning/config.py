@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
@@ -256,7 +256,7 @@ _EXAMPLES = {
     "deadline": "2026-10-09",
     "into": '"packed"',
     "systems": '{ "my_system" = "descriptions/my_system.json" }',
-    "documents": '{ "README.md" = "docs/submission.md" }',
+    "documents": '{ "README.md" = "README.md" }',
     "waivers": '"waivers.toml"',
     "merge": '["team_a", "team_b"]',
 }
@@ -293,11 +293,30 @@ _TABLE_EXAMPLES = {
 }
 
 
-def example(known: dict[str, str]) -> str:
+def example(known: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> str:
     """A podium.toml with every field: those known as they are, the others as comments.
 
-    Values are TOML; an example of a field stands behind its comment sign.
+    Values are TOML; an example of a field stands behind its comment sign. `results` are systems
+    and benchmarks; each has a table.
     """
+    tables = {
+        "results": [
+            {
+                "system": f'"{system}"',
+                "benchmark": f'"{name}"',
+                "logs": f'["../runs/{system}/{name}/*"]',
+            }
+            for system, name in results
+        ],
+        "code": [
+            {
+                "benchmark": f'"{name}"',
+                "folder": f'"../src/{name}"',
+                "into": f'"benchmarks/{name}/implementations/pytorch"',
+            }
+            for name in dict.fromkeys(name for _, name in results)
+        ],
+    }
     lines = ["# What `podium pack` puts together. Paths are from this file's folder.", ""]
     for name, about in PackConfig.model_fields.items():
         if name in _TABLE_EXAMPLES:
@@ -307,7 +326,11 @@ def example(known: dict[str, str]) -> str:
             f"{name} = {known[name]}" if name in known else f"# {name} = {_EXAMPLES[name]}"
         )
     for table, values in _TABLE_EXAMPLES.items():
-        lines += ["", f"# {PackConfig.model_fields[table].description}", f"# [[{table}]]"]
+        lines += ["", f"# {PackConfig.model_fields[table].description}"]
+        first, *others = tables.get(table) or [{}]
+        lines.append(f"# [[{table}]]")
         for name, about in TABLES[table].model_fields.items():
-            lines.append(f"# {name} = {values[name]}  # {about.description}")
+            lines.append(f"# {name} = {(values | first)[name]}  # {about.description}")
+        for other in others:
+            lines += ["#", f"# [[{table}]]", *(f"# {name} = {v}" for name, v in other.items())]
     return "\n".join(lines) + "\n"

@@ -57,9 +57,11 @@ class LeftOut:
 
 
 def shown_path(path: str | Path, base: Path) -> str:
-    """A path from the base where it lies below it, else as it is."""
+    """A path from the base where it lies below it, or next to it; else as it is."""
     full, top = os.path.abspath(path), os.path.abspath(base)
-    return os.path.relpath(full, top) if full.startswith(top.rstrip("/") + "/") else full
+    # All paths lie below a root
+    above = os.path.dirname(top).rstrip("/") or top
+    return os.path.relpath(full, top) if full.startswith(above.rstrip("/") + "/") else full
 
 
 def stamp_of(status: os.stat_result) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.files import FileVerdict
-from podium.compliance.judging.inputs.discover import is_submission
 from podium.compliance.judging.inputs.round_selection import ChosenBy, RoundRequest
+from podium.compliance.judging.inputs.submission_folders import is_submission
 from podium.compliance.judging.logs.facts import Facts
 from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.options import Options

@@ -211,8 +211,9 @@ def _outcome_lines(packed: Packed, width: int) -> Iterator[str]:
     assert report is not None
     counts = report.counts
     yield from wrap(
-        f"Check by the policy of {plan.rules.title}: {report.verdict}; {counts.error} errors, "
-        f"{counts.warning} warnings, {counts.waived} waived; {official(report.official_verdict)}",
+        f"Check by the policy of {plan.rules.title}: {report.verdict}; "
+        f"{plural(counts.error, 'error')}, {plural(counts.warning, 'warning')}, "
+        f"{counts.waived} waived; {official(report.official_verdict)}",
         width,
     )
     yield from error_lines(report, width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podium.compliance.reporting.render.markdown import code, escape
-from podium.compliance.text.words import size_text
+from podium.compliance.text.words import plural, size_text
 from podium.compliance.tools.packing.planning.plan import Plan
 from podium.compliance.tools.packing.receipt import PackedResult, Receipt, official
 
@@ -27,8 +27,9 @@ def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
     yield f"Packed by podium {receipt.tool.version}. {len(receipt.files)} files, {size}."
     counts = gate.counts
     yield (
-        f"`podium check` by the policy: **{gate.verdict}**, {counts.error} errors, "
-        f"{counts.warning} warnings, {counts.waived} waived; {official(gate.official_verdict)}."
+        f"`podium check` by the policy: **{gate.verdict}**, "
+        f"{plural(counts.error, 'error')}, {plural(counts.warning, 'warning')}, "
+        f"{counts.waived} waived; {official(gate.official_verdict)}."
     )
     if receipt.forced:
         yield ""

@@ -205,9 +205,10 @@ def _told(error: OSError, target: Path) -> str:
 def clear(target: Path, workshop: Path) -> list[Leftover]:
     """Clean up after a killed call: restore a tree that was set aside, remove unfinished ones.
 
+    Only where the killed call certainly ran on this machine: another one may still be at work.
     Returns what was removed.
     """
-    found = leftovers(target, workshop)
+    found = [each for each in leftovers(target, workshop) if each.owner_gone]
     for each in found:
         recover(each.folder, target)
         discard(each.folder)

@@ -15,16 +15,20 @@ from podium.compliance.tools.review.review_rules import (
     CLOCK_STANDS,
     PACE,
     REGULAR_TIMES,
+    SLOW_START,
 )
+from podium.rules.checks.speed import STEADY
 from podium.rules.finding import Finding, Profile
+from podium.rules.run import MINUTE_MS
 
 _PROFILE = Profile.POLICY
 
 STANDING = 3
 """Evaluations of one time: two may be those of two ranks, or of a model evaluated twice."""
 
-LEAST_REGULAR, LEAST_REGULAR_MS, MOST_SPREAD_MS = 6, 1000.0, 2.0
-"""Intervals, each so long, that differ by so little: no machine is as even."""
+LEAST_REGULAR, LEAST_REGULAR_MS, MOST_SPREAD_MS = 6, 3000.0, 2.0
+"""Intervals, each so long, that differ by so little: no machine is as even. Kernels of fixed length
+take equally long for a second or two."""
 
 LEAST_PACES, LEAST_PACE_Z, LEAST_CHANGE = 6, 12.0, 1.5
 """Intervals that have a usual pace, and how far from it one must be."""
@@ -135,3 +139,35 @@ def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
             z=z,
             more=more,
         )
+
+
+LEAST_FALLING, LEAST_FALL = 3, 2.0
+"""Intervals that must fall steadily, and how many times the first must be the last."""
+
+
+def slow_starts(material: Material) -> Iterator[Finding]:
+    """Results whose runs speed up from one interval to the next."""
+    for result in material.timed():
+        falling = [(run, gaps) for run in result.runs if (gaps := _falling(run))]
+        if len(falling) > len(result.runs) / 2:
+            run, gaps = falling[0]
+            yield SLOW_START.found(
+                _PROFILE,
+                run.display_path,
+                first=gaps[0] / MINUTE_MS,
+                last=gaps[-1] / MINUTE_MS,
+                count=len(falling),
+                total=len(result.runs),
+            )
+
+
+def _falling(run: Run) -> list[float]:
+    """The intervals between evaluations where each is shorter than the one before."""
+    points = _distinct(trace(run).quality.points)
+    gaps = [after[1] - before[1] for before, after in pairwise(points)]
+    start = run.facts.run.start_ms
+    if points and start is not None:
+        gaps.insert(0, points[0][1] - start)
+    steady = all(0 < after <= STEADY * before for before, after in pairwise(gaps))
+    enough = len(gaps) >= LEAST_FALLING and gaps[0] >= LEAST_FALL * gaps[-1]
+    return gaps if steady and enough else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -10,19 +9,23 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from podium.compliance.judging.inputs.source_files import Code, open_plain
 from podium.compliance.judging.results.result import Result
-from podium.compliance.tools.review.material import Home, Material
-from podium.compliance.tools.review.review_rules import CONFIG_DISAGREES, SHARED_CODE
+from podium.compliance.tools.review.code.model import OPAQUE
+from podium.compliance.tools.review.code.reading_order import CodeFolder
+from podium.compliance.tools.review.material import Material
+from podium.compliance.tools.review.review_rules import (
+    CONFIG_DISAGREES,
+    OPAQUE_FILE,
+    SHARED_CODE,
+)
 from podium.rules.finding import Finding, Profile
 from podium.rules.run import as_number
 
 _PROFILE = Profile.POLICY
 
-LARGEST, MOST_FILES = 1 << 20, 5000
-"""Bytes of a file, and files of a submission, that are looked at."""
+LARGEST = 1 << 20
+"""Bytes of a file that is looked at."""
 
 LEAST_BYTES, LEAST_FILES, MOST_APART = 200, 5, 0.5
 """Shorter files say nothing; so many must be shared, and at least this share of all."""
@@ -40,7 +43,8 @@ _ASSIGNED = re.compile(
 def code(material: Material) -> Iterator[Finding]:
     """What the code of submissions says, beside their logs and beside each other's code."""
     held = {home.path: Code(home.root) for home in material.homes}
-    yield from _shared(material, held)
+    yield from _shared(material)
+    yield from _opaque(material)
     by_home: dict[str, list[Result]] = defaultdict(list)
     roots = {home.root: home.path for home in material.homes}
     for result in material.results:
@@ -55,7 +59,7 @@ def code(material: Material) -> Iterator[Finding]:
 
 
 def _disagreeing(files: Code, home: str, results: list[Result]) -> Iterator[Finding]:
-    configs = [path for path in files.paths[:MOST_FILES] if path.endswith(CONFIGS)]
+    configs = [path for path in files.paths if path.endswith(CONFIGS)]
     told: set[tuple[str, int]] = set()
     for result in results:
         for path in configs:
@@ -123,62 +127,45 @@ def _setting(settings: Mapping[str, Any], key: str) -> float | None:
     return as_number(settings.get(key))
 
 
-# --- shared code ----------------------------------------------------------------------------------
+# --- files of code --------------------------------------------------------------------------------
 
 
-class _Files(msgspec.Struct, frozen=True):
-    """The code of one benchmark in a submission: the hash of each file, by its path."""
+def _shared(material: Material) -> Iterator[Finding]:
+    """Code for a benchmark that is mostly another submitter's, named after who had it first."""
+    first: dict[tuple[str, str], str] = {}
+    for folder in material.code.folders:
+        own = {
+            file.hash: file
+            for file in folder.files
+            if file.kind is None and LEAST_BYTES <= file.size <= LARGEST
+        }
+        # In reading order: who comes first had the file first
+        holders = Counter(
+            first.setdefault((folder.benchmark, digest), folder.tree.submitter) for digest in own
+        )
+        del holders[folder.tree.submitter]
+        if folder.benchmark and holders:
+            yield from _beside(folder, holders, len(own))
 
-    home: Home
-    benchmark: str
-    hashes: Mapping[str, bytes]
 
-
-def _shared(material: Material, held: Mapping[str, Code]) -> Iterator[Finding]:
-    benchmarks: dict[str, list[_Files]] = defaultdict(list)
-    for home in material.homes:
-        for name, hashes in _hashed(held[home.path]).items():
-            benchmarks[name].append(_Files(home, name, hashes))
-    for name, held_by in sorted(benchmarks.items()):
-        for index, here in enumerate(held_by):
-            yield from _beside(here, held_by[:index], name)
-
-
-def _beside(here: _Files, others: list[_Files], benchmark: str) -> Iterator[Finding]:
-    mine = {*here.hashes.values()}
-    shares = []
-    for other in others:
-        common = mine & {*other.hashes.values()}
-        if len(common) >= LEAST_FILES and len(common) >= MOST_APART * len(mine):
-            shares.append((len(common) / len(mine), other))
-    if not shares:
+def _beside(folder: CodeFolder, holders: Counter[str], total: int) -> Iterator[Finding]:
+    (origin, common), *others = holders.most_common()
+    if common < LEAST_FILES or common < MOST_APART * total:
         return
-    share, other = max(shares, key=lambda each: each[0])
-    more = f", and {len(shares) - 1} other submitters have them" if len(shares) > 1 else ""
-    above = "" if here.home.path in ("", ".") else f"{here.home.path}/"
+    more = f", and {len(others)} other submitters have some" if others else ""
     yield SHARED_CODE.found(
         _PROFILE,
-        f"{above}benchmarks/{benchmark}",
-        share=share,
-        count=len(mine),
-        benchmark=benchmark,
-        other=other.home.submitter,
+        folder.tree.shown(f"benchmarks/{folder.benchmark}"),
+        share=common / total,
+        count=total,
+        benchmark=folder.benchmark,
+        other=origin,
         more=more,
     )
 
 
-def _hashed(files: Code) -> dict[str, dict[str, bytes]]:
-    """The hash of each file of code, by benchmark and path; short and huge ones are left out."""
-    found: dict[str, dict[str, bytes]] = defaultdict(dict)
-    for path in files.paths[:MOST_FILES]:
-        parts = path.split("/")
-        if len(parts) < 3:
-            continue
-        try:
-            with open_plain(files.root / path) as stream:
-                data = stream.read(LARGEST + 1)
-        except OSError:
-            continue
-        if LEAST_BYTES <= len(data) <= LARGEST:
-            found[parts[1]][path] = hashlib.blake2b(data, digest_size=16).digest()
-    return found
+def _opaque(material: Material) -> Iterator[Finding]:
+    for tree in material.code.trees:
+        for file in tree.files:
+            if file.kind in OPAQUE:
+                yield OPAQUE_FILE.found(_PROFILE, tree.shown(file.path), kind=file.kind)

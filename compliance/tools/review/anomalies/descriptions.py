@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -24,6 +26,16 @@ SAME = (
 
 SOFTWARE = ("framework",)
 """Fields in which results of one benchmark agree: each benchmark may have its framework."""
+
+CAPACITIES = ("host_memory_capacity", "accelerator_memory_capacity")
+LEAST_APART = 0.1
+"""Share by which capacities differ: 80 GB are 81559 MiB, less what the driver takes."""
+
+_CAPACITY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP])(i?)B", re.IGNORECASE)
+
+VERSIONED = ("operating_system",)
+_MINOR = re.compile(r"(\d+\.\d+)(?:\.\d+)+")
+"""A version with a patch level, which updates change."""
 
 _LONGEST = 60
 
@@ -86,8 +98,23 @@ def _compared(here: Result, there: Result, names: tuple[str, ...]) -> Iterator[F
 
 
 def _differs(mine: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> bool:
-    one, other = letters(str(mine.get(name) or "")), letters(str(theirs.get(name) or ""))
-    return bool(one and other and one != other)
+    one, other = str(mine.get(name) or ""), str(theirs.get(name) or "")
+    if name in CAPACITIES:
+        size, other_size = _bytes(one), _bytes(other)
+        if size is not None and other_size is not None:
+            return not math.isclose(size, other_size, rel_tol=LEAST_APART)
+    if name in VERSIONED:
+        one, other = _MINOR.sub(r"\1", one), _MINOR.sub(r"\1", other)
+    return bool(letters(one) and letters(other) and letters(one) != letters(other))
+
+
+def _bytes(text: str) -> float | None:
+    """A capacity such as 80 GB or 81559MiB in bytes; None where it has no unit."""
+    match = _CAPACITY.search(text.replace(",", ""))
+    if match is None:
+        return None
+    base = 1024 if match[3] else 1000
+    return float(match[1]) * float(base ** " KMGTP".index(match[2].upper()))
 
 
 def _path(result: Result) -> str:

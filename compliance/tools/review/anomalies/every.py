@@ -22,9 +22,10 @@ Finder = Callable[[Material], Iterator[Finding]]
 FINDERS: tuple[Finder, ...] = (
     runs.overlapping,
     stretches.copied_stretches,
-    stretches.same_learning,
     clocks.clocks,
-    peers.too_fast,
+    peers.outlying,
+    peers.outlier_runs,
+    clocks.slow_starts,
     peers.outside_band,
     peers.near_misses,
     runs.reused,

@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 import msgspec
 
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.systems.fields import letters
-from podium.compliance.tools.review.material import Material
+from podium.compliance.tools.review.material import Material, trace
 from podium.compliance.tools.review.model import SpeedEntry
-from podium.compliance.tools.review.review_rules import NEAR_MISS, OUTSIDE_BAND, TOO_FAST
+from podium.compliance.tools.review.review_rules import (
+    NEAR_MISS,
+    OUTLIER_RUN,
+    OUTSIDE_BAND,
+    TOO_FAST,
+    TOO_SLOW,
+)
 from podium.rules.convergence.spread import MAD_TO_DEVIATION
 from podium.rules.finding import Finding, Profile
 
@@ -44,6 +51,9 @@ many, and cost nobody but the submitter anything."""
 NEAR = 0.01
 """Share above the minimum within which a result is a near miss."""
 
+EXACT = 1e-9
+"""Share above the minimum up to which a result is the minimum."""
+
 
 LEAST_SCATTER = 0.02
 """Deviation of logarithms of speeds that is assumed at the least: 2 %."""
@@ -67,11 +77,11 @@ def speed_of(result: Result) -> SpeedEntry | None:
 def speeds(material: Material) -> dict[str, SpeedEntry]:
     """The speed of every timed result, by path, beside its peers of this and earlier rounds.
 
-    Peers have the benchmark, the division and the accelerator of a result; distances are taken of
-    logarithms, so that twice as fast is as far as half as fast.
+    Peers have the benchmark, the division, the accelerator and the number of accelerators of a
+    result; distances are taken of logarithms, so that twice as fast is as far as half as fast.
     """
     found: dict[str, SpeedEntry] = {}
-    groups: dict[tuple[str, str, str, str], list[tuple[str, SpeedEntry]]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[tuple[str, SpeedEntry]]] = defaultdict(list)
     placed = [(each.place.display_path, each) for each in material.timed()]
     for before in material.earlier:
         timed = (each for each in before.results if not each.weak)
@@ -79,8 +89,9 @@ def speeds(material: Material) -> dict[str, SpeedEntry]:
     for path, result in placed:
         speed = speed_of(result)
         if speed is not None:
-            accelerator = letters(_accelerator(result))
-            key = (result.place.benchmark, result.division, accelerator, speed.unit)
+            assert result.description is not None  # as there is a speed per accelerator
+            system = letters(_accelerator(result)), result.description.accelerators
+            key = (result.place.benchmark, result.division, *system, speed.unit)
             groups[key].append((path, speed))
     for group in groups.values():
         found.update(_beside(group))
@@ -102,24 +113,51 @@ def _beside(group: list[tuple[str, SpeedEntry]]) -> Iterator[tuple[str, SpeedEnt
         yield path, msgspec.structs.replace(speed, z=z, times=times, peers=len(group) - 1)
 
 
-def too_fast(material: Material) -> Iterator[Finding]:
-    """Results far faster than others on their accelerator."""
+def outlying(material: Material) -> Iterator[Finding]:
+    """Results far faster or slower than others on as many of their accelerators."""
     known = speeds(material)
     for result in material.timed():
         speed = known.get(result.place.display_path)
         if speed is None or speed.z is None or speed.times is None:
             continue
-        if speed.z >= LEAST_Z and speed.times >= LEAST_TIMES:
-            yield TOO_FAST.found(
+        fast, times = speed.z > 0, max(speed.times, 1 / speed.times)
+        if abs(speed.z) >= LEAST_Z and times >= LEAST_TIMES:
+            yield (TOO_FAST if fast else TOO_SLOW).found(
                 _PROFILE,
                 result.place.display_path,
                 speed=speed.value,
                 unit=speed.unit,
-                times=speed.times,
+                times=times,
                 peers=speed.peers,
                 accelerator=_accelerator(result),
                 z=speed.z,
             )
+
+
+LEAST_RUNS, LEAST_RUN_Z, LEAST_RUN_SHARE, RUN_SCATTER = 5, 5.0, 0.03, 0.002
+"""Runs that have a usual speed, how far from it one must be, and the scatter that is assumed."""
+
+
+def outlier_runs(material: Material) -> Iterator[Finding]:
+    """Runs that train at another speed than the other runs of their result."""
+    for result in material.timed():
+        timed = [
+            (run, facts.to_converge / facts.minutes)
+            for run in result.runs
+            if (facts := run.facts.run).converged and facts.to_converge and facts.minutes
+        ]
+        if len(timed) < LEAST_RUNS:
+            continue
+        middle = median(speed for _, speed in timed)
+        distances = robust_z([math.log(speed) for _, speed in timed], RUN_SCATTER)
+        for (run, speed), z in zip(timed, distances, strict=True):
+            share = speed / middle
+            far = abs(z) >= LEAST_RUN_Z and abs(share - 1) >= LEAST_RUN_SHARE
+            # Beyond twice the speed, runs count their training in different units
+            if far and 0.5 <= share <= 2:
+                yield OUTLIER_RUN.found(
+                    _PROFILE, run.display_path, times=share, total=len(timed), z=z
+                )
 
 
 # --- the reference --------------------------------------------------------------------------------
@@ -128,14 +166,26 @@ def too_fast(material: Material) -> Iterator[Finding]:
 def sigmas_below(result: Result, run: Run) -> float | None:
     """By how many standard deviations a run converges sooner than the reference's mean.
 
-    None where the run did not converge, and where there is no reference or it does not scatter.
+    None where the run did not converge, and where there is no reference or it does not scatter. A
+    run converges at an evaluation: the deviation is half of the time between two at the least.
     """
     reference, facts = result.convergence, run.facts.run
     if reference.mean is None or not reference.deviation:
         return None
     if not facts.to_converge or not facts.converged:
         return None
-    return (reference.mean - facts.to_converge) / reference.deviation
+    deviation = max(reference.deviation, (_evaluation_interval(run) or 0.0) / 2)
+    return (reference.mean - facts.to_converge) / deviation
+
+
+def _evaluation_interval(run: Run) -> float | None:
+    """Training between two evaluations, where they count what the run converges in."""
+    quality, unit = trace(run).quality, run.facts.run.unit
+    if not quality.unit.startswith(unit.rstrip("s")):
+        return None
+    places = sorted({point[2] for point in quality.points if point[2] is not None})
+    gaps = [after - before for before, after in pairwise(places)]
+    return median(gaps) if gaps else None
 
 
 def outside_band(material: Material) -> Iterator[Finding]:
@@ -170,9 +220,13 @@ def margin_of(result: Result) -> float | None:
 
 
 def ranked(material: Material) -> list[tuple[float, Result]]:
-    """The tested results that pass, the closest to the minimum of the reference first."""
+    """The tested results that pass, the closest to the minimum of the reference first.
+
+    One that is the minimum itself is left out: where all converge at one evaluation, as RetinaNet
+    does after four epochs, that is no sign of a choice.
+    """
     tested = ((margin_of(result), result) for result in material.timed())
-    found = [(share, result) for share, result in tested if share is not None and share >= 0]
+    found = [(share, result) for share, result in tested if share is not None and share > EXACT]
     return sorted(found, key=lambda each: (each[0], each[1].place.display_path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -10,7 +11,7 @@ from statistics import median
 import msgspec
 
 from podium.compliance.judging.results.result import Result, Run
-from podium.compliance.tools.review.anomalies.stretches import seeds_of
+from podium.compliance.tools.review.anomalies.stretches import began, seeds_of
 from podium.compliance.tools.review.material import Material
 from podium.compliance.tools.review.review_rules import (
     MISSING_RUN,
@@ -61,7 +62,8 @@ def overlapping(material: Material) -> Iterator[Finding]:
         sizes[key] = described.accelerators if described is not None else None
     for key, spans in systems.items():
         pairs = [*_too_many(sorted(spans, key=lambda each: each.start), sizes[key])]
-        if pairs:
+        # Where all runs overlap there are several such systems
+        if 0 < len({each.run.display_path for pair in pairs for each in pair}) < len(spans):
             yield _overlap(pairs, len(spans), sizes[key])
 
 
@@ -139,24 +141,27 @@ LEAST_TELLING = 100
 
 def reused(material: Material) -> Iterator[Finding]:
     """Results with the seeds of another one, of this round or an earlier one."""
-    known: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    known: dict[int, list[str]] = defaultdict(list)
     for earlier in material.earlier:
         for result in earlier.results:
-            _add(known, result, earlier.place(result.place.display_path), f" ({earlier.title})")
+            _add(known, result, earlier.place(result.place.display_path))
     copies = {
         finding.path
         for finding in material.outcome.findings
         if finding.id in ("earlier.resubmitted", "result.copied-run")
     }
-    for result in material.results:
+    ordered = sorted(
+        material.results, key=lambda each: min(map(began, each.runs), default=(math.inf, ""))
+    )
+    for result in ordered:
         path = result.place.display_path
         seeds = _seeds(result)
-        places: dict[tuple[str, str], list[int]] = defaultdict(list)
+        places: dict[str, list[int]] = defaultdict(list)
         for seed in sorted(seeds):
             for place in known[seed]:
                 places[place].append(seed)
         if places and not _copied(result, copies):
-            (other, round_), shared = max(places.items(), key=lambda each: len(each[1]))
+            other, shared = max(places.items(), key=lambda each: len(each[1]))
             if len(shared) >= LEAST_SHARED or max(shared) >= LARGE:
                 yield SEEDS_REUSED.found(
                     Profile.POLICY,
@@ -165,9 +170,8 @@ def reused(material: Material) -> Iterator[Finding]:
                     total=len(seeds),
                     seed=shared[-1],
                     other=other,
-                    round=round_,
                 )
-        _add(known, result, path, "")
+        _add(known, result, path)
 
 
 def _copied(result: Result, copies: set[str]) -> bool:
@@ -177,9 +181,9 @@ def _copied(result: Result, copies: set[str]) -> bool:
     )
 
 
-def _add(known: dict[int, list[tuple[str, str]]], result: Result, path: str, round_: str) -> None:
+def _add(known: dict[int, list[str]], result: Result, path: str) -> None:
     for seed in _seeds(result):
-        known[seed].append((path, round_))
+        known[seed].append(path)
 
 
 def _seeds(result: Result) -> set[int]:

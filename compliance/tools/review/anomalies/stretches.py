@@ -1,7 +1,8 @@
-"""Copies: stretches of a run that another has, and runs that learn alike under different seeds."""
+"""Copies: stretches of a run that another has."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ import msgspec
 from podium.compliance.judging.logs.trace import Stretch
 from podium.compliance.judging.results.result import Run
 from podium.compliance.tools.review.material import Material, trace
-from podium.compliance.tools.review.review_rules import COPIED_STRETCH, SAME_LEARNING
+from podium.compliance.tools.review.review_rules import COPIED_STRETCH
 from podium.rules.finding import Finding, Profile
 
 _PROFILE = Profile.POLICY
@@ -18,11 +19,10 @@ _WHAT = {"values": "evaluations or losses", "times": "the times between evaluati
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a stretch stood first: the log, the round it is of if an earlier one, its lines."""
+    """Where a stretch is first: the log, its path and its lines."""
 
     run: Run
     path: str
-    round: str
     stretch: Stretch
 
 
@@ -35,7 +35,7 @@ class _Shared(msgspec.Struct):
 
 
 def copied_stretches(material: Material) -> Iterator[Finding]:
-    """Runs with a row of numbers or times that stands in a run before them.
+    """Runs with a row of numbers or times that a run which began earlier has.
 
     Whole copies are left to `result.copied-run` and `earlier.*`: what those find is not repeated.
     """
@@ -43,19 +43,19 @@ def copied_stretches(material: Material) -> Iterator[Finding]:
     for earlier in material.earlier:
         for result in earlier.results:
             for run in result.runs:
-                _add(known, run, earlier.place(run.display_path), f" ({earlier.title})")
+                _add(known, run, earlier.place(run.display_path))
     copies = _whole_copies(material)
-    for result in material.results:
-        for run in result.runs:
-            shared = _shared(known, run)
-            if shared is not None and run.display_path not in copies:
-                yield _found(run, shared)
-            _add(known, run, run.display_path, "")
+    runs = [run for result in material.results for run in result.runs]
+    for run in sorted(runs, key=began):
+        shared = _shared(known, run)
+        if shared is not None and run.display_path not in copies:
+            yield _found(run, shared)
+        _add(known, run, run.display_path)
 
 
-def _add(known: dict[tuple[str, int], _Place], run: Run, path: str, round_: str) -> None:
+def _add(known: dict[tuple[str, int], _Place], run: Run, path: str) -> None:
     for stretch in trace(run).stretches:
-        known.setdefault((stretch.kind, stretch.mark), _Place(run, path, round_, stretch))
+        known.setdefault((stretch.kind, stretch.mark), _Place(run, path, stretch))
 
 
 def _whole_copies(material: Material) -> set[str]:
@@ -96,30 +96,14 @@ def _found(run: Run, shared: _Shared) -> Finding:
         lines=f"{own.first} to {own.last}",
         theirs=f"{first.stretch.first} to {first.stretch.last}",
         other=first.path,
-        round=first.round,
         others=text,
     )
 
 
-def same_learning(material: Material) -> Iterator[Finding]:
-    """Runs with the losses and evaluations of another to the last digit, under another seed."""
-    first: dict[int, Run] = {}
-    for result in material.results:
-        for run in result.runs:
-            learned = run.facts.fingerprint.learned
-            if learned is None:
-                continue
-            other = first.setdefault(learned, run)
-            mine, theirs = seeds_of(run), seeds_of(other)
-            if other is not run and mine and theirs and mine != theirs:
-                yield SAME_LEARNING.found(
-                    _PROFILE,
-                    run.display_path,
-                    line=run.facts.seeds.seeds[0][1],
-                    other=other.display_path,
-                    seed=mine[0],
-                    theirs=theirs[0],
-                )
+def began(run: Run) -> tuple[float, str]:
+    """The order of runs in time; what logs no start comes last."""
+    start = run.facts.run.start_ms
+    return (math.inf if start is None else start, run.display_path)
 
 
 def seeds_of(run: Run) -> list[int]:

@@ -17,7 +17,7 @@ from podium.compliance.judging.results.axis import unit_share
 from podium.compliance.reporting.pages.templates import asset, brief
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.review.anomalies.peers import BAND
-from podium.compliance.tools.review.model import Curve, ResultEntry, RunEntry
+from podium.compliance.tools.review.model import Curve, CurvePoint, ResultEntry, RunEntry
 from podium.compliance.tools.review.render.specification import CurveKind, specification
 
 MOST_RESULTS = 24
@@ -26,7 +26,10 @@ MOST_RESULTS = 24
 MOST_POINTS = 20
 """Points of a curve in a picture this small."""
 
-MOST_NAME = 34
+MOST_NAME = 44
+
+ZOOM = 0.2
+"""Quality is drawn from so far before the target, as a share of it."""
 
 KINDS = (
     CurveKind("quality", "Quality over training", "progress", reference=True),
@@ -68,6 +71,7 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
     """
     for kind in KINDS:
         shown = [each for each in results if any(_curve(run, kind).points for run in each.runs)]
+        shown.sort(key=lambda each: (each.margin is None, each.margin or 0.0))
         for start in range(0, len(shown), MOST_RESULTS):
             part = shown[start : start + MOST_RESULTS]
             name = f"{slug}-{kind.name}-{kind.over}-{start // MOST_RESULTS + 1}"
@@ -79,7 +83,7 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
 def _picture(kind: CurveKind, results: Sequence[ResultEntry], name: str, text: str) -> Picture:
     convert = needed("vl_convert", "a review with curves", "review")
     rows = [row for place, result in enumerate(results) for row in _rows(kind, result, place)]
-    units = {_curve(run, kind).unit for result in results for run in result.runs} - {""}
+    units = {_unit(result, _curve(run, kind)) for result in results for run in result.runs} - {""}
     titles = [_titles(kind, result) for result in results]
     others = {name for name in ("mean", "target", "end") if any(name in row for row in rows)}
     still, live = (
@@ -95,6 +99,11 @@ def _picture(kind: CurveKind, results: Sequence[ResultEntry], name: str, text: s
 def _curve(run: RunEntry, kind: CurveKind) -> Curve:
     curve: Curve = getattr(run, kind.name)
     return curve
+
+
+def _unit(result: ResultEntry, curve: Curve) -> str:
+    """What a curve counts: some logs call it epochs where the result has samples."""
+    return result.unit if curve.unit and _axis(result) == 1.0 else curve.unit
 
 
 def _file(run: RunEntry) -> str:
@@ -118,7 +127,7 @@ def _titles(kind: CurveKind, result: ResultEntry) -> list[str]:
 def _rows(kind: CurveKind, result: ResultEntry, place: int) -> Iterator[Row]:
     for number, run in enumerate(result.runs):
         found: list[Row] = []
-        for minutes, at, value in thinned(_curve(run, kind).points, MOST_POINTS):
+        for minutes, at, value in thinned(_shown(run, kind, result.target), MOST_POINTS):
             x = minutes if kind.over == "minutes" else at
             if x is not None:
                 found.append({"result": place, "run": number, "x": x, "value": value})
@@ -133,6 +142,18 @@ def _rows(kind: CurveKind, result: ResultEntry, place: int) -> Iterator[Row]:
         if result.target is not None:
             yield {"result": place, "target": result.target}
         yield from _reference(result, place)
+
+
+def _shown(run: RunEntry, kind: CurveKind, target: float | None) -> Sequence[CurvePoint]:
+    """The points of a curve: of quality, the last part before the target, two at the least."""
+    points = _curve(run, kind).points
+    if kind.name != "quality" or target is None:
+        return points
+    reach = ZOOM * abs(target)
+    first = next(
+        (at for at, (*_, value) in enumerate(points) if abs(value - target) <= reach), len(points)
+    )
+    return points[max(0, min(first, len(points) - 2)) :]
 
 
 def _reference(result: ResultEntry, place: int) -> Iterator[Row]:

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from podium.compliance.reporting.pages.templates import asset, environment, slugs
-from podium.compliance.tools.review.model import Objection, ResultEntry, Review
-from podium.compliance.tools.review.objections import about, letter
+from podium.compliance.reporting.pages.templates import (
+    SCRIPT,
+    STYLE,
+    environment,
+    joined,
+    slugs,
+)
+from podium.compliance.text.chips import chip_family
+from podium.compliance.tools.review.code.model import CodeReview
+from podium.compliance.tools.review.kinds import KINDS
+from podium.compliance.tools.review.model import Evidence, Objection, ResultEntry, Review
+from podium.compliance.tools.review.objections import about, letter, letters
 from podium.compliance.tools.review.render.charts import Picture
+from podium.compliance.tools.review.render.code_pages import code_pages
+from podium.compliance.tools.review.render.queue import (
+    Cause,
+    distance,
+    is_tie,
+    matrix,
+    minutes_dots,
+    queue,
+)
 
 MOST_EVIDENCE = 50
 """Places of one objection that a page lists."""
@@ -18,10 +37,13 @@ MOST_FIRST = 20
 """Objections that the overview names."""
 
 PARTS = {
-    "style.css": ("shared/shared.css", "review.css"),
-    "review.js": ("shared/tables.js", "review.js"),
+    "style.css": (*STYLE, "review.css", "code.css"),
+    "review.js": (*SCRIPT, "review.js"),
 }
 """What the style and the script of the pages are put together from."""
+
+
+NO_CODE: Mapping[tuple[str, str], int] = MappingProxyType({})
 
 
 class RuleText(NamedTuple):
@@ -50,22 +72,26 @@ def render(
     pictures: Mapping[str, Sequence[Picture]],
     undrawn: str,
     rules: RuleTexts,
+    code: CodeReview | None = None,
 ) -> Iterator[tuple[str, str]]:
     """(file, text) of every page; `pictures` are those of each benchmark, `undrawn` why of none."""
-    pages = _Pages(review, title, rules)
+    pages = _Pages(review, title, rules, has_code=code is not None)
+    to_read = NO_CODE if code is None else code.by_cell
     yield from assets()
-    yield "index.html", pages.index()
+    yield "index.html", pages.index(to_read)
     yield "rules.html", pages.rules()
     for page in pages.benchmarks:
         yield page.file, pages.benchmark(page, pictures.get(page.name, ()), undrawn)
     for entry in review.submissions:
         yield pages.files[entry.path], pages.submitter(entry)
+    if code is not None:
+        yield from code_pages(code, pages.known)
 
 
 def assets() -> Iterator[tuple[str, str]]:
     """(file, text) of what all pages load."""
     for name, parts in PARTS.items():
-        yield name, "".join(asset(__package__, part) for part in parts)
+        yield name, joined(__package__, parts)
 
 
 def benchmark_slugs(review: Review) -> dict[str, str]:
@@ -74,39 +100,47 @@ def benchmark_slugs(review: Review) -> dict[str, str]:
 
 
 class _Pages:
-    def __init__(self, review: Review, title: str, rules: RuleTexts) -> None:
+    def __init__(self, review: Review, title: str, rules: RuleTexts, *, has_code: bool) -> None:
         self.review, self.texts = review, rules
         named = benchmark_slugs(review)
         self.benchmarks = [Page(name, f"{slug}.html") for name, slug in named.items()]
         places = slugs([entry.path for entry in review.submissions], "submitter")
         self.files = {path: f"{slug}.html" for path, slug in places.items()}
-        self.environment = environment(__package__, {"about": about})
+        self.environment = environment(
+            __package__, {"about": about, "family": chip_family, "folders": folders}
+        )
         self.known = {
             "review": review,
             "title": title,
             "benchmarks": self.benchmarks,
             "most": MOST_EVIDENCE,
+            "has_code": has_code,
         }
 
     def _render(self, template: str, here: str, **fields: Any) -> str:
         made = self.environment.get_template(template)
         return made.render(here=here, **self.known, **fields).rstrip() + "\n"
 
-    def index(self) -> str:
+    def index(self, to_read: Mapping[tuple[str, str], int]) -> str:
         review = self.review
+        causes = queue(review)
+        names = [page.name for page in self.benchmarks]
         opened = [each for each in review.objections if each.is_open]
         by_home = {entry.path: _counts(review, entry.path) for entry in review.submissions}
         submissions = [
             {"entry": entry, "file": self.files[entry.path], **by_home[entry.path]}
             for entry in review.submissions
         ]
-        first = sorted(opened, key=_first)[:MOST_FIRST]
         return self._render(
             "index.html.j2",
             "index.html",
             submissions=submissions,
             open=opened,
-            first=first,
+            queue=causes,
+            kinds=[(kind, count) for kind in KINDS if (count := _kinds(causes)[kind])],
+            matrix=matrix(review, names),
+            to_read=to_read,
+            near=[each for each in review.near_misses if not is_tie(each.submission, each.minimum)],
             files={**{each.submission: "index.html" for each in opened}, **self.files},
         )
 
@@ -125,6 +159,12 @@ class _Pages:
             pictures=pictures,
             undrawn=undrawn,
             asked={each.path: _asked(self.review.objections, each.path) for each in results},
+            distance=distance,
+            minutes_dots=minutes_dots,
+            fastest=max(
+                (each.speed.times for each in results if each.speed and each.speed.times),
+                default=1.0,
+            ),
         )
 
     def submitter(self, entry: Any) -> str:
@@ -134,8 +174,9 @@ class _Pages:
             "submitter.html.j2",
             self.files[entry.path],
             entry=entry,
-            objections=own,
+            objections=sorted(own, key=lambda each: not each.is_open),
             letters={each.id: letter(each, str(title), self._says) for each in own},
+            whole=letters(entry.submitter, own, str(title), review.confidential, self._says),
             notes=[each for each in review.notes if each.submission == entry.path],
             results=[each for each in review.results if each.submitter == entry.submitter],
             pages={page.name: page.file for page in self.benchmarks},
@@ -160,9 +201,16 @@ def _is_of(objection: Objection, entry: Any) -> bool:
     return bool(objection.submitter == entry.submitter)
 
 
-def _first(objection: Objection) -> tuple[bool, bool, int, str]:
-    grave = objection.severity != "error"
-    return (not objection.anomaly and grave, grave, -len(objection.evidence), objection.id)
+def folders(evidence: Sequence[Evidence]) -> list[tuple[str, list[Evidence]]]:
+    """Evidence by the folder that it is in, which is a result for logs."""
+    found: dict[str, list[Evidence]] = {}
+    for each in evidence:
+        found.setdefault(each.path.rpartition("/")[0] or ".", []).append(each)
+    return [*found.items()]
+
+
+def _kinds(causes: Sequence[Cause]) -> Counter[str]:
+    return Counter(each.kind for each in causes)
 
 
 def _counts(review: Review, path: str) -> dict[str, int]:

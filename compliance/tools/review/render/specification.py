@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from podium.compliance.files.optional_imports import needed
 
-COLUMNS, WIDTH, HEIGHT = 4, 190, 110
+COLUMNS, WIDTH, HEIGHT = 3, 290, 150
 
 RUN, FAR, REFERENCE, TARGET = "#4c78a8", "#c0231c", "#b35900", "#555555"
 """Colours of runs, of those outside the band, of the reference and of the quality to reach."""
@@ -42,14 +42,11 @@ def specification(
     becomes part of an expression. Raises UsageFault where Altair is not installed.
     """
     title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
-    # One benchmark may be logged in samples and in epochs, and takes seconds here and hours there
-    apart = kind.over == "minutes" or len(units) > 1
     whole = _whole(live)
     layers = (_layer(each, kind, title, others) for each in whole["spec"]["layer"])
     inner = whole["spec"] | {"layer": [each for each in layers if each is not None]}
-    found = whole | {"spec": inner}
-    if apart:
-        found["resolve"] = {"scale": {"x": "independent"}}
+    # One benchmark takes seconds here and hours there, in samples here and in epochs there
+    found = whole | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
     # Expressions see this list by its name; the titles themselves are data
     known = {"name": "titles", "value": [[*lines] for lines in titles]}
     return found | {"params": [known, *found.get("params", ())]}
@@ -89,7 +86,7 @@ def _layer(
         member = "target" if y.get("field") == "target" else "mean"
         return layer if member in others else None
     # Samples come by the million: their digits would run into the next chart's
-    axis = {"axis": {"format": "~s"}} if kind.over == "progress" else {}
+    axis = {"axis": {"format": "~s", "tickCount": 5}} if kind.over == "progress" else {}
     named = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
     if "tooltip" in encoding:
         titles = {"x": title or kind.over, "value": kind.name}

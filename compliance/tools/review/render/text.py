@@ -9,7 +9,7 @@ from podium.compliance.reporting.render.markdown import code, escape
 from podium.compliance.text.terminal import clean, wrap
 from podium.compliance.text.words import plural
 from podium.compliance.tools.review.model import Objection, Review
-from podium.compliance.tools.review.objections import about, weight
+from podium.compliance.tools.review.objections import about, first_looked_at
 from podium.compliance.tools.review.render.html import MOST_FIRST
 from podium.compliance.tools.review.render.write import title_of
 
@@ -21,7 +21,7 @@ def text(review: Review, width: int) -> str:
     lines = [clean(f"Review of {title_of(review)}: {_summary(review)}")]
     lines += wrap(review.confidential, width)
     names = [clean(entry.submitter) for entry in review.submissions]
-    wide = min(max(map(len, names), default=0), 32)
+    wide = min(max(map(len, ("submitter", *names))), 32)
     lines += ["", f"{'submitter':{wide}}  policy    official  results  open"]
     for name, entry in zip(names, review.submissions, strict=True):
         official = entry.official_verdict or "-"
@@ -51,8 +51,7 @@ def _summary(review: Review) -> str:
 
 def _opened(review: Review) -> list[Objection]:
     opened = [each for each in review.objections if each.is_open]
-    # Of a round: the gravest of all submitters first
-    return sorted(opened, key=lambda each: (*weight(each)[1:], each.submitter))
+    return sorted(opened, key=first_looked_at)
 
 
 def _objection(each: Objection, width: int) -> Iterator[str]:
@@ -72,6 +71,9 @@ def _against(review: Review, width: int) -> list[str]:
         return []
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(review.against.counts.items()))
     lines = ["", f"Since the last review: {counts or 'no objections'}"]
+    for result in review.against.results:
+        for edit in result.edits:
+            lines += wrap(clean(f"{result.path}: {edit}"), width, "  - ", "    ")
     unasked: Sequence[str] = review.against.unasked
     if unasked:
         lines.append(f"Changed though no objection was about it ({len(unasked)}):")
@@ -98,5 +100,7 @@ def markdown(review: Review) -> str:
         lines += ["", "## Since the last review", ""]
         counts = Counter(review.against.counts)
         lines += [f"- {count} {kind}" for kind, count in sorted(counts.items())]
+        for result in review.against.results:
+            lines += [f"- {code(result.path)}: {escape(edit)}" for edit in result.edits]
         lines += [f"- changed unasked: {code(path)}" for path in review.against.unasked]
     return "\n".join(lines) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,6 +10,9 @@ from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.reporting.json_text import json_text
 from podium.compliance.reporting.pages.templates import slugs
 from podium.compliance.tools.review.against import MANIFEST_FILE, REVIEW_FILE
+from podium.compliance.tools.review.code.kept import CODE_FILE
+from podium.compliance.tools.review.code.model import CodeReview
+from podium.compliance.tools.review.code.read_marks import READ_FILE, ReadMark, marks_text
 from podium.compliance.tools.review.model import Review
 from podium.compliance.tools.review.objections import letters
 from podium.compliance.tools.review.records import FOLDER, Manifest, record_of, record_text
@@ -30,11 +33,15 @@ README = """# Review of {title}
 Open index.html in a browser. It asks no server for anything.
 
 - `review.json`: all of it as data (`podium rules schema review`).
-- `files.json`: the hash of every file.
-- `objections/ID.toml`: the state of each objection. Edit `state`, `by`, `date` and `comment`, and
-  commit the folder: git merges the edits of several people.
+{files}- `objections/ID.toml`: the state of each objection. Edit `state`, `by`, `date` and
+  `comment`, and commit the folder: git merges the edits of several people.
 - `objections/SUBMITTER.md`: what to send to each submitter.
+{next}"""
 
+FILES = """- `files.json`: the hash of every file.
+- `code.json`: the code that is left to read; `read.toml`: who has read which file. Commit it, too.
+"""
+NEXT = """
 On the next state of the round: `podium review ROUND --against THIS-FOLDER --output NEW-FOLDER`.
 """
 
@@ -45,10 +52,18 @@ def title_of(review: Review) -> str:
 
 
 def write_review(
-    folder: Path, review: Review, files: Manifest, rules: RuleTexts, *, curves: bool = True
+    folder: Path,
+    review: Review,
+    files: Manifest,
+    rules: RuleTexts,
+    *,
+    curves: bool = True,
+    code: CodeReview | None = None,
+    marks: Mapping[str, ReadMark] | None = None,
 ) -> str:
     """Write a review into a new folder, whole or not at all; returns why it has no curves, if so.
 
+    `code` is the review of the code, if any, and `marks` the files that are recorded as read.
     Raises UsageFault where the folder is there and holds something, or cannot be made.
     """
     refuse_occupied(folder)
@@ -60,17 +75,26 @@ def write_review(
         # Bundling takes as long as the pages, and holds up nothing of Python
         bundled = aside.submit(script) if any(drawn.values()) else None
         title = title_of(review)
-        for name, text in render(review, title, drawn, undrawn, rules):
+        for name, text in render(review, title, drawn, undrawn, rules, code):
             _write(draft / name, text)
         _write(draft / REVIEW_FILE, json_text(review, None))
-        _write(draft / MANIFEST_FILE, json_text(files, None))
-        _write(draft / "README.md", README.format(title=title, notice=review.confidential))
+        if not review.anonymous:
+            _write(draft / MANIFEST_FILE, json_text(files, None))
+        if code is not None:
+            _write(draft / CODE_FILE, json_text(code, None))
+            _write(draft / READ_FILE, marks_text(marks or {}))
+        _write(draft / "README.md", _readme(review, title))
         (draft / FOLDER).mkdir()
         for name, text in _objections(review, title, rules):
             _write(draft / FOLDER / name, text)
         if bundled is not None:
             _write(draft / "charts" / SCRIPT, bundled.result())
     return undrawn if curves else ""
+
+
+def _readme(review: Review, title: str) -> str:
+    files, following = ("", "") if review.anonymous else (FILES, NEXT)
+    return README.format(title=title, notice=review.confidential, files=files, next=following)
 
 
 def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:

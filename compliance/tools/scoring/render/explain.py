@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.tools.scoring.findings import about_times
 from podium.compliance.tools.scoring.render import numbers
 from podium.compliance.tools.scoring.render.numbers import figure
 from podium.compliance.tools.scoring.render.table import table
@@ -30,10 +31,19 @@ def explain(scored: ScoredResult, width: int = 80) -> str:
     """The runs, what is dropped and why, the mean, the factor, the score."""
     entry = scored.entry
     title = f"{heading_of(entry, several=True)}: {clean(entry.benchmark)}"
-    lines = [*wrap(title, width, "", "  "), ""]
+    lines = [*wrap(title, width, "", "  "), *_wrong_times(scored, width), ""]
     steps = _weak(scored, width) if entry.scaling == "weak" else _strong(scored, width)
     lines += steps
     return "\n".join(lines) + "\n"
+
+
+def _wrong_times(scored: ScoredResult, width: int) -> Iterator[str]:
+    """The first fault of the times, from which all other numbers follow, and how many there are."""
+    found = [*about_times(scored)]
+    if found:
+        name = found[0].path.rpartition("/")[2]
+        more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
+        yield from wrap(clean(f"error: {name}: {found[0].message}{more}"), width, "", "  ")
 
 
 def _strong(scored: ScoredResult, width: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -20,11 +19,6 @@ WIDTH, HEIGHT, COLUMNS = 240, 160, 3
 MOST_FACETS = 60
 """Small charts in one picture; a filter by SQL makes fewer."""
 
-_COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
-_DIGITS = re.compile(r"(\d\.\d)\d+")
-_DEFAULTS = re.compile(r' (?:(opacity|stroke-width)="1"|aria-hidden="true"|pointer-events="none")')
-"""What says no more than SVG takes for granted, or than a picture needs: many bytes."""
-
 Rows = list[dict[str, Any]]
 
 
@@ -41,21 +35,6 @@ def write_chart(made: Analysis, output: Path) -> None:
         raise UsageFault(f"there is nothing to draw: {made.name} has no rows")
     convert = needed("vl_convert", "a chart", EXTRA)
     write_bytes(output, _drawn(convert, _specification(made), output.suffix))
-
-
-def chart_svg(made: Analysis) -> str:
-    """An analysis that has rows and a chart as a small SVG, marked as no official result.
-
-    Raises UsageFault where the libraries are not installed.
-    """
-    convert = needed("vl_convert", "a chart", EXTRA)
-    specification = _specification(made)
-    mark = {"text": UNOFFICIAL, "anchor": "start", "orient": "bottom", "fontSize": 10}
-    specification["title"] = mark
-    # As a picture of a page it has one description; coordinates have more digits than a screen
-    specification.setdefault("config", {})["aria"] = False
-    drawn = str(convert.vegalite_to_svg(specification))
-    return _COORDINATES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), _DEFAULTS.sub("", drawn))
 
 
 def _specification(made: Analysis) -> dict[str, Any]:

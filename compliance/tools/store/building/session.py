@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,22 +9,18 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.files.atomic import draft_folder, new_file
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.atomic import draft_folder
 from podium.compliance.files.durable import sync_path
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import PREFIX, discard, remove_disposable
-from podium.compliance.files.states import State, state_of
 from podium.compliance.judging.discovery import discover
 from podium.compliance.judging.files import FileVerdict, LogCollector
 from podium.compliance.judging.inputs.round_selection import RoundRequest, forget
-from podium.compliance.judging.inputs.source_files import open_plain
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.judging.pipeline import check_inputs
-from podium.compliance.reporting.json_text import json_text
-from podium.compliance.tools.review.material import Home
-from podium.compliance.tools.review.records import manifest_of
 from podium.compliance.tools.scoring.session import results_of
+from podium.compliance.tools.store.building.contents import RoundFiles, files_of
 from podium.compliance.tools.store.building.records import EXTRA, LogRows, take
 from podium.compliance.tools.store.building.rows import Material, TakenLog, small_tables
 from podium.compliance.tools.store.building.writing import Records, write_evaluations, write_rows
@@ -39,66 +33,8 @@ from podium.compliance.tools.store.index import (
 )
 from podium.compliance.tools.store.schema import TABLES
 from podium.compliance.version import VERSION as PODIUM
-from podium.logging_spec.limits import read_json
 from podium.rules.catalogue import find_round
 from podium.rules.model.round import Round
-
-
-class Files(msgspec.Struct, frozen=True):
-    """The files below a round's folder, by their paths there, each with its state.
-
-    A store has the states alone: it may be handed on, and the folder is nobody else's business.
-    """
-
-    root: str
-    states: dict[str, State]
-
-    @property
-    def size(self) -> int:
-        """Bytes of all of them."""
-        return sum(state[0] for state in self.states.values())
-
-    def hash(self) -> str:
-        """A hash of every name, size and content."""
-        hashed = hashlib.blake2b(digest_size=16)
-        # Also of what cannot be read, and of files beyond those that a manifest has
-        for path, state in sorted(self.states.items()):
-            hashed.update(f"{state[0]} {path}\n".encode("utf-8", "surrogateescape"))
-        for path, content in sorted(manifest_of([Home("", Path(self.root), "")]).items()):
-            hashed.update(f"{content} {path}\n".encode("utf-8", "surrogateescape"))
-        return hashed.hexdigest()
-
-    def changed(self) -> str:
-        """A file that is not as it was when these were looked at; empty where all are."""
-        now = files_of(Path(self.root)).states
-        if now == self.states:
-            return ""
-        differing = {*self.states.items()} ^ {*now.items()}
-        return min(path for path, _ in differing)
-
-
-def files_of(root: Path) -> Files:
-    """The files below a folder as they are; raises NothingToJudge where there is no such folder."""
-    if not root.is_dir():
-        raise NothingToJudge(f"no such folder: {root}")
-    return Files(os.path.realpath(root), dict(_states(root)))
-
-
-def _states(root: Path) -> Iterator[tuple[str, State]]:
-    for folder, folders, names in os.walk(root):
-        # A clone's own bookkeeping changes with every fetch
-        folders[:] = [name for name in folders if name != ".git"]
-        for name in names:
-            path = os.path.join(folder, name)
-            try:
-                told = os.lstat(path)
-            except OSError:
-                continue
-            yield os.path.relpath(path, root), state_of(told)
-
-
-STATES = "files.json"
-"""Beside a round's tables: the files they were made of."""
 
 Tell = Callable[[str], None]
 """Called with a line on what is done."""
@@ -123,7 +59,7 @@ def build(
 ) -> Built:
     """Bring rounds into a store, each in place of one of the same name; other rounds stay.
 
-    A round whose files are those it was made of is not read, unless forced. Each is in the store as
+    A round that holds what it was made of is not read, unless forced. Each is in the store as
     soon as it is whole, and on the disk unless it need not be durable; what interrupts a build
     leaves the rounds of before. Raises UsageFault for a store of another version, a path twice, or
     a file that changes while it is read.
@@ -139,7 +75,7 @@ def build(
         for name, root in roots.items():
             files = files_of(root)
             rules = RoundRequest(options.usage, options.round).choose(root).rules
-            source = _Source(root, name, rules, files, durable)
+            source = _Source(root, name, rules, files, files.hash(), durable)
             if not force and _unchanged(source, known.get(name), store):
                 told(f"{name}: unchanged")
                 continue
@@ -238,7 +174,7 @@ def _unfinished(folder: Path) -> bool:
 
 def _unchanged(source: _Source, entry: RoundEntry | None, store: Path) -> bool:
     """Whether the store has a round of these files, judged by the same rules of this podium."""
-    rules, files = source.rules, source.files
+    rules = source.rules
     if entry is None or (entry.suite, entry.round, entry.rules) != (
         rules.usage,
         rules.name,
@@ -248,27 +184,22 @@ def _unchanged(source: _Source, entry: RoundEntry | None, store: Path) -> bool:
     folder = store / entry.folder
     if not all((folder / f"{table.name}.parquet").is_file() for table in TABLES):
         return False
-    with suppress(OSError, ValueError, msgspec.ValidationError):
-        with open_plain(folder / STATES) as stream:
-            told = read_json(stream.read().decode())
-        if msgspec.convert(told, dict[str, State]) == files.states:
-            return True
-    return entry.hash == files.hash()
+    return entry.hash == source.content
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """A round to read: its folder, the name that it has in the store, its rules and its files."""
+    """A round to read: its folder, its name in the store, its rules, its files and their hash."""
 
     root: Path
     name: str
     rules: Round
-    files: Files
+    files: RoundFiles
+    content: str
     durable: bool
 
 
 def _bring(source: _Source, store: Path, options: Options, progress: Progress | None) -> RoundEntry:
-    files = source.files
-    content = files.hash()
+    files, content = source.files, source.content
     folder = store / f"{plain_name(source.name)[:80]}-{content[:12]}"
     used = {entry.folder for entry in _known(store).values()}
     if folder.name in used:
@@ -283,10 +214,8 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
             write_rows(draft, _TABLES[table], found)
             rows[table] = len(found)
         rows["evaluations"] = write_evaluations(draft, material)
-        with new_file(draft / STATES) as stream:
-            stream.write(json_text(files.states, None).encode())
         # While a round was read nobody held its files
-        if changed := files.changed():
+        if changed := files.changed(content):
             raise UsageFault(f"{source.root / changed} changed while it was read; build again")
     return RoundEntry(
         name=source.name,
@@ -295,7 +224,7 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
         folder=folder.name,
         hash=content,
         rules=PODIUM,
-        files=len(files.states),
+        files=files.count,
         bytes=files.size,
         rows=rows,
     )

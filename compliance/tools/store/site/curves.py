@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import stdev
 from typing import Any
 
 from podium.compliance.judging.logs.trace import thinned
 from podium.compliance.judging.results.axis import unit_share
 from podium.compliance.text.terminal import clean
-from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, Rule, plot
-from podium.compliance.tools.store.site.row import Row
+from podium.compliance.tools.store.site.plots import (
+    COLOURS,
+    Axis,
+    Band,
+    Line,
+    Plot,
+    Rule,
+    plot,
+)
+from podium.compliance.tools.store.site.row import Row, numbers
 
 MOST_POINTS, LEAST_POINTS, ALL_POINTS = 40, 10, 250
 """Of one curve: as many as all curves of a chart have room for, within these bounds."""
 
 MOST_METRICS = 3
+
+UNITS = {
+    "samples_count": "samples",
+    "epoch_num": "epochs",
+    "step_num": "steps",
+    "progress": "training",
+}
+"""Names on axes of what logs count; others stand as they are logged."""
 LONGEST_SEEDS = 60
 
 
@@ -29,7 +46,9 @@ def name_of(path: str) -> str:
     return clean(path.rpartition("/")[2])
 
 
-def curves(result: Row, runs: Sequence[Row], evaluations: Sequence[Row]) -> Iterator[Plot]:
+def curves(
+    result: Row, runs: Sequence[Row], evaluations: Sequence[Row], points: Sequence[Row] = ()
+) -> Iterator[Plot]:
     """Quality over training for each metric, with the reference; over minutes without positions."""
     number = {run["file"]: at for at, run in enumerate(runs)}
     by_metric: dict[str, dict[str, list[Row]]] = {}
@@ -44,30 +63,61 @@ def curves(result: Row, runs: Sequence[Row], evaluations: Sequence[Row]) -> Iter
         most = max(LEAST_POINTS, min(MOST_POINTS, ALL_POINTS // max(1, len(logs))))
         lines = []
         for file, rows in logs.items():
-            points = [(row[over], row["value"]) for row in rows if row[over] is not None]
-            kind = colour(number[file])
-            lines.append(Line(thinned(points, most), name_of(file), kind))
-        rules = [*_reference(result, runs, logs)] if over == "position" else []
-        label = f"{metric} over {unit}, a line for each run"
-        made = plot(label, Axis(unit), Axis(metric), lines, rules)
+            found_in = [(row[over], row["value"]) for row in rows if row[over] is not None]
+            lines.append(Line(thinned(found_in, most), name_of(file), colour(number[file])))
+        share = _share(runs, logs) if over == "position" else None
+        if share is not None:
+            # Logs may count epochs where the result and its reference are in samples
+            unit = result["unit"] or unit
+            lines = [
+                line._replace(points=[(at / share, value) for at, value in line.points])
+                for line in lines
+            ]
+        rules, bands = _reference(result, points) if share is not None else ((), ())
+        label = f"{metric} over {UNITS.get(unit, unit)}, a line for each run"
+        made = plot(label, Axis(UNITS.get(unit, unit)), Axis(metric), lines, rules, bands)
         if made is not None:
             yield made
 
 
-def _reference(result: Row, runs: Sequence[Row], logs: dict[str, list[Row]]) -> Iterator[Rule]:
-    """The mean of the reference and the least mean that passes, on the axis of the curves."""
+def _share(runs: Sequence[Row], logs: dict[str, list[Row]]) -> float | None:
+    """How much of a log's count one unit of the result is; None where no run converged."""
     ends = [
         logs[run["file"]][-1]["position"] / run["to_converge"]
         for run in runs
         if run["converged"] and run["to_converge"] and run["file"] in logs
     ]
-    share = unit_share([end for end in ends if end > 0])
-    for column, kind, what in (
-        ("rcp_mean", "mean", "the reference's mean"),
-        ("rcp_minimum", "least", "the least mean that passes"),
-    ):
-        if share is not None and result[column] is not None:
-            yield Rule(result[column] * share, f"{what}: {result[column]:.5g}", kind)
+    return unit_share([end for end in ends if end > 0])
+
+
+def _reference(result: Row, points: Sequence[Row]) -> tuple[Sequence[Rule], Sequence[Band]]:
+    """The mean of the reference, the lowest mean that passes, and the band of its runs."""
+    rules = [
+        Rule(result[column], f"{what}: {result[column]:.5g}", kind)
+        for column, kind, what in (
+            ("rcp_mean", "mean", "mean of the reference"),
+            ("rcp_minimum", "least", "lowest mean that passes"),
+        )
+        if result[column] is not None
+    ]
+    deviation = _deviation(result, points)
+    mean = result["rcp_mean"]
+    if deviation is None or mean is None:
+        return rules, ()
+    low, high = max(mean - 2 * deviation, 0.0), mean + 2 * deviation
+    return rules, [Band(low, high, f"two deviations of the reference: {low:.5g} to {high:.5g}")]
+
+
+def _deviation(result: Row, points: Sequence[Row]) -> float | None:
+    """The deviation of the reference's runs at the result's batch size, in the result's unit."""
+    mean = result["rcp_mean"]
+    for row in points:
+        if result["rcp_case"] != "found" or row["batch_size"] != result["batch_size"]:
+            continue
+        runs = [each for each in numbers(row["to_converge"]) if each > 0]
+        if len(runs) > 1 and row["mean"] and mean:
+            return float(stdev(runs) * mean / row["mean"])
+    return None
 
 
 def convergence(result: Row, points: Sequence[Row]) -> Plot | None:

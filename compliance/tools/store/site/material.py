@@ -12,7 +12,7 @@ from podium.compliance.tools.store.index import RoundEntry, read_index
 from podium.compliance.tools.store.queries.connection import fetch
 from podium.compliance.tools.store.schema import EVALUATIONS, FINDINGS, RCPS, RESULTS, RUNS, SYSTEMS
 from podium.compliance.tools.store.site.findings import Tally, tally
-from podium.compliance.tools.store.site.row import Row
+from podium.compliance.tools.store.site.row import Row, completed
 
 
 class Material(NamedTuple):
@@ -53,7 +53,13 @@ def read_material(store: Path, connection: Any) -> Material:
         key = homes.get(row["file"]) or (_home(row), row["system"] or "")
         systems.setdefault(key, []).append(row)
     index = sorted(read_index(store).rounds, key=lambda one: (one.suite, round_order(one.round)))
-    return Material(index, results, read_results(connection), systems)
+    analysed = read_results(connection)
+    minutes = {
+        one.result: [run.minutes for run in one.runs if run.counts and run.minutes]
+        for one in analysed
+    }
+    whole = [completed(row, minutes.get(row["result"], [])) for row in results]
+    return Material(index, whole, analysed, systems)
 
 
 def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -> OfRound:

@@ -7,10 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from podium.compliance.reporting.pages.templates import asset, environment
+from podium.compliance.reporting.pages.templates import (
+    SCRIPT,
+    STYLE,
+    environment,
+    joined,
+)
+from podium.compliance.text.chips import chip_family
 from podium.compliance.tools.store.analyses.material import round_order
 from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis
-from podium.compliance.tools.store.site.analysed import AnalysisPage, Picture, columns_of
+from podium.compliance.tools.store.site.analysed import AnalysisPage, columns_of
 from podium.compliance.tools.store.site.curves import (
     alike,
     colour,
@@ -20,28 +26,41 @@ from podium.compliance.tools.store.site.curves import (
     name_of,
     seeds_of,
 )
+from podium.compliance.tools.store.site.figures import parts
 from podium.compliance.tools.store.site.findings import Tally, counted, grouped
 from podium.compliance.tools.store.site.material import Material, OfRound
+from podium.compliance.tools.store.site.overview import at_sizes, comparable, overviews
 from podium.compliance.tools.store.site.places import places_of, search_script
 from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, plot
-from podium.compliance.tools.store.site.row import Row, category, footnotes, members, plain
+from podium.compliance.tools.store.site.row import (
+    Row,
+    category,
+    footnotes,
+    members,
+    plain,
+)
+from podium.compliance.tools.store.site.scatter import chip_colors, scatters, timed
 from podium.compliance.tools.store.site.sources import Source
+from podium.compliance.tools.store.site.strips import run_dots, strips
 from podium.compliance.tools.store.site.tables import Span, matrices, spans
 from podium.compliance.version import VERSION
 
 PARTS = {
-    "style.css": ("shared/shared.css", "site.css"),
-    "site.js": ("shared/tables.js",),
+    "style.css": STYLE,
+    "pages.js": SCRIPT,
     "search.js": ("search.js",),
+    "compare.js": ("compare.js",),
 }
 """What the style and the scripts of the pages are put together from."""
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "category": category,
+    "chip": chip_family,
     "colour": colour,
     "members": members,
     "name": name_of,
     "plain": plain,
+    "run_dots": run_dots,
     "seeds": seeds_of,
 }
 
@@ -56,6 +75,8 @@ class Pages:
 
     def __init__(self, material: Material, source: Source, made: Sequence[Made]) -> None:
         self.material, self.made = material, made
+        rounds = sorted({(row["suite"], row["round"]) for row in material.results}, key=_in_order)
+        self.newest = dict(rounds)
         self.places = places_of(material)
         self.environment = environment(__package__, FILTERS)
         self.known: dict[str, Any] = {
@@ -73,8 +94,8 @@ class Pages:
 
     def assets(self) -> Iterator[tuple[str, str]]:
         """The style, the scripts, and the index of the search."""
-        for name, parts in PARTS.items():
-            yield name, "".join(asset(__package__, part) for part in parts)
+        for name, files in PARTS.items():
+            yield name, joined(__package__, files)
         yield "search-data.js", search_script(self.material, self.places)
 
     def fixed(self) -> Iterator[tuple[str, str]]:
@@ -82,11 +103,17 @@ class Pages:
         results = self.material.results
         by_submitter = Counter(row["submitter"] for row in results)
         fields: dict[str, dict[str, Any]] = {
-            "index.html": {"matrices": matrices(results), "results": results},
+            "index.html": {
+                "matrices": matrices(results),
+                "results": results,
+                "overviews": [*overviews(results)],
+                "sizes": {row["result"]: row for row in results},
+            },
             "submitters.html": {"counts": by_submitter, "rounds": self._rounds_of("submitter")},
             "systems.html": {"systems": [*self._systems()]},
             "analyses.html": {"kinds": self.made},
             "search.html": {},
+            "compare.html": {},
             "about.html": {"material": self.material},
         }
         for name, known in fields.items():
@@ -117,8 +144,17 @@ class Pages:
                 for row in self.material.results
                 if (row["suite"], row["model"]) == (suite, model)
             ]
-            over = [_over_rounds(span) for span in spans(rows)]
-            fields = {"suite": suite, "model": model, "results": rows, "over": over}
+            rows.sort(key=_newest_and_fastest)
+            colors = chip_colors([row for row in comparable(rows) if timed(row)])
+            fields = {
+                "suite": suite,
+                "model": model,
+                "results": rows,
+                "plots": [*scatters(rows, colors, model)],
+                "legend": [(kind, family) for family, kind in colors.items()],
+                "over": [_over_rounds(span) for span in spans(rows)][::-1],
+                "sizes": at_sizes(rows),
+            }
             yield file, self._render("benchmark.html.j2", file, **fields)
 
     def submitters(self, counts: Tally) -> Iterator[tuple[str, str]]:
@@ -127,7 +163,10 @@ class Pages:
         for name, file in self.places.submitters.items():
             fields = {
                 "name": name,
-                "results": [row for row in self.material.results if row["submitter"] == name],
+                "results": sorted(
+                    (row for row in self.material.results if row["submitter"] == name),
+                    key=_newest_of_each,
+                ),
                 "systems": [key for key in self.material.systems if key[0] == name],
                 "findings": findings.get(name, []),
             }
@@ -139,9 +178,14 @@ class Pages:
             fields = {
                 "key": key,
                 "described": self.material.systems[key],
-                "results": [
-                    row for row in self.material.results if (row["submitter"], row["system"]) == key
-                ],
+                "results": sorted(
+                    (
+                        row
+                        for row in self.material.results
+                        if (row["submitter"], row["system"]) == key
+                    ),
+                    key=_newest_of_each,
+                ),
             }
             yield file, self._render("system.html.j2", file, **fields)
 
@@ -150,25 +194,49 @@ class Pages:
         for row in rows:
             path = row["result"]
             runs, file = found.runs.get(path, []), self.places.results[path]
+            points = found.points.get(row["benchmark"], [])
+            strip, peers = strips(row, rows, found.runs)
             fields = {
                 "row": row,
                 "runs": runs,
                 "alike": alike(runs),
-                "curves": [*curves(row, runs, found.evaluations.get(path, []))],
-                "reference": convergence(row, found.points.get(row["benchmark"], [])),
+                "curves": [*curves(row, runs, found.evaluations.get(path, []), points)],
+                "reference": convergence(row, points),
+                "strips": strip,
+                "peers": peers,
+                "current": row["round"] == self.newest[row["suite"]],
                 "margin": margin(row),
                 "findings": grouped(found.findings.get(path, ())),
                 "footnotes": footnotes(row),
             }
             yield file, self._render("result.html.j2", file, **fields)
 
-    def analysis(
-        self, kind: AnalysisPage, made: Analysis, pictures: Sequence[Picture]
-    ) -> tuple[str, str]:
+    def analysis(self, kind: AnalysisPage, made: Analysis, *, charts: bool) -> tuple[str, str]:
         """The page of an analysis."""
         file = f"analyses/{kind.name}.html"
-        fields = {"kind": kind, "made": made, "columns": columns_of(made), "pictures": pictures}
+        drawn = parts(made) if charts else []
+        fields = {"kind": kind, "made": made, "columns": columns_of(made), "parts_of": drawn}
         return file, self._render("analysis.html.j2", file, **fields)
+
+
+def _in_order(key: tuple[str, str]) -> tuple[str, tuple[int, ...]]:
+    return key[0], round_order(key[1])
+
+
+def _newest_and_fastest(row: Row) -> tuple[Any, ...]:
+    speed = row["score"] if row["scaling"] != "weak" else None
+    return (
+        [-each for each in round_order(row["round"])],
+        row["division"] != "closed",
+        speed is None,
+        speed or 0.0,
+        row["result"],
+    )
+
+
+def _newest_of_each(row: Row) -> tuple[Any, ...]:
+    newest = [-each for each in round_order(row["round"])]
+    return (row["suite"] == "hpc", newest, row["model"], *_newest_and_fastest(row)[1:])
 
 
 def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
@@ -178,5 +246,5 @@ def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
         Line([(at, row["score"]) for at, row in span.best[name]], name, kind, dotted=True)
         for kind, name in legend
     ]
-    rounds, minutes = Axis("round", names=span.rounds), Axis("minutes", log=True)
+    rounds, minutes = Axis("round", names=span.rounds), Axis("minutes †", log=True)
     return plot(f"Rounds {span.name}", rounds, minutes, lines), legend

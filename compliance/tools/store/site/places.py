@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from podium.compliance.reporting.pages.templates import Key, distinct, plain_name
 from podium.compliance.text.terminal import clean
 from podium.compliance.tools.store.site.material import Material
-from podium.compliance.tools.store.site.row import Row
+from podium.compliance.tools.store.site.row import Row, category
 
 LONGEST = 36
 """Characters that a name has in that of a file."""
@@ -54,13 +54,23 @@ def _files(folder: str, wanted: Iterable[tuple[Key, Iterable[str]]]) -> dict[Key
 
 
 FACETS = ("suite", "round", "model", "division", "category", "chip", "submitter", "system")
-"""What results are told apart by; each value stands once in the index."""
+"""What results are filtered by; each value stands once in the index."""
+
+NUMBERS = ("chips", "score", "spread", "batch_size", "to_converge", "over")
+"""The numbers of each result that the search and the comparison show."""
 
 
 def search_script(material: Material, places: Places) -> str:
     """Every result, submitter, system and benchmark, as few bytes each."""
-    words: dict[str, dict[str, int]] = {name: {} for name in FACETS}
-    results = [_entry(row, words, places.results[row["result"]]) for row in material.results]
+    words: dict[str, dict[str, int]] = {name: {} for name in (*FACETS, "unit", "span")}
+    results = [
+        _entry(
+            row | {"span": f"{row['comparable_from']} to {row['comparable_to']}"},
+            words,
+            places.results[row["result"]],
+        )
+        for row in material.results
+    ]
     pages = [
         *([name, file, "submitter"] for name, file in places.submitters.items()),
         *([f"{key[1]}, {key[0]}", file, "system"] for key, file in places.systems.items()),
@@ -68,6 +78,7 @@ def search_script(material: Material, places: Places) -> str:
     ]
     data = {
         "facets": {name: [clean(word) for word in known] for name, known in words.items()},
+        "numbers": NUMBERS,
         "results": results,
         "pages": [[clean(name), _short(file), kind] for name, file, kind in pages],
     }
@@ -76,12 +87,18 @@ def search_script(material: Material, places: Places) -> str:
 
 
 def _entry(row: Row, words: dict[str, dict[str, int]], file: str) -> Sequence[Any]:
+    values = {**row, "chip": row["family"], "category": category(row["category"])}
     found: list[Any] = []
-    for name in FACETS:
+    for name in (*FACETS, "unit", "span"):
         known = words[name]
-        found.append(known.setdefault(row[name] or "", len(known)))
-    score = row["score"] if row["scaling"] != "weak" else None
-    return [*found, row["chips"], None if score is None else float(f"{score:.6g}"), _short(file)]
+        found.append(known.setdefault(values.get(name) or "", len(known)))
+    timed = row["scaling"] != "weak"
+    numbers = [row[name] if name != "score" or timed else None for name in NUMBERS]
+    return [*found, *(_rounded(number) for number in numbers), _short(file)]
+
+
+def _rounded(number: float | None) -> float | None:
+    return number if number is None or isinstance(number, int) else float(f"{number:.6g}")
 
 
 def _short(file: str) -> str:

@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 44
 """Room for what stands beside the axes, in the same units."""
 
-COLOURS = 10
+COLOURS = 8
 """Of lines; the style has as many."""
 
 LARGEST = 1e250
@@ -43,6 +43,14 @@ class Rule(NamedTuple):
     upright: bool = True
 
 
+class Band(NamedTuple):
+    """A part of the axis across that is shaded."""
+
+    low: float
+    high: float
+    title: str
+
+
 class Axis(NamedTuple):
     """What an axis counts; `names` stand at 0, 1, … where it counts nothing."""
 
@@ -55,7 +63,7 @@ class Plot(NamedTuple):
     """What a template draws: coordinates are whole numbers from the upper left corner.
 
     `lines` are (class, path, title), `dots` (class, across, down, title), `rules` (class, ends,
-    title).
+    title), `bands` (path, title).
     """
 
     label: str
@@ -65,22 +73,30 @@ class Plot(NamedTuple):
     lines: Sequence[tuple[str, str, str]]
     dots: Sequence[tuple[str, int, int, str]]
     rules: Sequence[tuple[str, tuple[int, int, int, int], str]]
+    bands: Sequence[tuple[str, str]] = ()
 
 
 def plot(
-    label: str, x: Axis, y: Axis, lines: Sequence[Line], rules: Sequence[Rule] = ()
+    label: str,
+    x: Axis,
+    y: Axis,
+    lines: Sequence[Line],
+    rules: Sequence[Rule] = (),
+    bands: Sequence[Band] = (),
 ) -> Plot | None:
     """A chart of lines; None where no point can be drawn."""
     kept = [line._replace(points=[*_drawable(line.points, x, y)]) for line in lines]
     kept = [line for line in kept if line.points]
     if not kept:
         return None
-    shown = [rule for rule in rules if _fits(rule.at, x if rule.upright else y)]
+    shown = [rule for rule in rules if fits(rule.at, x if rule.upright else y)]
     every = [point for line in kept for point in line.points]
     xs = [point[0] for point in every] + [rule.at for rule in shown if rule.upright]
     ys = [point[1] for point in every] + [rule.at for rule in shown if not rule.upright]
-    to_x, across = _scale(xs, x, LEFT, WIDTH - RIGHT)
-    to_y, upward = _scale(ys, y, HEIGHT - BOTTOM, TOP)
+    shaded = [band for band in bands if fits(band.low, x) and fits(band.high, x)]
+    xs += [end for band in shaded for end in (band.low, band.high)]
+    to_x, across = scale(xs, x, LEFT, WIDTH - RIGHT)
+    to_y, upward = scale(ys, y, HEIGHT - BOTTOM, TOP)
     placed = [
         (line, list(dict.fromkeys((to_x(a), to_y(b)) for a, b in line.points))) for line in kept
     ]
@@ -97,6 +113,11 @@ def plot(
             for a, b in points
         ],
         [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in shown],
+        [
+            (f"M{to_x(band.low)} {TOP}H{to_x(band.high)}V{HEIGHT - BOTTOM}H{to_x(band.low)}Z", text)
+            for band in shaded
+            for text in (band.title,)
+        ],
     )
 
 
@@ -106,12 +127,13 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
     return f"M{points[0][0]} {points[0][1]}l{' '.join(steps)}".replace(" -", "-")
 
 
-def _fits(value: float, axis: Axis) -> bool:
+def fits(value: float, axis: Axis) -> bool:
+    """Whether an axis has a place for a value."""
     return abs(value) < LARGEST and (not axis.log or value > 1 / LARGEST)
 
 
 def _drawable(points: Pairs, x: Axis, y: Axis) -> Iterable[tuple[float, float]]:
-    return ((a, b) for a, b in points if _fits(a, x) and _fits(b, y))
+    return ((a, b) for a, b in points if fits(a, x) and fits(b, y))
 
 
 def _ends(
@@ -124,10 +146,10 @@ def _ends(
     return LEFT, at, WIDTH - RIGHT, at
 
 
-def _scale(
+def scale(
     values: Sequence[float], axis: Axis, start: int, end: int
 ) -> tuple[Callable[[float], int], list[tuple[int, str]]]:
-    """Where a value of an axis is drawn, and the ticks: (where, what stands there)."""
+    """The function from a value of an axis to its place, and the ticks: (place, text)."""
     if axis.names:
         low, high = -0.3, len(axis.names) - 0.7
     else:

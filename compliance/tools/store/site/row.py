@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from podium.compliance.text.chips import chip_family
 from podium.logging_spec.limits import read_json
 
 Row = dict[str, Any]
@@ -22,6 +24,19 @@ CATEGORIES = {
 }
 """Short names of categories; others stand as they are written."""
 
+
+def completed(row: Row, minutes: Sequence[float]) -> Row:
+    """A row of `results` with what pages derive of it: the chip's family, spread, margin, runs."""
+    score, deviation = row["minutes"], row["deviation"]
+    least, taken = row["rcp_minimum"], row["to_converge"]
+    return row | {
+        "family": chip_family(row["chip"]),
+        "spread": deviation / score if deviation is not None and score else None,
+        "over": taken / least - 1 if least and taken is not None else None,
+        "run_minutes": minutes,
+    }
+
+
 MOST_MEMBERS, LONGEST = 200, 2000
 """Fields of one description, and characters of one value, that a page shows."""
 
@@ -35,6 +50,17 @@ def members(text: str | None) -> list[tuple[str, str]]:
     if not isinstance(found, dict):
         return []
     return [(name, _text(value)) for name, value in [*found.items()][:MOST_MEMBERS]]
+
+
+def numbers(text: str | None) -> list[float]:
+    """The finite numbers of a JSON list; none where the text is not one."""
+    try:
+        found = read_json(text or "")
+    except ValueError:
+        return []
+    if not isinstance(found, list):
+        return []
+    return [float(each) for each in found if isinstance(each, int | float) and abs(each) < 1e250]
 
 
 def _text(value: Any) -> str:

@@ -23,7 +23,7 @@ class Best(NamedTuple):
 class Cell(NamedTuple):
     """One benchmark in one round.
 
-    `apart`: it must not be compared with the round before that the benchmark is in. `counts` are
+    `apart`: it must not be compared with the older round that the benchmark is in. `counts` are
     (division, how many results).
     """
 
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """One suite: its rounds, and for each benchmark a cell or None for each round."""
+    """One suite: its rounds, the newest first, and for each benchmark a cell or None for each."""
 
     suite: str
     rounds: Sequence[str]
@@ -64,8 +64,8 @@ def _matrix(suite: str, results: Sequence[Row]) -> Matrix:
             span = found and (found[0]["comparable_from"], found[0]["comparable_to"])
             cells.append(_cell(found, apart=before not in (None, span)) if found else None)
             before = span or before
-        rows.append((model, cells))
-    return Matrix(suite, rounds, rows)
+        rows.append((model, cells[::-1]))
+    return Matrix(suite, rounds[::-1], rows)
 
 
 def _cell(results: Sequence[Row], *, apart: bool) -> Cell:

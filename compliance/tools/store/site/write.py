@@ -10,7 +10,7 @@ from typing import NamedTuple
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.judging.options import Progress
 from podium.compliance.tools.store.queries.connection import connect
-from podium.compliance.tools.store.site.analysed import KINDS, pictures
+from podium.compliance.tools.store.site.analysed import KINDS
 from podium.compliance.tools.store.site.findings import Tally
 from podium.compliance.tools.store.site.material import Material, read_material, read_round
 from podium.compliance.tools.store.site.pages import Pages
@@ -77,12 +77,7 @@ def write_site(
         out.write(pages.benchmarks())
         out.write(pages.submitters(counts))
         out.write(pages.systems())
-        for kind, analysis in made:
-            drawn = []
-            for picture in pictures(kind, analysis) if charts else ():
-                out.write([(picture.file, picture.svg)])
-                drawn.append(picture._replace(svg=""))
-            out.write([pages.analysis(kind, analysis, drawn)])
+        out.write(pages.analysis(kind, analysis, charts=charts) for kind, analysis in made)
     return Written(out.pages, out.bytes)
 
 

@@ -16,7 +16,6 @@ from rich.cells import cell_len
 from podium.compliance.judging.logs.log_rules import RULE_OF_FAULT
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import example_of, explain
-from podium.compliance.rulebook.fixed_rules import FIXED_RULES
 from podium.compliance.rulebook.tables.candidates import COMMON_VALUES
 from podium.compliance.rulebook.tables.history import RuleKind
 from podium.compliance.rulebook.tables.rule import Rule, rules_of
@@ -324,21 +323,6 @@ def test_explain_shows_the_message_the_help_and_the_edits_of_a_fixed_rule() -> N
         assert text in told
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("result.strange-log-name", "result.invalid-log-name"),
-        ("pairing.left-open", "pairing.unclosed-interval"),
-        ("progress.goes-back", "progress.not-monotonic"),
-    ],
-)
-def test_a_rule_is_explained_by_an_id_that_it_had_before(old: str, new: str) -> None:
-    told = answer("explain", old)
-    assert told.lstrip().startswith(new)
-    assert f"formerly   {old}" in told
-    assert answer("explain", new) == told
-
-
 def test_every_id_named_in_the_sources_is_explained() -> None:
     """A rule that no table states is declared as a value: see rules/fixed/fixed_rule.py."""
     root = ROOT
@@ -346,17 +330,14 @@ def test_every_id_named_in_the_sources_is_explained() -> None:
         r"\"((?:log|tree|result|system|rcp|score|power|internal|run|seed|seeds|code|repo|params|"
         r"waivers|guard|earlier)\.(?!toml)[a-z0-9]+(?:-[a-z0-9]+)*)\""
     )
-    known = {
-        name for rules in ROUNDS for each in all_rules(rules) for name in (each.id, *each.formerly)
-    }
+    known = {each.id for rules in ROUNDS for each in all_rules(rules)}
     named = {
         found
         for folder in ("compliance", "rules")
         for path in (root / folder).rglob("*.py")
         for found in re.findall(families, path.read_text(encoding="utf-8"))
     }
-    former = {before for each in FIXED_RULES for before in each.formerly}
-    assert named - known - former == set()
+    assert named - known == set()
 
 
 # --- counter-examples -----------------------------------------------------------------------------

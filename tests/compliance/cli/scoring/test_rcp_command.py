@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -485,3 +486,29 @@ def test_runs_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     for number in (0, 2):
         made.log(number, lambda log: log.meta("run_stop", status="aborted"))
     assert podium("make", made.root, "--output", output).exit_code == 2
+
+
+def later(log: str, milliseconds: int) -> str:
+    """The same log, with all times so much later."""
+    return re.sub(
+        r'"time_ms":( ?)(\d+)',
+        lambda found: f'"time_ms":{found[1]}{int(found[2]) + milliseconds}',
+        log,
+    )
+
+
+def test_runs_outside_the_window_are_named(tmp_path: Path) -> None:
+    tree = usual(tmp_path / "training_results_v5.1")
+    folder = tree.root / tree.folder()
+    log = (folder / "result_0.txt").read_text()
+    for number in (3, 4):
+        (folder / f"result_{number}.txt").write_text(later(log, number * 10**8))
+    [member] = document("check", folder)["results"]
+    [message] = [text for text in member["messages"] if "left out" in text]
+    assert message.startswith("5 runs, 3 needed: of the windows of 3 consecutive launches")
+    counted, left_out = message.split("; left out: ")
+    names = {f"result_{number}.txt" for number in range(5)}
+    assert {name for name in names if name in left_out} | {
+        name for name in names if name in counted
+    } == names
+    assert "left out:" in podium("check", folder).stdout

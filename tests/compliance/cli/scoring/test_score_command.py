@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +146,20 @@ def test_integers_beyond_any_float_are_findings(submission: Submission, profile:
 def test_a_run_that_ends_before_it_starts(submission: Submission) -> None:
     submission.log(1, lambda log: log.lasting(-5))
     assert "score.negative-time" in ids(scores(submission.root))
+
+
+def test_times_in_seconds_are_an_error(submission: Submission) -> None:
+    log = submission.root / submission.folder() / "result_1.txt"
+    log.write_text(re.sub(r'("time_ms": ?\d+)\d{3}', r"\1", log.read_text()))
+    [found] = [each for each in scores(submission.root)["findings"] if each["severity"] == "error"]
+    assert (found["id"], found["path"].rpartition("/")[2]) == ("score.time-unit", "result_1.txt")
+    assert "the score would be 1000 times too good" in found["message"]
+    assert podium(submission.root).exit_code == 1
+    # The cause of the other numbers comes first
+    assert ids(scores(submission.root))[0] == "score.time-unit"
+    explained = podium(submission.root, "--explain", submission.folder()).stdout
+    first = " ".join(explained.partition("\n1. ")[0].split())
+    assert "error: result_1.txt: time_ms looks like seconds" in first
 
 
 def test_no_times_at_all(submission: Submission) -> None:

@@ -65,7 +65,7 @@ def test_a_check_is_that_of_the_command(tree: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tree)
     printed = podium("check", ".", "--format", "json", "--quiet")
     assert json.loads(told["text"]) == json.loads(printed.stdout)
-    assert "log.not-json" in told["text"]
+    assert "log.truncated" in told["text"]
 
 
 def test_a_rule_is_explained_and_an_unknown_one_is_not(tree: Path) -> None:

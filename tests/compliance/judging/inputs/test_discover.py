@@ -10,6 +10,8 @@ import pytest
 
 from podium.compliance import check
 from podium.compliance.reporting.models import Report
+from tests.builders import build
+from tests.compliance.command_line import podium
 from tests.compliance.trees import Submission, good, usual
 from tests.locations import CORPUS
 
@@ -84,18 +86,100 @@ def test_logs_that_merely_lie_in_results_are_noted(tmp_path: Path) -> None:
     assert check(tmp_path / "work", round="5.1", strict=True).verdict == "accepted"
 
 
-@pytest.mark.parametrize("name", ["Results", "result"])
-def test_results_under_another_name_are_told_of(name: str, tmp_path: Path) -> None:
-    tree = usual(tmp_path)
-    (tree.root / "results").rename(tree.root / name)
-    report = tree.check()
-    assert [(f.path, f.severity) for f in of_rule(report, "tree.no-results")] == [
-        ("results", "error")
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("Results", "results"),
+        ("result", "results"),
+        ("resutls", "results"),
+        ("system", "systems"),
+        ("Systems", "systems"),
+        ("sytems", "systems"),
+    ],
+)
+@pytest.mark.parametrize("place", ["itself", "its round", "two levels up", "inside"])
+def test_folders_under_other_names_are_refused(
+    name: str, part: str, place: str, tmp_path: Path
+) -> None:
+    tree = usual(tmp_path / "rounds" / "training_results_v5.1")
+    (tree.root / part).rename(tree.root / name)
+    path = {
+        "itself": tree.root,
+        "its round": tree.root.parent,
+        "two levels up": tree.root.parent.parent,
+        "inside": tree.root / ("results" if part == "systems" else name),
+    }[place]
+    done = podium("check", path)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert f"{tree.root.name}/{name} must be named {part}" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert f"{name} must be named {part}" in podium("doctor", tree.root).stderr
+
+
+def test_folders_that_hold_nothing_of_a_submission_are_not_refused(tmp_path: Path) -> None:
+    log = build("training", "5.1", "closed", "llama31_8b").bytes()
+    for folder in ("Results", "system", "results_old"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "result_0.txt").write_bytes(log)
+    report = check(tmp_path, round="5.1")
+    assert len(report.files) == 3
+    assert report.verdict == "accepted"
+
+
+# --- submissions that lie too deep ---
+
+
+def nested(report: Report) -> list[tuple[str, bool]]:
+    return [(f.path, f.official) for f in of_rule(report, "tree.nested-submission")]
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_a_submission_that_lies_too_deep_is_judged_and_reported(
+    levels: int, tmp_path: Path
+) -> None:
+    top = tmp_path / "training_results_v5.1"
+    tree = usual(top.joinpath(*["Acme"] * levels))
+    (tree.root / tree.folder() / "result_1.txt").unlink()
+    report = check(top)
+    assert nested(report) == [(tree.root.relative_to(top).as_posix(), True)]
+    assert [
+        (each.submitter, each.verdict, each.official_verdict) for each in report.submissions
+    ] == [("Acme", "rejected", "rejected")]
+    assert (report.verdict, report.official_verdict) == ("rejected", "rejected")
+    # As a submission, not as loose logs
+    assert of_rule(report, "result.too-few-runs")
+    assert f"({tree.root})" in podium("doctor", top / "Acme").stderr
+
+
+def test_a_submission_in_a_folder_of_its_name_is_reported(tmp_path: Path) -> None:
+    tree = usual(tmp_path / "Acme")
+    report = check(tree.root.parent, round="5.1")
+    assert nested(report) == [("Acme", True)]
+    assert report.official_verdict == "rejected"
+
+
+def test_a_submission_in_a_folder_of_a_submitter_is_reported(tmp_path: Path) -> None:
+    tree = usual(tmp_path / "training_results_v5.1" / "Acme")
+    moved = tree.root.rename(tree.root.with_name("submission"))
+    for path in (moved.parent, moved.parent.parent):
+        report = check(path)
+        assert nested(report) == [(moved.relative_to(path).as_posix(), True)]
+        assert report.official_verdict == "rejected"
+    assert nested(check(moved)) == []
+
+
+def test_rounds_side_by_side_are_judged_each_by_its_rules(tmp_path: Path) -> None:
+    for name in ("training_results_v5.0", "training_results_v5.1"):
+        usual(tmp_path / name)
+    report = check(tmp_path)
+    assert nested(report) == []
+    assert [each.path for each in report.submissions] == [
+        "training_results_v5.0/Acme",
+        "training_results_v5.1/Acme",
     ]
-    # Only descriptions make a folder `systems` one of a submission's
-    shutil.rmtree(tree.root / "systems")
-    (tree.root / "systems").mkdir()
-    assert of_rule(tree.check(), "tree.no-results") == []
+    rounds = {each.round for each in report.files if each.kind == "log"}
+    assert rounds == {"training 5.0", "training 5.1"}
 
 
 def test_a_submitter_of_a_round_without_systems_is_told_of(tmp_path: Path) -> None:

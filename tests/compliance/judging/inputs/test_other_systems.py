@@ -48,5 +48,6 @@ def test_a_log_of_windows_is_read_as_any_other(
 def test_the_encoding_of_a_log_is_named(encoding: str, tmp_path: Path, good: LogBuilder) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(good.bytes().decode().encode(encoding))
-    (found,) = [each for each in findings(path) if each["id"] == "log.no-records"]
+    (found,) = [each for each in findings(path) if each["id"] == "log.encoding"]
     assert "UTF-16" in found["message"]
+    assert found["hint"].startswith("convert it: iconv -f UTF-16")

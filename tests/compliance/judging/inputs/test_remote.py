@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files import optional_imports
-from podium.compliance.files.staging import MARKER, PREFIX
+from podium.compliance.files.staging import PREFIX
 from podium.compliance.judging.inputs import given_paths
 from podium.compliance.judging.inputs.given_paths import at_hand
 from tests.builders import LogBuilder
@@ -152,6 +153,7 @@ def test_this_disk_is_read_in_place(good: LogBuilder, tmp_path: Path) -> None:
         ("dropbox://x/y", "dropbox://x/y cannot be read: "),
         ("simplecache::memory://x", "simplecache::memory://x"),
         ("http://me:secret@127.0.0.1:1/x", "http://127.0.0.1:1/x cannot be read: "),
+        ("http://me:secret@word@127.0.0.1:1/x", "http://127.0.0.1:1/x cannot be read: "),
         ("https://127.0.0.1:1/x?key=secret", "https://127.0.0.1:1/x cannot be read: "),
     ],
 )
@@ -280,16 +282,16 @@ def test_a_config_above_the_fetched_tree_decides_nothing(
 
 def test_what_a_killed_call_has_left_is_removed(bucket: Any, staged: Path) -> None:
     bucket.pipe_file("/top/result_0.txt", b"x")
-    left = staged / f"{PREFIX}podium-given_paths.abcdefgh"
-    left.mkdir()
-    (left / MARKER).write_bytes(os.fsencode(staged / "podium-remote"))
-    (left / "result_0.txt").touch()
-    with at_hand(["memory://top"]):
-        # Perhaps of a call that has just begun
-        assert left.exists()
-    os.utime(left / MARKER, (0, 0))
-    with at_hand(["memory://top"]):
+    child = os.fork()
+    if not child:
+        with at_hand(["memory://top"]):
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    (left,) = staged.glob(f"{PREFIX}*")
+    assert [*left.rglob("result_0.txt")]
+    with at_hand(["memory://top"]) as one, at_hand(["memory://top"]) as other:
         assert not left.exists()
+        assert all(path.exists() for path in (*one.paths, *other.paths))
 
 
 def test_a_fault_within_names_the_url(bucket: Any) -> None:

@@ -49,7 +49,7 @@ def test_an_empty_log_has_one_error(tmp_path: Path) -> None:
 )
 def test_another_encoding_is_named(encoding: str, named: str, tmp_path: Path, good: bytes) -> None:
     own, _ = found(tmp_path / "result_0.txt", good.decode().encode(encoding))
-    assert [(each.id, named in each.message) for each in own] == [("log.no-records", True)]
+    assert [(each.id, named in each.message) for each in own] == [("log.encoding", True)]
 
 
 def test_a_log_of_several_ranks_has_one_error(tmp_path: Path, good: bytes) -> None:

@@ -251,7 +251,7 @@ def test_seeds_are_read_with_their_lines_and_places() -> None:
 
 def test_a_broken_line_is_remembered_and_a_glued_one_is_not() -> None:
     start = line("seed", 5, file="a.py", lineno=2)
-    run = seeded_run(parse_log((start + ":::MLLOG {\n").encode()), "r")
+    run = seeded_run(parse_log((start + ":::MLLOG {\nthe end\n").encode()), "r")
     assert run.broken.startswith("the record is not valid JSON")
     assert run.broken_line == 2
     glued = start + line("x", 1).strip() + line("y", 1)

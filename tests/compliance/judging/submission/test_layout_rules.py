@@ -273,3 +273,24 @@ def test_a_description_under_another_name_is_to_be_renamed(
         path.unlink()
     found = [e for e in check(root, round="5.1").findings if e.id == "tree.no-system-description"]
     assert [each.hint[: len(advice)] for each in found] == [advice]
+
+
+def test_swapped_levels_are_named(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    results = tree.root / "results"
+    (results / "llama31_405b").mkdir()
+    (results / "ex_n8/llama31_405b").rename(results / "llama31_405b/ex_n8")
+    (results / "ex_n8").rmdir()
+    for rule in ("tree.unknown-benchmark", "tree.no-system-description"):
+        [finding] = tree.found(rule)
+        assert finding.hint == (
+            "the levels are swapped: move results/llama31_405b/ex_n8 to results/ex_n8/llama31_405b"
+        )
+
+
+def test_a_submitter_in_other_capitals_is_noted(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system(submitter="ACME")
+    [finding] = tree.found("system.name-mismatch")
+    assert (finding.severity, finding.line) == ("note", 2)
+    assert finding.message == "`submitter` is 'ACME', and the submission's folder is 'Acme'"
+    assert tree.check().verdict == "accepted"

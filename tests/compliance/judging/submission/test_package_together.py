@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from podium.compliance import check, score
 from podium.compliance.judging.inputs.discover import Package
@@ -95,10 +96,56 @@ def test_a_copy_by_another_clock_is_found_by_what_it_learned(tmp_path: Path) -> 
         copy.write(tree.root / tree.folder() / f"result_{number}.txt")
     found = together(tree)["result.copied-run"]
     assert [finding.path[-12:] for finding in found] == ["result_1.txt", "result_2.txt"]
-    # One seed twice on a deterministic system does that, too: no reason to reject by itself
-    assert {finding.severity for finding in found} == {Severity.WARNING}
+    # They log different seeds, which never give the same digits
+    assert {finding.severity for finding in found} == {Severity.ERROR}
     assert "result_0.txt to the last digit, at other times" in found[1].message
     assert "result.copied-run" not in together(tree, Profile.VERIFIER)
+
+
+def test_equal_numbers_under_one_seed_reject_nothing(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in range(3):
+        log = learned(as_run(tree.which, number), 0, 400 * number).set("seed", 50)
+        log.write(tree.root / tree.folder() / f"result_{number}.txt")
+    found = together(tree)["result.copied-run"]
+    # One seed twice on a deterministic system has the same effect
+    assert {finding.severity for finding in found} == {Severity.WARNING}
+
+
+@pytest.mark.parametrize(("original", "copy"), [("Acme", "Bold"), ("Bold", "Acme")])
+def test_the_later_of_two_submitters_has_the_copy(tmp_path: Path, original: str, copy: str) -> None:
+    for name in (original, copy):
+        tree = Submission(tmp_path, usual(tmp_path / "spare").which, name).system().code()
+        late, pace = (0, 1.0) if name == original else (1440, 0.97)
+        for number in range(3):
+            run = learned(as_run(tree.which, number), number, pace=pace).shift_all(late)
+            seed = 900 + number + (7 if late else 0)
+            run.set("seed", seed).write(tree.root / tree.folder() / f"result_{number}.txt")
+    shutil.rmtree(tmp_path / "spare")
+    report = check(tmp_path, usage="training", round="5.1")
+    found = [each for each in report.findings if each.id == "result.copied-run"]
+    assert {(each.path.partition("/")[0], each.severity) for each in found} == {(copy, "error")}
+    assert len(found) == 3
+    assert all(f"{original}/" in each.message for each in found)
+    verdicts = {each.submitter: each.verdict for each in report.submissions}
+    assert verdicts == {original: "accepted", copy: "rejected"}
+    assert {each.submitter: each.verdict for each in report.results} == verdicts
+
+
+def test_a_chain_of_copies_leads_to_the_earliest_run(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number, late in enumerate((600, 300, 0)):
+        run = learned(as_run(tree.which, 0), 0, 100 * number).shift_all(late)
+        run.set("seed", 50 + number).write(tree.root / tree.folder() / f"result_{number}.txt")
+    found = together(tree)["result.copied-run"]
+    assert sorted(each.path[-12:] for each in found) == ["result_0.txt", "result_1.txt"]
+
+
+def test_a_result_and_its_companion_with_power_share_their_runs(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system("second").result("second")
+    (tree.root / tree.folder("second") / "power").mkdir()
+    found = together(tree)["result.copied-run"]
+    assert {finding.severity for finding in found} == {Severity.NOTE}
 
 
 def test_another_submitters_runs_are_found_by_what_they_learned(tmp_path: Path) -> None:
@@ -110,8 +157,11 @@ def test_another_submitters_runs_are_found_by_what_they_learned(tmp_path: Path) 
     shutil.rmtree(tmp_path / "spare")
     report = check(tmp_path, usage="training", round="5.1")
     found = [each for each in report.findings if each.id == "result.copied-run"]
-    assert [each.path.rpartition("/")[2] for each in found] == [f"result_{n}.txt" for n in range(3)]
-    assert all("Acme/" in each.message for each in found)
+    # Both begin at the same time
+    assert [each.path.rpartition("/")[2] for each in found] == 2 * [
+        f"result_{n}.txt" for n in range(3)
+    ]
+    assert all("Acme/" in each.message for each in found if each.path.startswith("Bold/"))
 
 
 def test_few_or_round_numbers_tell_no_runs_apart(tmp_path: Path) -> None:
@@ -140,18 +190,28 @@ def test_a_copy_by_another_submitter_is_found(tmp_path: Path) -> None:
     other = Submission(tmp_path, first.which, "Bmce").system().code().result(start=40)
     assert copied(tmp_path) == []
     other.log(2)
-    [finding] = copied(tmp_path)
-    assert finding.severity == "warning"
-    assert finding.path == f"Bmce/{other.folder()}/result_2.txt"
-    assert f"Acme/{other.folder()}/result_2.txt" in finding.message
+    # Both began at the same time: either may be the copy
+    first_one, second_one = copied(tmp_path)
+    assert {first_one.severity, second_one.severity} == {"warning"}
+    paths = [f"{name}/{other.folder()}/result_2.txt" for name in ("Acme", "Bmce")]
+    assert [first_one.path, second_one.path] == paths
+    assert f"times and evaluations of {paths[1]}; which of the two" in first_one.message
+    assert f"times and evaluations of {paths[0]}; which of the two" in second_one.message
     assert copied(tmp_path, "verifier") == []
 
 
 def test_the_waivers_of_a_submission_cover_copies_from_another(tmp_path: Path) -> None:
     other = Submission(tmp_path, usual(tmp_path).which, "Bmce").system().code().result()
-    assert [finding.waived for finding in copied(tmp_path)] == [False] * 3
+
+    def waived() -> dict[str, set[bool]]:
+        found: dict[str, set[bool]] = {}
+        for finding in copied(tmp_path):
+            found.setdefault(finding.path.partition("/")[0], set()).add(finding.waived)
+        return found
+
+    assert waived() == {"Acme": {False}, "Bmce": {False}}
     other.write("waivers.toml", WAIVED)
-    assert [finding.waived for finding in copied(tmp_path)] == [True] * 3
+    assert waived() == {"Acme": {False}, "Bmce": {True}}
 
 
 def test_runs_of_another_round_are_no_copies(tmp_path: Path) -> None:

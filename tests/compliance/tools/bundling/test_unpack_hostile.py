@@ -24,6 +24,7 @@ from podium.compliance.tools.bundling.encryption.age import AGE
 from podium.compliance.tools.bundling.format.members import Limits
 from podium.compliance.tools.bundling.format.refusal import Refused
 from podium.compliance.tools.bundling.unpack import UnpackOptions, unpack
+from tests.compliance.command_line import podium
 
 Making = Callable[[], bytes]
 
@@ -450,3 +451,17 @@ def test_the_library_reads_what_is_refused_here() -> None:
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         assert archive.getnames() == ["../evil", "l", "t"]
         assert archive.getmember("l").linkname == "/etc/passwd"
+
+
+@pytest.mark.parametrize("name", ["CON", "nul.txt", "x.", "y ", "f.txt:ads"])
+@pytest.mark.parametrize("on_windows", [True, False])
+def test_a_name_that_windows_cannot_have_is_not_unpacked_there(
+    name: str, on_windows: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("podium.compliance.tools.bundling.unpack.ON_WINDOWS", on_windows)
+    archive = tmp_path / "a.tar"
+    archive.write_bytes(tar(folder("t"), member(f"t/{name}")))
+    done = podium("unpack", archive, "--output", tmp_path / "out")
+    assert done.exit_code == (Exit.FOUND if on_windows else Exit.CLEAN)
+    assert ("Windows cannot have the name" in done.stderr) is on_windows
+    assert (tmp_path / "out").exists() is not on_windows

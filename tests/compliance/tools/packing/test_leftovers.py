@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.files.staging import MARKER, PREFIX, leftovers, staging
-from podium.compliance.reporting.console import write_whole
 from podium.compliance.tools.bundling.bundle import bundle
-from podium.compliance.tools.bundling.unpack import unpack
 from podium.compliance.tools.packing.planning.request import read_request
 from podium.compliance.tools.packing.writing.pack import PackJob, pack
+from tests.compliance.clones import Review, alone
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose, files_in
+from tests.compliance.tools.review.rounds import submission
 
 
 def killed(work: Callable[[], object], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,37 +141,45 @@ def test_clean_where_nothing_was_ever_packed_makes_no_folder(loose: Loose) -> No
     assert not loose.packed.parent.exists()
 
 
-@pytest.mark.parametrize("what", ["bundle", "unpack", "init", "system init"])
+COMMANDS = (
+    *("bundle", "unpack", "init", "system init", "fix"),
+    *("review", "results build", "results site"),
+)
+
+
+@pytest.mark.parametrize("what", COMMANDS)
 def test_other_commands_remove_what_they_left(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    (tree / "file").write_text("text\n")
+    tree = submission(tmp_path).root.parent
     bundle(tree, tmp_path / "there.tar")
-    skeleton = ("init", tmp_path / "new", "--submitter", "Acme", "--round", "5.1")
-    description = ("system", "init", tmp_path / "n.json", "--no-probe", "--round", "5.1")
-    work: dict[str, Callable[[], object]] = {
-        "bundle": lambda: bundle(tree, tmp_path / "a.tar"),
-        "unpack": lambda: unpack(tmp_path / "there.tar", tmp_path / "out"),
-        "init": lambda: podium(*skeleton),
-        "system init": lambda: write_whole(tmp_path / "n.json", "{}"),
-    }
-    call = {
+    calls: dict[str, tuple[object, ...]] = {
         "bundle": ("bundle", tree, tmp_path / "a.tar"),
         "unpack": ("unpack", tmp_path / "there.tar", "--output", tmp_path / "out"),
-        "init": skeleton,
-        "system init": description,
+        "init": ("init", tmp_path / "new", "--submitter", "Acme", "--round", "5.1"),
+        "system init": ("system", "init", tmp_path / "n.json", "--no-probe", "--round", "5.1"),
+        "fix": ("fix", tree, "--write"),
+        "review": ("review", tree, "--no-curves", "--output", tmp_path / "review"),
+        "results build": ("results", "build", tree, "--output", tmp_path / "store", "--quiet"),
+        "results site": (
+            *("results", "site", tmp_path / "store", "--output", tmp_path / "site"),
+            *("--no-charts", "--quiet"),
+        ),
     }
+    if what == "fix":
+        system = tree / "Acme/systems/ex_n8.json"
+        system.write_text(system.read_text().replace('"closed"', '"Closed"'))
+    if what == "results site":
+        assert podium(*calls["results build"]).exit_code == 0
     with monkeypatch.context() as patched:
-        killed(work[what], "replace", patched)
-    (folder,) = left(tmp_path)
-    done = podium(*call[what])
-    assert done.exit_code == 0, done.output
+        killed(lambda: podium(*calls[what]), "replace", patched)
+    (folder,) = tmp_path.rglob(f"{PREFIX}*")
+    done = podium(*calls[what])
+    assert done.exit_code in (0, 1), done.output
     assert done.stderr.count("\n") == 1
     assert str(folder) in done.stderr
     assert "; removed" in done.stderr
-    assert left(tmp_path) == []
+    assert [*tmp_path.rglob(f"{PREFIX}*")] == []
 
 
 @pytest.mark.parametrize("what", ["another host", "an earlier podium", "not a draft"])
@@ -219,3 +228,41 @@ def test_any_name_can_be_made(name: str, tmp_path: Path) -> None:
         (folder / "new").write_text("text")
         os.replace(folder / "new", tmp_path / name)
     assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("call", [["--clean"], ["--dry-run"], []])
+@pytest.mark.parametrize("owner", ["another host", "no locks"])
+def test_pack_removes_no_folder_whose_owner_may_live(
+    owner: str, call: list[str], loose: Loose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold the only copy of the old tree, and be about to swap it in."""
+    pack_until_killed(loose)
+    (folder,) = left(loose.packed.parent)
+    if owner == "no locks":
+        monkeypatch.setattr("podium.compliance.files.staging._lock", lambda _: None)
+    else:
+        path, host, purpose = (folder / MARKER).read_bytes().split(b"\0")
+        (folder / MARKER).write_bytes(b"\0".join((path, host + b"2", purpose)))
+    for _ in range(2):
+        done = podium("pack", loose.work, *call)
+        assert done.exit_code == 0, done.output
+        assert done.stderr.count("\n") == 1
+        assert str(folder) in done.stderr
+        assert "if no other call uses it, remove it" in done.stderr
+        assert folder.is_dir()
+
+
+def test_a_killed_since_leaves_nothing_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    alone(tmp_path, monkeypatch)
+    clone = Review.made(tmp_path).clone()
+    call = ("check", clone, "--round", "5.1", "--since", "HEAD")
+    with monkeypatch.context() as patched:
+        killed(lambda: podium(*call), "symlink", patched)
+    assert len(left(place)) == 1
+    podium(*call)
+    assert left(place) == []

@@ -42,7 +42,9 @@ def test_a_dry_run_writes_nothing_and_tells_what_goes_where(
     assert "result_0.txt" in out
     assert "< docs/README.md" in out
     assert "Nothing was written" in out
-    assert max(map(len, out.splitlines())) <= 80
+    *lines, last = out.splitlines()
+    assert last.startswith("next: podium pack ")
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_plan_is_given_as_data(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from podium.compliance.cli.entry import run
 from podium.compliance.exit_codes import Exit
+from podium.compliance.files.git_process import reason
 from podium.compliance.tools.packing.git.clone import branch_name
 from podium.compliance.tools.packing.git.commit import commit_to
-from podium.compliance.tools.packing.git.process import reason
 from podium.compliance.tools.packing.planning.request import read_request
 from podium.compliance.tools.packing.writing.pack import PackJob
 from tests.compliance.clones import BRANCH, Review, alone, git

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 
@@ -123,3 +124,27 @@ def test_what_was_written_is_listed(tmp_path: Path, capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert "  systems/ex_n8.json\n" in out
     assert out.endswith(f"next: podium doctor {tmp_path / 'Acme'}\n")
+
+
+def test_podium_toml_is_ready_for_the_systems_and_benchmarks_that_are_given(tmp_path: Path) -> None:
+    assert init(tmp_path / "Acme", *FULL) == Exit.CLEAN
+    text = (tmp_path / "Acme/podium.toml").read_text(encoding="utf-8")
+    known = tomllib.loads(text)["systems"]
+    assert known == {name: f"systems/{name}.json" for name in ("ex_n8", "ex_n16")}
+    tables = tomllib.loads(re.sub(r"(?m)^# (?=\[\[|[a-z_]+ = )", "", text))
+    assert [(each["system"], each["benchmark"]) for each in tables["results"]] == [
+        ("ex_n8", "llama31_8b"),
+        ("ex_n16", "llama31_8b"),
+    ]
+    assert [each["benchmark"] for each in tables["code"]] == ["llama31_8b"]
+
+
+def test_a_readme_that_named_results_leave_out_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(tmp_path / "Acme", *FULL) == Exit.CLEAN
+    with (tmp_path / "Acme/podium.toml").open("a", encoding="utf-8") as file:
+        file.write('[[results]]\nsystem = "ex_n8"\nbenchmark = "llama31_8b"\nlogs = ["../*.log"]\n')
+    capsys.readouterr()
+    run(["pack", str(tmp_path / "Acme"), "--dry-run"])
+    assert "README.md: podium.toml does not name it" in capsys.readouterr().out

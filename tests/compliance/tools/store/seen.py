@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from podium.compliance.tools.store.building.session import STATES
 from podium.compliance.tools.store.index import NAME as INDEX
 
 
@@ -15,9 +14,4 @@ def seen(files: Mapping[str, bytes]) -> dict[str, bytes]:
     named = tuple(f"{folder}/" for folder in folders)
     if not named:
         return {}
-    return {
-        name: data
-        for name, data in files.items()
-        # When files were last looked at is not what they hold
-        if name == INDEX or (name.startswith(named) and not name.endswith(f"/{STATES}"))
-    }
+    return {name: data for name, data in files.items() if name == INDEX or name.startswith(named)}

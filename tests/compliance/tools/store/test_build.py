@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from podium.compliance import score
 from podium.compliance.errors import UsageFault
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.pipeline import check_paths
-from podium.compliance.tools.store.building import session
+from podium.compliance.tools.store.building import contents, session
 from podium.compliance.tools.store.building.session import build
 from podium.compliance.tools.store.index import NAME as INDEX
 from podium.compliance.tools.store.index import write_index
@@ -191,6 +192,47 @@ def test_a_file_that_another_of_its_size_replaces_is_seen(store: Path, made: Pat
     assert built(store, made).read == [NAME]
 
 
+def test_another_file_with_the_same_size_times_and_inode_is_seen(
+    store: Path, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two images may be mounted at one place: only the content is certain."""
+    monkeypatch.setattr(contents, "state_of", lambda status: (status.st_size, 1, 1, 1))
+    assert built(store, made, force=True).read == [NAME]
+    path = made / "Acme/results/ex_n8/llama31_405b/result_0.txt"
+    path.write_text(path.read_text().replace("405b", "405c"))
+    assert built(store, made).read == [NAME]
+
+
+def _add_folder(made: Path) -> None:
+    (made / "Acme/results/ex_n8/retinanet").mkdir()
+
+
+def _turn_link(made: Path) -> None:
+    link = made / "Acme/benchmarks/link"
+    link.unlink()
+    link.symlink_to("there2")
+
+
+def _ask_more_above(made: Path) -> None:
+    config = (
+        'round = "5.1"\n[[rules]]\nname = "a"\nkey = "seed"\nbound = { above = 0 }\ntext = "x"\n'
+    )
+    (made.parent / "podium.toml").write_text(config)
+
+
+@pytest.mark.parametrize("change", [_add_folder, _turn_link, _ask_more_above])
+def test_whatever_a_verdict_depends_on_is_seen(
+    change: Callable[[Path], None], made: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    (made / "Acme/benchmarks/link").symlink_to("there1")
+    (made.parent / "podium.toml").write_text('round = "5.1"\n')
+    assert built(store, made).read == [NAME]
+    assert built(store, made).read == []
+    change(made)
+    assert built(store, made).read == [NAME]
+
+
 def test_a_round_replaces_that_of_its_name_and_leaves_others(store: Path, made: Path) -> None:
     other = made.with_name("training_results_v5.0")
     shutil.copytree(made, other)
@@ -351,10 +393,10 @@ def test_a_store_that_was_there_stays_when_a_build_fails(
 
 
 def test_a_pipe_in_a_store_is_not_waited_for(store: Path, made: Path) -> None:
-    (states,) = store.glob("*/files.json")
-    states.unlink()
-    os.mkfifo(states)
-    assert built(store, made).read == []
+    (runs,) = store.glob("*/runs.parquet")
+    runs.unlink()
+    os.mkfifo(runs)
+    assert built(store, made).read == [NAME]
 
 
 def test_a_store_names_no_folder_of_the_machine(store: Path, tmp_path: Path) -> None:

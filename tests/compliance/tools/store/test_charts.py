@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.tools.store.analyses.bars import scaling_bars
 from podium.compliance.tools.store.analyses.breakdown import breakdown
 from podium.compliance.tools.store.analyses.charts import CHARTS, write_chart
 from podium.compliance.tools.store.analyses.compare import compare
@@ -16,6 +17,7 @@ from podium.compliance.tools.store.analyses.rounds import rounds
 from podium.compliance.tools.store.analyses.scaling import scaling
 from podium.compliance.tools.store.analyses.table import Analysis
 from podium.compliance.tools.store.analyses.variance import variance
+from tests.compliance.command_line import podium
 from tests.compliance.tools.store.made import result
 
 HOSTILE = "</script><script>alert(1)</script>"
@@ -78,3 +80,14 @@ def test_what_has_no_chart_is_told_of(tmp_path: Path) -> None:
         write_chart(power([]), tmp_path / "a.svg")
     with pytest.raises(UsageFault, match="compare has no chart"):
         write_chart(compare(GIVEN[:1] * 2, "sys", "sys"), tmp_path / "a.svg")
+
+
+def test_families_are_drawn_in_a_terminal_and_marked(two_submissions: Path) -> None:
+    done = podium("results", "scaling", "--store", two_submissions, "--bars")
+    assert (done.exit_code, "not an official MLPerf® result" in done.stdout) == (0, True)
+    text = scaling_bars(scaling(GIVEN), 60)
+    assert "8 chips" in text
+    assert "16 chips" in text
+    assert "100 %" in text
+    refused = podium("results", "scaling", "--store", two_submissions, "--bars", "--by-model")
+    assert (refused.exit_code, "--bars goes with" in refused.stderr) == (2, True)

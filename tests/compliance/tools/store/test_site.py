@@ -95,7 +95,9 @@ def test_what_a_store_says_is_inert(hostile: Path, site: Path) -> None:
     for page in pages(hostile):
         text, read = text_of(page), Reader(page)
         assert {*read.tags} <= known, page
-        assert read.tags.count("script") == (3 if page.name == "search.html" else 1)
+        assert read.tags.count("script") == (
+            3 if page.name in ("search.html", "compare.html") else 1
+        )
         names = {name for _, name, _ in read.attributes}
         assert not {name for name in names if name.startswith("on")} | (names & {"style"})
         assert not [
@@ -137,6 +139,7 @@ def test_a_result_is_told_with_its_runs_curves_findings_and_footnote(site: Path)
     }
     note = re.findall(r'<pre class="copy">(.*?)</pre>', text_of(page), re.S)
     assert len(note) == 2
+    unverified, published = note
     for said in (
         "MLPerf® Training v5.1",
         "closed division",
@@ -145,9 +148,9 @@ def test_a_result_is_told_with_its_runs_curves_findings_and_footnote(site: Path)
         "64 ",
         "minutes",
     ):
-        assert said in note[0], said
-    assert "ID 5.1-[entry]" in note[0]
-    assert "Result not verified by MLCommons Association" in note[1]
+        assert said in published, said
+    assert "ID 5.1-[entry]" in published
+    assert "Result not verified by MLCommons Association" in unverified
     assert all("name and logo are registered" in each for each in note)
     assert "† Derived by podium: not an official MLPerf® result" in read.text
 
@@ -171,8 +174,8 @@ def test_the_same_store_gives_the_same_bytes(site: Path, store: Path, tmp_path: 
 
 
 def test_pages_are_small(site: Path) -> None:
-    first = sum((site / name).stat().st_size for name in ("index.html", "style.css", "site.js"))
-    assert first < 20_000
+    first = sum((site / name).stat().st_size for name in ("index.html", "style.css", "pages.js"))
+    assert first < 64_000
     assert all(page.stat().st_size < 16_000 for page in (site / "results").iterdir())
 
 
@@ -183,7 +186,7 @@ def test_an_open_result_is_never_the_best(site: Path, store: Path, tmp_path: Pat
         return row
 
     def best(folder: Path) -> list[str]:
-        return re.findall(r'<div><a href="results/(.*?)">', text_of(folder / "index.html"))
+        return re.findall(r'<div><a href="results/(.*?)" title', text_of(folder / "index.html"))
 
     changed = made(rewritten(store, tmp_path / "store", opened), tmp_path / "site")
     assert len(best(site)) == len(best(changed)) == 1
@@ -209,7 +212,7 @@ def test_rounds_that_must_not_be_compared_stand_apart(
 
     folder = made(rewritten(store, tmp_path / "store", later), tmp_path / "site")
     page = Reader(folder / "benchmarks/b-training-llama31_405b.html")
-    assert ("svg" in page.tags) is (first == then)
+    assert ("Round over round" in page.text) is (first == then)
     assert ('class="apart"' in text_of(folder / "index.html")) is (first != then)
 
 

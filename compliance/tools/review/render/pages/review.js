@@ -1,12 +1,4 @@
-"use strict";
 (() => {
-  const open = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target && target.tagName === "DETAILS") target.open = true;
-  };
-  addEventListener("hashchange", open);
-  open();
-
   // Curves that can be pointed at take the place of the still ones as they come into view: what
   // draws them is large. Where it fails the still ones stand
   const loaded = new Map();
@@ -39,12 +31,4 @@
     }, { rootMargin: "300px" });
     for (const figure of figures) observer.observe(figure);
   }
-
-  const before = new Map();
-  addEventListener("beforeprint", () => {
-    for (const each of document.querySelectorAll("details.objection")) { before.set(each, each.open); each.open = true; }
-  });
-  addEventListener("afterprint", () => {
-    for (const [each, state] of before) each.open = state;
-  });
 })();

@@ -2,7 +2,9 @@
   const MOST = 200;
   const data = window.podiumSearch;
   const facets = Object.keys(data.facets);
-  const choosable = facets.filter((name) => name !== "system");
+  const [chipsAt, scoreAt] = ["chips", "score"].map((name) => facets.length + data.numbers.indexOf(name));
+  const hidden = ["system", "unit", "span"];
+  const choosable = facets.filter((name) => !hidden.includes(name));
   // Each result as the words that it is found by
   const texts = data.results.map((row) => facets.map((name, at) => data.facets[name][row[at]]).join(" ").toLowerCase());
   const names = data.pages.map(([name, , kind]) => `${name} ${kind}`.toLowerCase());
@@ -33,7 +35,7 @@
   const table = (rows) => {
     const made = document.createElement("table");
     const head = made.createTHead().insertRow();
-    for (const name of ["result", "suite", "round", "benchmark", "submitter", "division", "category", "chips", "chip", "minutes"]) {
+    for (const name of ["result", "suite", "round", "benchmark", "submitter", "division", "category", "chips", "chip", "minutes †"]) {
       const each = cell(name, "th");
       each.scope = "col";
       head.append(each);
@@ -41,7 +43,7 @@
     const body = made.createTBody();
     for (const row of rows) {
       const [suite, round, model, division, category, chip, submitter, system] = facets.map((name, at) => data.facets[name][row[at]] || "–");
-      const [chips, score, file] = row.slice(facets.length);
+      const [chips, score, file] = [row[chipsAt], row[scoreAt], row.at(-1)];
       const line = body.insertRow();
       line.append(cell(anchor(system, file)));
       for (const text of [suite, round, model, submitter, division, category, chips ?? "–", chip, score ?? "–"]) line.append(cell(String(text)));

@@ -1,0 +1,157 @@
+"""`podium review code`: the code of a round that nobody has read yet."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.compliance.cli.delivery import refuse_inside
+from podium.compliance.cli.help import examples
+from podium.compliance.cli.options import (
+    AnswerFormat,
+    AnswerFormatOption,
+    RoundOption,
+    UsageOption,
+)
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+
+if TYPE_CHECKING:
+    from podium.compliance.tools.review.code.model import CodeReview
+    from podium.compliance.tools.review.code.read_marks import ReadMark
+
+EXAMPLES = examples(
+    "podium review code training_results_v5.1 --earlier training_results_v5.0",
+    "podium review code v5.1 Dell/llama31_8b --earlier v5.0",
+    "podium review code v5.1 Dell --base NVIDIA",
+    "podium review code v5.1 Dell/llama31_8b --read read.toml --mark-read Ann",
+)
+
+RoundArgument = Annotated[
+    Path, typer.Argument(help="A whole round, or one submission.", metavar="ROUND")
+]
+OnlyArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Print the hunks of one submitter, or of one benchmark of it.",
+        metavar="[SUBMITTER[/BENCHMARK]]",
+    ),
+]
+BaseOption = Annotated[
+    str,
+    typer.Option(
+        "--base",
+        help="Compare with auto, reference, earlier or the code of one submitter.",
+        metavar="BASE",
+    ),
+]
+EarlierOption = Annotated[
+    list[Path] | None,
+    typer.Option("--earlier", help="An earlier round; its code is known.", metavar="ROUND"),
+]
+ReferenceOption = Annotated[
+    Path | None,
+    typer.Option("--reference", help="A checkout of the reference implementation.", metavar="DIR"),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--against",
+        help="The folder of the review before: show only hunks that it does not have.",
+        metavar="DIR",
+    ),
+]
+ReadOption = Annotated[
+    Path | None,
+    typer.Option("--read", help="The record of files that are reviewed.", metavar="FILE"),
+]
+MarkOption = Annotated[
+    str,
+    typer.Option(
+        "--mark-read", help="Record in --read that this person has read the files.", metavar="NAME"
+    ),
+]
+
+
+def code(
+    path: RoundArgument,
+    only: OnlyArgument = "",
+    base: BaseOption = "auto",
+    earlier: EarlierOption = None,
+    reference: ReferenceOption = None,
+    against: AgainstOption = None,
+    read: ReadOption = None,
+    mark_read: MarkOption = "",
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show the code of a round that differs from all that was reviewed before.
+
+    Exit status: 0 nothing is left to read, 1 lines are left, 2 bad arguments.
+    """
+    from podium.compliance.judging.options import Options
+    from podium.compliance.tools.review.code.round_code import read_code
+    from podium.compliance.tools.review.code.session import CodeRequest, review_code
+
+    if mark_read and (read is None or not only):
+        raise UsageFault("--mark-read needs --read FILE and SUBMITTER[/BENCHMARK]")
+    refuse_inside("--read", read if mark_read else None, [path, *(earlier or ())])
+    marks = marks_of(read, against, is_new=bool(mark_read))
+    request = CodeRequest(
+        base=base, only=only, reference=reference, marks=marks, shown=shown_before(against)
+    )
+    now = read_code(path, Options(usage=usage, round=round))
+    before = [read_code(each, Options()) for each in earlier or ()]
+    made = review_code(now, request, earlier=before)
+    _print(made, format, detail=bool(only))
+    if mark_read and read is not None:
+        _mark(read, made, marks, mark_read)
+    raise typer.Exit(Exit.FOUND if made.to_read else Exit.CLEAN)
+
+
+def marks_of(
+    read: Path | None, against: Path | None, *, is_new: bool = False
+) -> dict[str, ReadMark]:
+    """The files that are recorded as read: in a file, else in the review before."""
+    from podium.compliance.tools.review.code.read_marks import READ_FILE, read_marks
+
+    kept = None if against is None else against / READ_FILE
+    if read is None and kept is not None and kept.exists():
+        return read_marks(kept)
+    if read is None or (is_new and not read.exists()):
+        return {}
+    return read_marks(read)
+
+
+def shown_before(against: Path | None) -> frozenset[str]:
+    """The hunks that the review before has shown."""
+    from podium.compliance.tools.review.code.kept import kept_hunks
+
+    return frozenset() if against is None else kept_hunks(against)
+
+
+def _print(made: CodeReview, format: AnswerFormat, *, detail: bool) -> None:  # noqa: A002
+    from podium.compliance.reporting.console import print_text, width
+    from podium.compliance.reporting.json_text import json_text
+    from podium.compliance.tools.review.render.code_text import code_text
+
+    if format is AnswerFormat.JSON:
+        print_text(json_text(made))
+    else:
+        print_text(code_text(made, width(), detail=detail))
+
+
+def _mark(path: Path, made: CodeReview, marks: dict[str, ReadMark], name: str) -> None:
+    from podium.compliance.tools.review.code.read_marks import ReadMark, write_marks
+
+    today = datetime.date.today().isoformat()
+    new = {
+        diff.hash: ReadMark(by=name, date=today, path=diff.path)
+        for cell in made.cells
+        for diff in cell.diffs
+    }
+    write_marks(path, {**new, **marks})

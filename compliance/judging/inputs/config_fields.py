@@ -1,0 +1,85 @@
+"""The fields that a podium.toml may have: others are errors, as they would be ignored silently."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podium.compliance.errors import UsageFault
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "": (
+        "submitter",
+        "usage",
+        "round",
+        "division",
+        "deadline",
+        "into",
+        "systems",
+        "results",
+        "code",
+        "documents",
+        "waivers",
+        "merge",
+        "rules",
+    ),
+    "results": (
+        "system",
+        "benchmark",
+        "scaling",
+        "logs",
+        "exclude",
+        "names",
+        "pruned",
+        "runs",
+        "power",
+        "scaling_file",
+    ),
+    "code": ("folder", "benchmark", "implementation", "into", "exclude"),
+}
+"""The fields at the top, and those of the tables in lists, except for `rules`.
+
+`podium check` reads few of them and does not load their models; a test compares both."""
+
+_MOST = 8
+
+
+def refuse_unknown(data: Mapping[str, Any], text: str, path: str) -> None:
+    """Raise UsageFault where a podium.toml has fields that nothing reads."""
+    faults = []
+    for table, field in _unknown(data):
+        line = _line_of(field, text)
+        where = f"{path}:{line}" if line else path
+        what = "table" if f"[{field}]" in text.replace(" ", "") else "field"
+        owner = f" of {table}" if table else ""
+        faults.append(f"{where}: unknown {what} {field}{owner}; {suggestion(field, FIELDS[table])}")
+    if faults:
+        raise UsageFault("\npodium: ".join(faults[:_MOST]))
+
+
+def suggestion(name: str, names: tuple[str, ...]) -> str:
+    """The name that was probably meant, or all that there are."""
+    near = difflib.get_close_matches(name.lower(), names, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
+
+
+def _unknown(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The unknown fields, each with its table; "" for those at the top."""
+    for field in data:
+        if field not in FIELDS[""]:
+            yield "", field
+    for table in FIELDS.keys() - {""}:
+        items = data.get(table)
+        for item in items if isinstance(items, list) else ():
+            if isinstance(item, dict):
+                yield from ((table, each) for each in item if each not in FIELDS[table])
+
+
+def _line_of(field: str, text: str) -> int | None:
+    """The line of a field or a table; None where several lines may be meant, or none."""
+    name = rf"[\"']?{re.escape(field)}[\"']?"
+    pattern = re.compile(rf"\s*(?:\[+\s*{name}\s*[\].]|{name}\s*[.=])")
+    found = [number for number, line in enumerate(text.split("\n"), 1) if pattern.match(line)]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,147 @@
+"""Folders whose podium.toml names results, assembled for one call as `podium pack` would do it.
+
+The tree is a copy in a private folder, which goes with the call. Reports show its paths below the
+folder that podium.toml lies in.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from podium.compliance.errors import ComplianceError, UsageFault
+from podium.compliance.files.durable import write_new
+from podium.compliance.judging.inputs.given_paths import GivenPaths, private_folder
+from podium.compliance.judging.inputs.listing import holds
+from podium.compliance.judging.inputs.named_results import names_results
+from podium.compliance.judging.inputs.round_selection import RoundRequest, config_bytes
+from podium.compliance.judging.options import Options
+from podium.compliance.text.words import plural
+from podium.compliance.tools.packing.planning.building import make_plan
+from podium.compliance.tools.packing.planning.config import CONFIG_FILE, PackConfig
+from podium.compliance.tools.packing.planning.plan import Plan, Remark
+from podium.compliance.tools.packing.planning.request import read_request
+from podium.compliance.tools.packing.writing.write import Stage
+
+MOST = 5
+"""Refused logs that are named; `podium pack --dry-run` lists all."""
+
+
+class Assembled(NamedTuple):
+    """The copy of a tree, and the plan that it was made by."""
+
+    tree: Path
+    plan: Plan
+
+    @property
+    def faults(self) -> list[Remark]:
+        """Why `podium pack` would write nothing."""
+        return [*self.plan.conflicts, *self.plan.absent]
+
+    @property
+    def refused(self) -> list[str]:
+        """The logs that the plan refuses, each with the reason."""
+        logs = [each for each in self.plan.left_out if each.refused]
+        lines = [f"{each.display_path} is left out: {each.why}" for each in logs[:MOST]]
+        more = len(logs) - len(lines)
+        return [*lines, f"{plural(more, 'more log')} left out"] if more else lines
+
+
+class _Allowed:
+    """Where files may lie that a podium.toml names: below its folder, or the working directory.
+
+    A tree that is checked may be another's, unlike one that is packed: its podium.toml must not
+    have any file of this machine read and quoted.
+    """
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.folders = os.path.realpath(base), os.path.realpath(".")
+
+    def check(self, paths: Iterable[str]) -> None:
+        """Raise UsageFault for a path that lies elsewhere; a glob is judged by its first part."""
+        for path in paths:
+            fixed = re.split(r"[*?[]", path, maxsplit=1)[0]
+            full = os.path.realpath(self.base / fixed)
+            if not any(holds(folder, full) for folder in self.folders):
+                raise UsageFault(
+                    f"{self.base / CONFIG_FILE} names {path}, which lies neither below its folder "
+                    "nor below the working directory: call podium from a folder that holds both"
+                )
+
+
+def _paths(config: PackConfig) -> Iterator[str]:
+    """Every path and glob that a configuration names."""
+    systems = config.systems
+    yield from systems.values() if isinstance(systems, dict) else systems
+    yield from (*config.documents.values(), *config.merge, *(each.folder for each in config.code))
+    for result in config.results:
+        power = result.power
+        yield from (*result.logs, *result.names.values(), *result.pruned)
+        yield from power.values() if isinstance(power, dict) else filter(None, [power])
+        yield from filter(None, [result.scaling_file])
+    yield from filter(None, [config.waivers])
+
+
+@contextmanager
+def assembled(folder: Path, options: Options) -> Iterator[Assembled]:
+    """The tree of a folder's podium.toml, until the context ends; raises UsageFault.
+
+    Nothing is read that lies neither below that folder nor below the working directory.
+    """
+    given = {"usage": options.usage, "round": options.round}
+    wanted = read_request(folder, {name: value for name, value in given.items() if value})
+    allowed = _Allowed(wanted.base)
+    allowed.check(_paths(wanted.config))
+    plan = make_plan(wanted.config, wanted.rules, wanted.base, options.jobs)
+    # Links below the folders that were named may lead out
+    allowed.check(entry.source.path for entry in plan.entries.values())
+    with private_folder("podium-assembled") as place:
+        # The round and the rules of the tree are those that the file states
+        write_new(place / CONFIG_FILE, iter([config_bytes(folder / CONFIG_FILE)]))
+        stage = Stage(place, Path(wanted.config.submitter))
+        stage.fill(plan.sorted(), options.jobs)
+        yield Assembled(stage.tree, plan)
+
+
+@contextmanager
+def with_assembled(
+    given: GivenPaths, options: Options, notify: Callable[[str], None]
+) -> Iterator[GivenPaths]:
+    """The paths of a call, with an assembled tree for each folder whose podium.toml names results.
+
+    `notify` receives a line for each such folder, and for each log that its plan refuses. Raises
+    UsageFault where such a tree cannot be packed. Faults name the folders that were given.
+    """
+    request = RoundRequest(options.usage, options.round)
+    paths: list[Path] = []
+    names = dict(given.names)
+    with ExitStack() as stack:
+        for path in given.paths:
+            if path not in given.own or not names_results(path, request):
+                paths.append(path)
+                continue
+            made = stack.enter_context(assembled(path, options))
+            if made.faults:
+                raise UsageFault(_fault_text(path, made.faults))
+            how = f"`podium pack {path} --dry-run` lists the files"
+            notify(f"{path / CONFIG_FILE} names the results; judged as packed ({how})")
+            for line in made.refused:
+                notify(line)
+            paths.append(made.tree)
+            names[str(made.tree)] = str(path)
+        there = GivenPaths(paths, names)
+        try:
+            yield there
+        except ComplianceError as error:
+            raise type(error)(there.as_given(str(error))) from None
+
+
+def _fault_text(folder: Path, faults: list[Remark]) -> str:
+    first = f"{folder / CONFIG_FILE}: {faults[0].path}: {faults[0].message}"
+    more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+    return f"{first}{more}; `podium pack {folder} --dry-run` lists them"

@@ -1,0 +1,126 @@
+"""The configurations of a benchmark's code as one table: variables that differ, and what ran."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from podium.compliance.judging.inputs.source_files import read_plain
+from podium.compliance.tools.review.code.inventory import CodeFile, CodeTree
+from podium.compliance.tools.review.code.log_heads import LogHead
+from podium.compliance.tools.review.code.model import Configuration, Variable
+from podium.rules.run import as_number
+
+MOST_CONFIGURATIONS, MOST_VARIABLES, LEAST_VARIABLES = 200, 60, 2
+"""Files and variables of one table; a file with fewer assignments is not a configuration."""
+
+_BYTES = 1 << 16
+_LONGEST, _LONGEST_LINE = 60, 1000
+"""Characters of a value that are shown, and of a line that is looked at."""
+
+_NAMED = re.compile(r"(?:^|/)(?:config|conf|hparams|params)[^/]*\.(?:sh|env|conf|cfg|ini|ya?ml)$")
+_ENDINGS = (".env", ".conf", ".cfg", ".ini")
+_ASSIGNED = re.compile(
+    r"""^\s*(?:export\s+|declare\s+-x\s+|:\s*["']?\$\{)?([A-Za-z_][\w.-]*)\s*:?=\s*(.*?)\s*$"""
+)
+_YAML = re.compile(r"^\s*([A-Za-z_][\w.-]*)\s*:\s+(\S.*?)\s*$")
+_DEFAULT = re.compile(r"^\$\{\w+:?[-=](.*?)\}?$")
+
+
+def configurations(
+    tree: CodeTree, files: Sequence[CodeFile], logs: Sequence[LogHead], benchmark: str
+) -> list[Configuration]:
+    """The configurations in some files, those that ran first, by the variables that differ."""
+    named = [file for file in files if file.kind is None and _is_configuration(file.path)]
+    own = [log for log in logs if log.benchmark == benchmark]
+    values: dict[str, dict[str, str]] = {}
+    for file in named[:MOST_CONFIGURATIONS]:
+        found = assignments(tree, file)
+        if len(found) >= LEAST_VARIABLES:
+            values[file.path] = found
+    used = {path: [log for log in own if _is_used(path, log)] for path in values}
+    columns = _differing(values.values())
+    rows = [
+        Configuration(
+            path=tree.shown(path),
+            used_by=sorted({tree.shown(log.result) for log in used[path]}),
+            values={
+                name: Variable(value=found[name], logged=_logged(name, found[name], used[path]))
+                for name in columns
+                if name in found
+            },
+        )
+        for path, found in values.items()
+    ]
+    return sorted(rows, key=lambda row: (not row.used_by, row.path)) if len(rows) > 1 else rows
+
+
+def _is_configuration(path: str) -> bool:
+    return path.endswith(_ENDINGS) or bool(_NAMED.search(path.lower()))
+
+
+def assignments(tree: CodeTree, file: CodeFile) -> dict[str, str]:
+    """The variables that a configuration assigns; the last assignment holds."""
+    try:
+        text = read_plain(tree.root / file.path, _BYTES).decode(errors="replace")
+    except OSError:
+        return {}
+    pattern = _YAML if file.path.endswith((".yaml", ".yml")) else _ASSIGNED
+    found = {}
+    for line in text.splitlines():
+        match = pattern.match(line) if len(line) <= _LONGEST_LINE else None
+        if match is not None:
+            found[match[1]] = _value(match[2])
+    return found
+
+
+def _value(text: str) -> str:
+    text = re.split(r"\s+#", text, maxsplit=1)[0].rstrip(";, ")
+    text = text.strip("\"'")
+    default = _DEFAULT.match(text)
+    text = default[1] if default else text.removesuffix("}")
+    text = text.strip("\"'")
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _differing(rows: Iterable[Mapping[str, str]]) -> list[str]:
+    every = [*rows]
+    names = {name: None for row in every for name in row}
+    apart = [name for name in names if len({row.get(name) for row in every}) > 1]
+    # One configuration has nothing to differ from: all of it is shown
+    return (apart if len(every) > 1 else [*names])[:MOST_VARIABLES]
+
+
+def _is_used(path: str, log: LogHead) -> bool:
+    """Whether a log names a configuration, or the configuration names the log's system."""
+    name = path.rpartition("/")[2]
+    if log.config:
+        return log.config.replace("\\", "/").rpartition("/")[2] == name
+    return bool(log.system) and log.system in name
+
+
+def _logged(name: str, value: str, logs: Sequence[LogHead]) -> str:
+    """What the logs say where it is another value; empty where they agree or say nothing."""
+    logged = {
+        str(log.settings[key]) for log in logs for key in (name.lower(),) if key in log.settings
+    }
+    differing = sorted(each for each in logged if not _equal(each, value))
+    return ", ".join(differing[:3]) if differing and len(differing) == len(logged) else ""
+
+
+def _equal(first: Any, second: str) -> bool:
+    if str(first).strip().lower() == second.strip().lower():
+        return True
+    numbers = [_number(each) for each in (first, second)]
+    return None not in numbers and numbers[0] == numbers[1]
+
+
+def _number(value: Any) -> float | None:
+    known = as_number(value)
+    if known is not None:
+        return known
+    try:
+        return float(str(value))
+    except ValueError:
+        return None

@@ -1,0 +1,225 @@
+"""Unread files as a reviewer sees them: hunks against their bases, the weightiest first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.judging.repository.secrets import secrets_in
+from podium.compliance.text.terminal import clean_document
+from podium.compliance.tools.review.code.hunks import Pair, RawHunk, differences
+from podium.compliance.tools.review.code.inventory import (
+    CodeFile,
+    CodeTree,
+    benchmark_of,
+    read_text,
+)
+from podium.compliance.tools.review.code.model import FileDiff, Hunk
+from podium.compliance.tools.review.code.pool import Base, Pool
+from podium.compliance.tools.review.code.subjects import rank, subjects
+
+MOST_LINES = 1000
+"""Lines of a new file that a page shows; the file itself has the others."""
+
+LONGEST_LINE = 1000
+MOST_CHARACTERS = 64 << 20
+MOST_BYTES = 16 << 20
+"""Bytes of files, and of their bases, that are compared at once."""
+
+MASKED = "(a line that holds what looks like a secret)"
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A file that nobody has read, its base if it has one, and the library that it is of."""
+
+    file: CodeFile
+    base: Base | None
+    library: str = ""
+
+
+class Room:
+    """The characters of lines that a review may still hold; beyond them files are counted."""
+
+    def __init__(self) -> None:
+        self.left = MOST_CHARACTERS
+
+    def fit(self, diff: FileDiff) -> FileDiff:
+        """A file with its hunks while there is room for them."""
+        size = sum(len(line) for hunk in diff.hunks for line in hunk.lines)
+        if size > self.left:
+            return replace(diff, hunks=[], remark="not shown: the review has too many lines")
+        self.left -= size
+        return diff
+
+
+class _Side(msgspec.Struct, frozen=True):
+    """A file's content, and its lines that hold what looks like a secret."""
+
+    data: bytes
+    masked: frozenset[int]
+
+
+def diffs(
+    tree: CodeTree, unread: Sequence[Unread], pool: Pool, shown: frozenset[str], room: Room
+) -> list[FileDiff]:
+    """The files with their hunks, those first whose hunks decide most; raises UsageFault."""
+    found = []
+    for batch in _batches(unread):
+        compared = [each for each in batch if each.base is not None and each.base.close]
+        sides = [
+            (_side(_base_path(pool, each)), _side(tree.root / each.file.path)) for each in compared
+        ]
+        hunks = differences([Pair(base.data, file.data) for base, file in sides])
+        made = [
+            _compared(tree, each, pool, raw, pair)
+            for each, raw, pair in zip(compared, hunks, sides, strict=True)
+        ]
+        made += [
+            _whole(tree, each, pool) for each in batch if each.base is None or not each.base.close
+        ]
+        found += [room.fit(_unseen(each, shown)) for each in made]
+    return sorted(found, key=_weight)
+
+
+def _batches(unread: Sequence[Unread]) -> Iterator[list[Unread]]:
+    """The files in parts that fit into memory together with their bases."""
+    batch: list[Unread] = []
+    size = 0
+    for each in unread:
+        size += each.file.size + (each.base.entry.file.size if each.base is not None else 0)
+        batch.append(each)
+        if size >= MOST_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _base_path(pool: Pool, unread: Unread) -> Path:
+    assert unread.base is not None
+    return pool.path(unread.base.entry)
+
+
+def _side(path: Path) -> _Side:
+    data = read_text(path) or b""
+    # A review is passed around, and must not repeat a secret
+    return _Side(data, frozenset(line for line, _ in secrets_in(data) or ()))
+
+
+# --- a file next to its base ----------------------------------------------------------------------
+
+
+def _compared(
+    tree: CodeTree, unread: Unread, pool: Pool, raw: Sequence[RawHunk], sides: tuple[_Side, _Side]
+) -> FileDiff:
+    file, base = unread.file, unread.base
+    assert base is not None
+    path = tree.shown(file.path)
+    hunks = sorted(
+        (_hunk(path, each, masked=(sides[0].masked, sides[1].masked)) for each in raw),
+        key=lambda hunk: (rank(hunk.subjects), hunk.line),
+    )
+    origin = pool.trees[base.entry.tree]
+    here, there = (benchmark_of(each.path)[1] for each in (file, base.entry.file))
+    # The reference has folders of its own
+    same = here == there or (origin.reference and base.entry.file.name == file.name)
+    return FileDiff(
+        path=path,
+        kind="changed" if same or unread.library else "moved",
+        hash=file.hash,
+        base=pool.title(base.entry.tree, tree),
+        base_path=origin.shown(base.entry.file.path),
+        library=unread.library,
+        remark="" if hunks else "differs in line ends only",
+        lines=file.lines,
+        to_read=sum(hunk.to_read for hunk in hunks),
+        hunks=hunks,
+    )
+
+
+def _hunk(path: str, raw: RawHunk, masked: tuple[frozenset[int], frozenset[int]]) -> Hunk:
+    old, new = raw.base_line, raw.line
+    lines = []
+    for line in raw.lines:
+        sign = line[:1]
+        secret = (sign in (b" ", b"-") and old in masked[0]) or (
+            sign in (b" ", b"+") and new in masked[1]
+        )
+        lines.append(sign.decode() + MASKED if secret else _text(line))
+        old += sign in (b" ", b"-")
+        new += sign in (b" ", b"+")
+    return Hunk(
+        id=_id(path, raw.lines),
+        subjects=subjects(path, lines),
+        base_line=raw.base_line,
+        line=raw.line,
+        lines=lines,
+        to_read=sum(line[:1] in (b"+", b"-") for line in raw.lines),
+    )
+
+
+def _text(line: bytes) -> str:
+    text = clean_document(line.removesuffix(b"\r").decode("utf-8", "replace"))
+    left = len(text) - LONGEST_LINE
+    return text if left <= 0 else f"{text[:LONGEST_LINE]}… ({left} more characters)"
+
+
+def _id(path: str, lines: Sequence[bytes]) -> str:
+    digest = hashlib.blake2b(path.encode("utf-8", "replace"), digest_size=8)
+    for line in lines:
+        digest.update(b"\n" + line)
+    return digest.hexdigest()
+
+
+# --- a file without a base ------------------------------------------------------------------------
+
+
+def _whole(tree: CodeTree, unread: Unread, pool: Pool) -> FileDiff:
+    file, base = unread.file, unread.base
+    path = tree.shown(file.path)
+    side = _side(tree.root / file.path)
+    lines = side.data.removesuffix(b"\n").split(b"\n") if side.data else []
+    hunk = _hunk(path, RawHunk(0, 1, [b"+" + line for line in lines]), (frozenset(), side.masked))
+    remark = ""
+    if base is not None:
+        near = pool.trees[base.entry.tree].shown(base.entry.file.path)
+        remark = f"closest: {near} ({base.kept:.0%} of the lines)"
+    if len(hunk.lines) > MOST_LINES:
+        more = len(hunk.lines) - MOST_LINES
+        hunk = replace(hunk, lines=[*hunk.lines[:MOST_LINES], f" … {more} more lines in the file"])
+    return FileDiff(
+        path=path,
+        kind="new",
+        hash=file.hash,
+        base=pool.title(base.entry.tree, tree) if base is not None else "",
+        base_path=pool.trees[base.entry.tree].shown(base.entry.file.path) if base else "",
+        library=unread.library,
+        remark=remark or ("" if lines else "empty"),
+        lines=file.lines,
+        to_read=hunk.to_read,
+        hunks=[hunk] if lines else [],
+    )
+
+
+# --- order ----------------------------------------------------------------------------------------
+
+
+def _unseen(diff: FileDiff, shown: frozenset[str]) -> FileDiff:
+    left = [hunk for hunk in diff.hunks if hunk.id not in shown]
+    if len(left) == len(diff.hunks):
+        return diff
+    return replace(
+        diff,
+        hunks=left,
+        seen=len(diff.hunks) - len(left),
+        to_read=sum(hunk.to_read for hunk in left),
+    )
+
+
+def _weight(diff: FileDiff) -> tuple[int, bool, str]:
+    best = min((rank(hunk.subjects) for hunk in diff.hunks), default=99)
+    return best, diff.kind == "new", diff.path

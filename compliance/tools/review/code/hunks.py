@@ -1,0 +1,113 @@
+"""Differences of files by git: no name, link, attribute or setting of a submission reaches it.
+
+Each pair of files is copied under a number into a private folder, where one git process compares
+all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.git_process import READING_SECONDS, reason, run_git
+
+CONTEXT = 3
+
+_COMMAND = (
+    *("diff", "--no-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"),
+    # Which file is the base of which is known, by hashes and lines over all trees
+    *("--text", "--ignore-cr-at-eol", "--diff-algorithm=histogram", f"-U{CONTEXT}"),
+    *("--src-prefix=a/", "--dst-prefix=b/", "a", "b"),
+)
+_VARIABLES = {
+    "GIT_DIR": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_PARAMETERS": "",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.attributesFile",
+    "GIT_CONFIG_VALUE_0": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_EXTERNAL_DIFF": "",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+}
+_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_FILE = re.compile(rb"diff --git a/a/(\d+) b/b/\d+$")
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """The content of a base, and of the file that is compared with it."""
+
+    base: bytes
+    file: bytes
+
+
+class RawHunk(msgspec.Struct, frozen=True):
+    """Lines that differ, with those around them."""
+
+    base_line: int
+    line: int
+    lines: list[bytes]
+
+
+def differences(pairs: Sequence[Pair]) -> list[list[RawHunk]]:
+    """The hunks of each pair, in order; raises UsageFault where git cannot run."""
+    found: list[list[RawHunk]] = [[] for _ in pairs]
+    if not pairs:
+        return found
+    with tempfile.TemporaryDirectory(prefix="podium.") as place:
+        folder = Path(place)
+        for side in ("a", "b"):
+            (folder / side).mkdir()
+        for number, pair in enumerate(pairs):
+            (folder / "a" / f"{number:06}").write_bytes(pair.base)
+            (folder / "b" / f"{number:06}").write_bytes(pair.file)
+        done = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
+    # As diff: 1 says that files differ
+    if done.status not in (0, 1):
+        raise UsageFault(f"git diff failed: {reason(done.errors)}")
+    for number, hunks in _parsed(done.output):
+        found[number] = hunks
+    return found
+
+
+def _parsed(output: bytes) -> Iterator[tuple[int, list[RawHunk]]]:
+    """(number of the pair, its hunks).
+
+    Lines of a hunk are counted: one that looks like a header is what a file says.
+    """
+    lines = output.split(b"\n")
+    place, number, hunks = 0, -1, list[RawHunk]()
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        if found := _FILE.match(line):
+            if number >= 0:
+                yield number, hunks
+            number, hunks = int(found[1]), []
+        elif header := _HEADER.match(line):
+            old, new = (int(header[group] or b"1") for group in (2, 4))
+            end = _end(lines, place, old, new)
+            hunks.append(RawHunk(int(header[1]), int(header[3]), lines[place:end]))
+            place = end
+    if number >= 0:
+        yield number, hunks
+
+
+def _end(lines: Sequence[bytes], place: int, old: int, new: int) -> int:
+    """Where a hunk ends that has so many lines of the base and of the file."""
+    while (old > 0 or new > 0) and place < len(lines):
+        sign = lines[place][:1]
+        old -= sign in (b" ", b"-")
+        new -= sign in (b" ", b"+")
+        place += 1
+    # git marks a last line without a line end
+    return place + (lines[place : place + 1] == [b"\\ No newline at end of file"])

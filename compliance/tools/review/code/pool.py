@@ -1,0 +1,143 @@
+"""Files that are known when another is read: whose they are, and which of them is its base."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+
+from podium.compliance.tools.review.code.inventory import CodeFile, CodeTree, benchmark_of
+from podium.compliance.tools.review.code.similarity import LEAST_KEPT, Sketches, kept
+from podium.compliance.tools.review.code.vendored import VendoredFolder, version_of
+
+MOST_COMPARED = 8
+"""Files of one place, and files with like lines, that are compared with a file."""
+
+LEAST_RELATED = 0.2
+"""The part of its lines in another file that makes this a relative to be named."""
+
+
+def same_submitter(first: CodeTree, second: CodeTree) -> bool:
+    """Whether two trees are of one submitter: of one name, but for capitals."""
+    return first.submitter.casefold() == second.submitter.casefold()
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A known file: its tree, by number, and the file."""
+
+    tree: int
+    file: CodeFile
+
+
+class Base(msgspec.Struct, frozen=True):
+    """A known file that another one is compared with; `kept` is the part of lines in common."""
+
+    entry: Entry
+    kept: float
+
+    @property
+    def close(self) -> bool:
+        """Whether the difference is shorter to read than the file."""
+        return self.kept >= LEAST_KEPT
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A copy of a vendored library that is known."""
+
+    tree: int
+    version: str
+    files: dict[str, CodeFile]
+
+
+class Pool:
+    """What is known so far, in the order in which it was read."""
+
+    def __init__(self) -> None:
+        self.trees: list[CodeTree] = []
+        self._numbers: dict[Path, int] = {}
+        self._entries: list[Entry] = []
+        self._by_hash: dict[str, list[Entry]] = {}
+        self._by_place: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+        self._sketches = Sketches()
+        self._copies: dict[str, list[Copy]] = defaultdict(list)
+
+    # --- what is known ---
+
+    def add(self, tree: CodeTree, file: CodeFile, *, vendored: bool = False) -> None:
+        """Take a file in, unless the tree has its content already."""
+        number = self._number(tree)
+        holders = self._by_hash.setdefault(file.hash, [])
+        is_new = not holders
+        if holders and holders[-1].tree == number:
+            return
+        entry = Entry(number, file)
+        holders.append(entry)
+        if file.kind is not None or vendored:
+            return
+        self._by_place[benchmark_of(file.path)].append(entry)
+        if is_new:
+            self._sketches.add(len(self._entries), tree.root / file.path)
+            self._entries.append(entry)
+
+    def add_library(self, tree: CodeTree, library: VendoredFolder) -> None:
+        """Take a vendored library in."""
+        files = {library.inside(file): file for file in library.files}
+        copy = Copy(self._number(tree), version_of(tree.root, library), files)
+        self._copies[library.name].append(copy)
+        for file in library.files:
+            self.add(tree, file, vendored=True)
+
+    def _number(self, tree: CodeTree) -> int:
+        if tree.root not in self._numbers:
+            self._numbers[tree.root] = len(self.trees)
+            self.trees.append(tree)
+        return self._numbers[tree.root]
+
+    # --- what is asked ---
+
+    def path(self, entry: Entry) -> Path:
+        """Where a known file is."""
+        return self.trees[entry.tree].root / entry.file.path
+
+    def title(self, number: int, reader: CodeTree) -> str:
+        """Whose tree this is, for a reader of another: `own 5.0`, `NVIDIA 5.1`, `reference`."""
+        tree = self.trees[number]
+        own = same_submitter(tree, reader)
+        return f"{'own' if own else tree.submitter} {tree.title}".strip()
+
+    def identical(self, file: CodeFile, reader: CodeTree) -> Entry | None:
+        """The file with the same content: of the reader's own, else of who had it first."""
+        holders = self._by_hash.get(file.hash, [])
+        own = (each for each in holders if self._is_own(each.tree, reader))
+        return next(own, holders[0] if holders else None)
+
+    def base(self, file: CodeFile, reader: CodeTree) -> Base | None:
+        """The known file that has most lines of another; of equals the one known first."""
+        path = reader.root / file.path
+        there = self._by_place.get(benchmark_of(file.path), [])
+        own = [each for each in there if self._is_own(each.tree, reader)]
+        alike = [self._entries[each] for each in self._sketches.nearest(path, MOST_COMPARED)]
+        found: Base | None = None
+        for entry in (*own[-MOST_COMPARED:], *there[:MOST_COMPARED], *alike):
+            part = kept(self.path(entry), path)
+            if found is None or part > found.kept:
+                found = Base(entry, part)
+        return found if found is not None and found.kept >= LEAST_RELATED else None
+
+    def library(self, name: str, version: str, reader: CodeTree) -> Copy | None:
+        """The copy of a library to compare with: of this version, the reader's own, the first."""
+        copies = self._copies.get(name, [])
+        return min(
+            copies,
+            key=lambda copy: (copy.version != version, not self._is_own(copy.tree, reader)),
+            default=None,
+        )
+
+    def base_in(self, copy: Copy | None, path: str) -> Base | None:
+        """The file at a path of a library's copy."""
+        file = None if copy is None else copy.files.get(path)
+        return None if copy is None or file is None else Base(Entry(copy.tree, file), 1.0)
+
+    def _is_own(self, number: int, reader: CodeTree) -> bool:
+        return same_submitter(self.trees[number], reader)

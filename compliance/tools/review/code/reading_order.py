@@ -1,0 +1,98 @@
+"""The order in which the code of a round is read: whoever had it first comes first.
+
+The vendor of the accelerators, then the earliest logs. Names decide nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from podium.compliance.judging.inputs.source_files import small_json
+from podium.compliance.reporting.pages.templates import clock
+from podium.compliance.tools.review.code.inventory import CodeFile, CodeTree, benchmark_of
+from podium.compliance.tools.review.code.log_heads import LogHead
+
+MOST_SYSTEMS = 200
+
+_FAMILIES = (
+    ("NVIDIA", r"nvidia|\b(?:gb|gh|dgx)[23]00|\b[abhlv]\d{2,3}\b"),
+    ("AMD", r"\bamd\b|\bmi\d{3}"),
+    ("Intel", r"\bintel\b|gaudi|habana"),
+    ("Google", r"\bgoogle\b|\btpu"),
+    ("Graphcore", r"graphcore|\bipu"),
+    ("Huawei", r"huawei|ascend"),
+)
+"""Vendors of accelerators by the names of their products."""
+
+
+class CodeFolder(msgspec.Struct, frozen=True):
+    """The code of one submission for one benchmark, with the place it has in the order."""
+
+    tree: CodeTree
+    benchmark: str
+    files: list[CodeFile]
+    reason: str
+    order: tuple[int, float, str]
+
+
+def ordered(trees: Sequence[CodeTree], heads: Sequence[Sequence[LogHead]]) -> list[CodeFolder]:
+    """The folders of code of a round's submissions, in reading order."""
+    vendors = _vendors(trees)
+    found = []
+    for tree, logs in zip(trees, heads, strict=True):
+        vendor = tree.submitter.casefold().startswith(tuple(vendors))
+        by_benchmark: dict[str, list[CodeFile]] = {}
+        for file in tree.files:
+            by_benchmark.setdefault(benchmark_of(file.path)[0], []).append(file)
+        for benchmark, files in by_benchmark.items():
+            first = _first_log(logs, benchmark)
+            reason = _reason(first, vendor=vendor)
+            # Where nothing tells who was first, the order must favor nobody's name
+            neutral = _digest(files)
+            known = float("inf") if first is None else first
+            order = (0 if vendor else 1, known, neutral)
+            found.append(CodeFolder(tree, benchmark, files, reason, order))
+    return sorted(found, key=lambda each: each.order)
+
+
+def _reason(first: float | None, *, vendor: bool) -> str:
+    if vendor:
+        return "vendor of the accelerators"
+    if first is None:
+        return "no logs: who was first is unclear"
+    return f"first log of {clock(first)[:10]}"
+
+
+def _first_log(logs: Iterable[LogHead], benchmark: str) -> float | None:
+    known = [each for each in logs if each.started is not None]
+    own = [each for each in known if each.benchmark == benchmark]
+    return min((each.started or 0.0 for each in own or known), default=None)
+
+
+def _digest(files: Iterable[CodeFile]) -> str:
+    text = "".join(sorted(file.hash for file in files))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _vendors(trees: Sequence[CodeTree]) -> set[str]:
+    names = {name for tree in trees for name in _accelerators(tree.root)}
+    text = "\n".join(names)
+    found = (name for name, pattern in _FAMILIES if re.search(pattern, text, re.IGNORECASE))
+    return {name.casefold() for name in found}
+
+
+def _accelerators(root: Path) -> list[str]:
+    found = []
+    for path in sorted((root / "systems").glob("*.json"))[:MOST_SYSTEMS]:
+        try:
+            described = small_json(path)
+        except (OSError, ValueError):
+            continue
+        if isinstance(described, dict):
+            found.append(str(described.get("accelerator_model_name", ""))[:200])
+    return found

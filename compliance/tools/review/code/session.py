@@ -1,0 +1,122 @@
+"""A review of the code of a round: what nobody has read yet, submitter by submitter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.tools.review.code.diffs import Room
+from podium.compliance.tools.review.code.folder_review import Known, removed, review_folder
+from podium.compliance.tools.review.code.inventory import reference_tree
+from podium.compliance.tools.review.code.model import CodeReview
+from podium.compliance.tools.review.code.pool import Pool
+from podium.compliance.tools.review.code.read_marks import ReadMark
+from podium.compliance.tools.review.code.reading_order import CodeFolder
+from podium.compliance.tools.review.code.round_code import RoundCode
+from podium.compliance.tools.review.code.vendored import split
+
+BASES = ("auto", "reference", "earlier")
+SHARED = "shared"
+"""Stands for a benchmark's name: files above the folders of the benchmarks."""
+
+
+class CodeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of a review of code.
+
+    `only` is SUBMITTER or SUBMITTER/BENCHMARK: the others are known, and not shown. `shown` are
+    the hunks of the review before.
+    """
+
+    base: str = "auto"
+    only: str = ""
+    reference: Path | None = None
+    marks: Mapping[str, ReadMark] = {}
+    shown: frozenset[str] = frozenset()
+
+
+def review_code(
+    code: RoundCode, request: CodeRequest, *, earlier: Sequence[RoundCode] = ()
+) -> CodeReview:
+    """Review the code of a round; raises UsageFault where the request names nobody."""
+    rounds = sorted(earlier, key=_round)
+    _refuse_unknown(request, code, rounds)
+    pool = _known(request, code, rounds)
+    known = Known(pool, request.marks, request.shown, request.base == "auto", Room())
+    before = [tree for each in rounds for tree in each.trees]
+    cells = []
+    for folder in code.folders:
+        # A submission is no base of itself
+        asked = _is_asked(folder, request.only) and folder.tree.submitter != request.base
+        cell = review_folder(folder, code.logs.get(folder.tree.root, ()), known, compare=asked)
+        if asked:
+            cells.append(replace(cell, removed=removed(folder, before)))
+    return CodeReview(
+        base=request.base,
+        earlier=[each.trees[0].title for each in rounds if each.trees],
+        reference=str(request.reference or ""),
+        shown=sorted(request.shown),
+        cells=sorted(cells, key=lambda cell: (-cell.to_read, cell.submitter, cell.benchmark)),
+    )
+
+
+def _round(code: RoundCode) -> tuple[int, ...]:
+    title = code.trees[0].title if code.trees else ""
+    return tuple(int(part) for part in title.split(".") if part.isdecimal())
+
+
+def _is_asked(folder: CodeFolder, only: str) -> bool:
+    submitter, _, benchmark = only.partition("/")
+    name = folder.benchmark or SHARED
+    return submitter in ("", folder.tree.submitter) and benchmark in ("", name)
+
+
+def _refuse_unknown(request: CodeRequest, code: RoundCode, earlier: Sequence[RoundCode]) -> None:
+    names = sorted({tree.submitter for tree in code.trees})
+    submitter = request.only.partition("/")[0]
+    if submitter and submitter not in names:
+        raise UsageFault(f"{submitter} is not a submitter here; expected {', '.join(names)}")
+    if request.only and not any(_is_asked(folder, request.only) for folder in code.folders):
+        own = [each for each in code.folders if each.tree.submitter == submitter]
+        listed = ", ".join(sorted(each.benchmark or SHARED for each in own)) or "none"
+        raise UsageFault(f"{request.only} has no code; folders of {submitter}: {listed}")
+    if request.base == "reference" and request.reference is None:
+        raise UsageFault("--base reference needs --reference DIR, a checkout of the reference")
+    if request.reference is not None and not request.reference.is_dir():
+        raise UsageFault(f"--reference {request.reference} is not a folder")
+    if request.base == "earlier" and not earlier:
+        raise UsageFault("--base earlier needs --earlier ROUND")
+    others = {tree.submitter for each in earlier for tree in each.trees}
+    if request.base not in {*BASES, *names, *others}:
+        raise UsageFault(
+            f"--base {request.base} is not known; expected auto, reference, earlier or a submitter"
+        )
+
+
+def _known(request: CodeRequest, code: RoundCode, earlier: Sequence[RoundCode]) -> Pool:
+    """What is known before the round is read."""
+    pool = Pool()
+    if request.reference is not None and request.base in ("auto", "reference"):
+        tree = reference_tree(request.reference)
+        for file in tree.files:
+            pool.add(tree, file)
+    folders = [folder for each in earlier for folder in each.folders]
+    if request.base not in BASES:
+        every = [*folders, *code.folders]
+        folders = [each for each in every if each.tree.submitter == request.base]
+    for folder in folders if request.base != "reference" else ():
+        own, libraries = split(folder.files)
+        for library in libraries:
+            pool.add_library(folder.tree, library)
+        for file in own:
+            pool.add(folder.tree, file)
+    return pool
+
+
+def shown_hunks(review: CodeReview) -> frozenset[str]:
+    """The hunks that a review and those before it have shown, by id."""
+    own = (hunk.id for cell in review.cells for diff in cell.diffs for hunk in diff.hunks)
+    return frozenset((*review.shown, *own))

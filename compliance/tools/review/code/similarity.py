@@ -1,0 +1,74 @@
+"""How much of one file is in another, whatever their names: by their lines."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from zlib import crc32
+
+from podium.compliance.tools.review.code.inventory import read_text
+
+SKETCH = 32
+"""Lines that stand for a file: those with the least hashes, which similar files share."""
+
+MOST_HOLDERS = 64
+"""Files beyond so many that share a line: such a line says nothing."""
+
+MOST_LINES = 10_000
+"""Lines of a file that are kept in memory while others are compared with it."""
+
+LEAST_KEPT = 0.5
+"""The part of a file's lines that it must have in common with its base."""
+
+
+class Sketches:
+    """Files by the lines that stand for them."""
+
+    def __init__(self) -> None:
+        self._holders: dict[int, list[int]] = defaultdict(list)
+
+    def add(self, number: int, path: Path) -> None:
+        """Keep the sketch of a file under a number."""
+        for line in _sketch(lines_of(path)):
+            holders = self._holders[line]
+            if len(holders) < MOST_HOLDERS:
+                holders.append(number)
+
+    def nearest(self, path: Path, most: int) -> list[int]:
+        """The numbers of the files that share most with a file, the best first."""
+        counts = Counter(
+            number for line in _sketch(lines_of(path)) for number in self._holders.get(line, ())
+        )
+        return [number for number, _ in counts.most_common(most)]
+
+
+def _sketch(lines: Counter[int]) -> list[int]:
+    return heapq.nsmallest(SKETCH, lines)
+
+
+def lines_of(path: Path) -> Counter[int]:
+    """The lines of a text file, as hashes; none where it is not to be compared."""
+    found = _kept_lines(path)
+    return _counted(read_text(path) or b"") if found is None else found
+
+
+@lru_cache(maxsize=64)
+def _kept_lines(path: Path) -> Counter[int] | None:
+    """The lines of a file of usual length; None for a longer one, which would fill memory."""
+    data = read_text(path) or b""
+    return _counted(data) if data.count(b"\n") <= MOST_LINES else None
+
+
+def _counted(data: bytes) -> Counter[int]:
+    stripped: Iterable[bytes] = map(bytes.strip, data.split(b"\n"))
+    return Counter(crc32(line) for line in stripped if line)
+
+
+def kept(first: Path, second: Path) -> float:
+    """The part of the longer file's lines that both have."""
+    a, b = lines_of(first), lines_of(second)
+    longer = max(a.total(), b.total())
+    return (a & b).total() / longer if longer else 0.0

@@ -1,0 +1,128 @@
+"""Libraries that a submission brings along: where each begins, its name and its version."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from podium.compliance.judging.inputs.source_files import read_plain
+from podium.compliance.tools.review.code.inventory import CodeFile, benchmark_of
+
+LEAST_FILES = 20
+"""A smaller folder is read as code, whatever it has: a license alone must not hide a program."""
+
+MANY_FILES = 200
+"""A folder with so many files that are not configurations is a library without any mark."""
+
+_BUILDS = ("setup.py", "pyproject.toml", "setup.cfg", "package.json", "CMakeLists.txt")
+_LICENSES = ("LICENSE", "LICENCE", "COPYING")
+_HOLDERS = frozenset(("third_party", "3rdparty", "third-party", "vendor", "site-packages"))
+_CONFIGS = (".sh", ".env", ".conf", ".yaml", ".yml", ".json", ".toml", ".sub")
+
+_VERSION = re.compile(
+    r"""^\s*["']?(?:__)?version(?:__)?["']?\s*[:=]\s*["']([\w.+!-]{1,40})["']""",
+    re.MULTILINE | re.IGNORECASE,
+)
+_VERSION_FILES = (
+    *("pyproject.toml", "setup.py", "setup.cfg", "version.py", "_version.py", "__version__.py"),
+    *("package_info.py", "package.json", "VERSION", "version.txt", "__init__.py"),
+)
+_VERSION_BYTES = 1 << 16
+_MOST_READ = 12
+
+
+class VendoredFolder(msgspec.Struct, frozen=True):
+    """A vendored library in the code of one submission; `path` is that of its folder."""
+
+    path: str
+    files: list[CodeFile]
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.path.rpartition("/")[2]
+
+    def inside(self, file: CodeFile) -> str:
+        """The path of a file below the library's folder."""
+        return file.path[len(self.path) + 1 :]
+
+
+def split(files: Sequence[CodeFile]) -> tuple[list[CodeFile], list[VendoredFolder]]:
+    """The files of a benchmark's code that are the submitter's own, and the vendored libraries."""
+    below: dict[str, list[CodeFile]] = defaultdict(list)
+    for file in files:
+        for folder in _folders(file.path):
+            below[folder].append(file)
+    roots: list[str] = []
+    # Outermost first: what is in a library belongs to it
+    for folder in sorted(below, key=lambda each: (each.count("/"), each)):
+        inner = any(folder.startswith(f"{root}/") for root in roots)
+        if not inner and _is_library(folder, below[folder]):
+            roots.append(folder)
+    libraries = [VendoredFolder(root, below[root]) for root in roots]
+    taken = {file.path for library in libraries for file in library.files}
+    return [file for file in files if file.path not in taken], libraries
+
+
+def _folders(path: str) -> Iterator[str]:
+    """The folders above a file that could be a library: those below the benchmark's own."""
+    parts = path.split("/")
+    first = 3 if "implementations" not in parts[:3] else 4
+    for depth in range(first, len(parts)):
+        yield "/".join(parts[:depth])
+
+
+def _is_library(folder: str, files: Sequence[CodeFile]) -> bool:
+    if len(files) < LEAST_FILES:
+        return False
+    above, _, _ = folder.rpartition("/")
+    if above.rpartition("/")[2] in _HOLDERS:
+        return True
+    at_top = {file.name for file in files if file.path.count("/") == folder.count("/") + 1}
+    builds = any(name in at_top for name in _BUILDS)
+    licensed = any(name.upper().startswith(_LICENSES) for name in at_top)
+    programs = sum(not file.name.endswith(_CONFIGS) for file in files)
+    many = programs >= MANY_FILES
+    # The folder of an implementation often has a license: it must be large to be a library
+    if _is_implementation(folder):
+        return many and (builds or licensed)
+    return many or builds or licensed
+
+
+def _is_implementation(folder: str) -> bool:
+    rest = benchmark_of(f"{folder}/x")[1].split("/")[:-1]
+    return len(rest) <= (2 if rest[0] == "implementations" else 1)
+
+
+def version_of(root: Path, library: VendoredFolder) -> str:
+    """The version that a library states; empty where it states none."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for file in library.files:
+        by_name[file.name].append(file.path)
+    read = 0
+    for name in _VERSION_FILES:
+        for path in sorted(by_name[name], key=lambda each: each.count("/"))[:3]:
+            read += 1
+            found = _stated(root / path, plain=name in ("VERSION", "version.txt"))
+            if found or read > _MOST_READ:
+                return found
+    return ""
+
+
+def _stated(path: Path, *, plain: bool) -> str:
+    try:
+        text = read_plain(path, _VERSION_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+    found = re.match(r"\s*([\w.+!-]{1,40})\s*$", text) if plain else _VERSION.search(text)
+    return found[1] if found else ""
+
+
+def usual(names: Iterable[str]) -> str:
+    """The most frequent of some names; empty for none."""
+    counts = Counter(names)
+    return max(sorted(counts), key=lambda name: counts[name], default="")

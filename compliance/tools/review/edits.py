@@ -1,0 +1,100 @@
+"""What was done to the logs of a result between two states: edited, exchanged, added, removed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from podium.compliance.text.words import join_limited, plural
+from podium.compliance.tools.review.model import LoggedKey, ResultEntry, RunEntry
+
+MOST_NAMED = 6
+MOST_KEYS = 8
+
+TEXTS = ("submission_", "s_n_")
+"""Prefixes of keys that say whose a run is, and nothing of how it went."""
+
+
+def edits_of(then: ResultEntry, now: ResultEntry, apart: Mapping[str, list[str]]) -> list[str]:
+    """A sentence for each kind of change to the logs of a result.
+
+    `apart` has the paths that were added, removed or changed.
+    """
+    before, after = ({run.path: run for run in each.runs} for each in (then, now))
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in apart.get("changed", ()):
+        if path in before and path in after:
+            found[_changed(before[path], after[path])].append(_name(path))
+    for kind in ("added", "removed"):
+        names = [_name(path) for path in apart.get(kind, ()) if path in {**before, **after}]
+        if names:
+            found[f"logs {kind}"] += names
+    return [f"{what} in {_logs(names)}" for what, names in found.items()]
+
+
+def same_runs(then: ResultEntry, now: ResultEntry) -> bool:
+    """Whether all runs are those of before, by their starts, seeds and durations."""
+    before, after = ([_identity(run) for run in each.runs] for each in (then, now))
+    return before == after
+
+
+def _identity(run: RunEntry) -> tuple[str, float | None, float | None]:
+    return (_name(run.path), run.started, run.minutes)
+
+
+def _changed(then: RunEntry, now: RunEntry) -> str:
+    new = [
+        word
+        for word, old, young in (
+            ("start", then.started, now.started),
+            ("seed", then.seed, now.seed),
+        )
+        if old != young
+    ]
+    if new and then.started != now.started:
+        return f"run exchanged (new {' and new '.join(new)})"
+    if not then.records or not now.records:
+        return "log edited"
+    keys = [*_keys(then.records, now.records)]
+    if not keys:
+        return "edited lines that are no records"
+    what = "text" if all(key.startswith(TEXTS) for key, _ in keys) else "records"
+    return f"{what} edited: {join_limited([text for _, text in keys], MOST_KEYS)}"
+
+
+def _keys(then: Mapping[str, LoggedKey], now: Mapping[str, LoggedKey]) -> Iterator[tuple[str, str]]:
+    """Each key that differs, with what differs in it."""
+    for key in sorted(then.keys() | now.keys()):
+        old, new = then.get(key), now.get(key)
+        if old == new:
+            continue
+        if old is None or new is None:
+            yield key, f"{key} {'added' if old is None else 'removed'}"
+        elif old.count == new.count == 1 and old.value != new.value:
+            yield key, f"{key} {_shown(old.value)} -> {_shown(new.value)}"
+        elif old.count != new.count:
+            yield key, f"{key} ({old.count} -> {plural(new.count, 'record')})"
+        else:
+            parts = [
+                word
+                for word, differs in (
+                    ("values", old.values != new.values),
+                    ("times", old.times != new.times),
+                )
+                if differs
+            ]
+            yield key, f"{key} ({' and '.join(parts)})"
+
+
+def _shown(value: object) -> str:
+    return str(value) if value is not None else "nothing"
+
+
+def _logs(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"{len(names)} logs ({join_limited(sorted(names), MOST_NAMED)})"
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

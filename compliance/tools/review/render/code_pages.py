@@ -1,0 +1,67 @@
+"""The pages of a review of code: a matrix of submitters and benchmarks, and a page for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from podium.compliance.reporting.pages.templates import environment, slugs
+from podium.compliance.tools.review.code.model import NAMED, Cell, CodeReview, FileDiff, Hunk
+
+INDEX = "code.html"
+MOST_LINES = 20_000
+"""Lines of hunks on one page; `podium review code` prints the others."""
+
+TAB = " " * 4
+_ELEMENTS = {"+": "ins", "-": "del"}
+
+
+def code_pages(review: CodeReview, known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(file, text) of every page; `known` is what all pages of the folder show."""
+    templates = environment(__package__, {})
+    named = slugs([cell.name for cell in review.cells], "code")
+    files = {name: f"{file}.html" for name, file in named.items()}
+    fields = {**known, "code": review, "files": files}
+    total = max((cell.to_read for cell in review.cells), default=0)
+    index = templates.get_template("code.html.j2")
+    yield INDEX, index.render(here=INDEX, total=total, **fields).rstrip() + "\n"
+    page = templates.get_template("code_cell.html.j2")
+    for cell in review.cells:
+        diffs, left = _fitting(cell.diffs)
+        text = page.render(
+            here=INDEX,
+            cell=cell,
+            diffs=diffs,
+            left=left,
+            opaque=[each for each in cell.others if each.kind in NAMED],
+            variables=_variables(cell),
+            rows=_rows,
+            **fields,
+        )
+        yield files[cell.name], text.rstrip() + "\n"
+
+
+def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], int]:
+    """The files whose hunks fit on a page, and the number of lines that do not."""
+    room, found, left = MOST_LINES, [], 0
+    for diff in diffs:
+        shown = []
+        for hunk in diff.hunks:
+            room -= len(hunk.lines)
+            if room >= 0:
+                shown.append(hunk)
+            else:
+                left += hunk.to_read
+        found.append(replace(diff, hunks=shown))
+    return found, left
+
+
+def _rows(hunk: Hunk) -> list[tuple[str, str]]:
+    """(element, text) of each line."""
+    return [(_ELEMENTS.get(line[:1], "span"), line.replace("\t", TAB)) for line in hunk.lines]
+
+
+def _variables(cell: Cell) -> list[str]:
+    return [*dict.fromkeys(name for each in cell.configurations for name in each.values)]

@@ -1,0 +1,183 @@
+"""What the first page of a review lists: one row for each cause, the gravest kinds first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from podium.compliance.tools.review.model import Objection, ResultEntry, Review, RunEntry
+from podium.compliance.tools.review.objections import gravity
+from podium.rules.finding import RANK, Severity
+
+MOST_LOGS = 2
+"""Logs up to which several rules that report the same logs have one cause."""
+
+GRID = 1e-6
+"""A mean that is nearer to the minimum than this share of it equals it."""
+
+
+class Thumbnail(NamedTuple):
+    """A small picture of the evidence: paths of curves, or dots on a line with a rule."""
+
+    label: str
+    paths: Sequence[str] = ()
+    places: Sequence[int] = ()
+    at: int | None = None
+
+
+class Cause(NamedTuple):
+    """One row: the objection that leads, those that follow from the same cause."""
+
+    kind: str
+    lead: Objection
+    others: Sequence[Objection]
+    benchmarks: Sequence[str]
+    thumbnail: Thumbnail | None
+
+    @property
+    def places(self) -> int:
+        """How many places show it."""
+        return len({(each.path, each.line) for one in self.every for each in one.evidence})
+
+    @property
+    def every(self) -> list[Objection]:
+        """All objections of the cause."""
+        return [self.lead, *self.others]
+
+
+class MatrixCell(NamedTuple):
+    """The open objections about one benchmark of a submitter; `worst` is empty without any."""
+
+    worst: str
+    asked: int
+    results: int
+
+
+def queue(review: Review) -> list[Cause]:
+    """The causes of all open objections."""
+    groups: dict[tuple[str, ...], list[Objection]] = {}
+    for each in review.objections:
+        if each.is_open:
+            groups.setdefault(_cause(each), []).append(each)
+    causes = [_row(review, sorted(found, key=_weight)) for found in groups.values()]
+    return sorted(causes, key=lambda each: (*_weight(each.lead), -each.places))
+
+
+def _cause(objection: Objection) -> tuple[str, ...]:
+    paths = sorted({each.path for each in objection.evidence})
+    logs = [path for path in paths if path.rpartition("/")[2].startswith("result_")]
+    if logs == paths and 0 < len(paths) <= MOST_LOGS and objection.severity == "error":
+        return objection.submission, objection.submitter, *paths
+    return objection.submission, objection.submitter, objection.rule
+
+
+def _weight(objection: Objection) -> tuple[int, int, bool, bool, str]:
+    return (*gravity(objection), objection.id)
+
+
+def _row(review: Review, found: Sequence[Objection]) -> Cause:
+    benchmarks = {name: None for each in found for name in benchmarks_of(each, review.results)}
+    lead, *others = found
+    picture = _thumbnail(lead.kind, lead, review.results)
+    return Cause(lead.kind, lead, others, [*benchmarks], picture)
+
+
+def benchmarks_of(objection: Objection, results: Sequence[ResultEntry]) -> list[str]:
+    """The benchmarks whose results an objection has evidence in."""
+    return [*dict.fromkeys(each.benchmark for each in _results(objection, results))]
+
+
+def _results(objection: Objection, results: Sequence[ResultEntry]) -> Iterator[ResultEntry]:
+    paths = [each.path for each in objection.evidence]
+    for result in results:
+        if any(path == result.path or path.startswith(f"{result.path}/") for path in paths):
+            yield result
+
+
+def matrix(review: Review, benchmarks: Sequence[str]) -> dict[str, list[MatrixCell]]:
+    """By the path of each submission: a cell for each benchmark, and one for everything else."""
+    found: dict[tuple[str, str], list[Objection]] = {}
+    for each in review.objections:
+        if each.is_open:
+            for name in benchmarks_of(each, review.results) or [""]:
+                found.setdefault((each.submission, name), []).append(each)
+    return {
+        entry.path: [
+            _cell(
+                found.get((entry.path, name), []),
+                sum((entry.submitter, name) == (r.submitter, r.benchmark) for r in review.results),
+            )
+            for name in (*benchmarks, "")
+        ]
+        for entry in review.submissions
+    }
+
+
+def _cell(found: Sequence[Objection], results: int) -> MatrixCell:
+    worst = min((each.severity for each in found), key=lambda one: RANK[Severity(one)], default="")
+    return MatrixCell(worst, len(found), results)
+
+
+# --- small pictures -------------------------------------------------------------------------------
+
+
+def _thumbnail(kind: str, objection: Objection, results: Sequence[ResultEntry]) -> Thumbnail | None:
+    if kind == "copies":
+        curves = _pair(objection, results)
+        return Thumbnail("curves of the two runs", curves) if len(curves) > 1 else None
+    result = next(_results(objection, results), None)
+    if result is None:
+        return None
+    if kind == "convergence":
+        return distance(result)
+    return Thumbnail("minutes of the runs", places=minutes_dots(result))
+
+
+def _pair(objection: Objection, results: Sequence[ResultEntry]) -> list[str]:
+    """The curves of the runs that the first place names."""
+    if not objection.evidence:
+        return []
+    first = objection.evidence[0]
+    runs = [run for result in results for run in result.runs]
+    named = [run for run in runs if run.path == first.path]
+    named += [run for run in runs if run.path in first.message and run.path != first.path]
+    return [path for run in named[:2] if (path := curve_path(run))]
+
+
+def curve_path(run: RunEntry) -> str:
+    """The curve of a run in a box of 100 by 20; empty without one."""
+    points = (run.loss.points or run.quality.points)[:60]
+    values = [value for *_, value in points]
+    if len(values) < 2:
+        return ""
+    low, reach = min(values), (max(values) - min(values)) or 1.0
+    steps = (
+        f"{round(100 * at / (len(values) - 1))} {round(18 - 16 * (value - low) / reach)}"
+        for at, value in enumerate(values)
+    )
+    return f"M{'L'.join(steps)}"
+
+
+def distance(result: ResultEntry) -> Thumbnail | None:
+    """How far a result is from the minimum: from 20 % below it to 60 % above."""
+    taken, least = result.to_converge, result.rcp.minimum
+    if not taken or not least:
+        return None
+    place = round(25 + (taken / least - 1) * 125)
+    label = f"{(taken / least - 1) * 100:+.3g} % of the minimum"
+    return Thumbnail(label, places=[max(2, min(98, place))], at=25)
+
+
+def minutes_dots(result: ResultEntry) -> list[int]:
+    """The runs of a result by their minutes on a scale of 0 to 100."""
+    known = [run.minutes for run in result.runs if run.minutes]
+    if not known:
+        return []
+    low, high = min(known), max(known)
+    reach = max((high - low) / 2, (low + high) / 20) or 1.0
+    return sorted({round(50 + 46 * (each - (low + high) / 2) / reach) for each in known})
+
+
+def is_tie(submission: float, minimum: float) -> bool:
+    """Whether a result equals the minimum: where evaluations are coarse, that tells nothing."""
+    return abs(submission - minimum) <= GRID * abs(minimum)

@@ -1,0 +1,21 @@
+"""The efficiency of families of results as bars for a terminal."""
+
+from __future__ import annotations
+
+from podium.compliance.reporting.bars import Bar, bars
+from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis
+
+
+def scaling_bars(made: Analysis, width: int) -> str:
+    """A bar for each number of chips of each family, with the mark that it is derived."""
+    lines = [
+        Bar(
+            " · ".join(str(row[name]) for name in made.by if row[name]),
+            f"{row['chips']} chips",
+            row["efficiency"],
+            f"{row['efficiency'] * 100:.3g} %",
+        )
+        for row in made.rows
+        if row["efficiency"] is not None
+    ]
+    return f"{bars(lines, width)}\n{UNOFFICIAL}\n"

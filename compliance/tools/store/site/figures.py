@@ -1,0 +1,171 @@
+"""The charts of the analyses as their pages draw them: in the page's own colors, no library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from podium.compliance.text.chips import chip_family
+from podium.compliance.tools.store.analyses.material import round_order
+from podium.compliance.tools.store.analyses.table import Analysis
+from podium.compliance.tools.store.site.plots import COLOURS, Axis, Line, Plot, Rule, plot
+from podium.compliance.tools.store.site.row import category
+
+Row = Mapping[str, Any]
+
+LEAST_POINTS = 3
+"""Numbers of chips of a family that is drawn; those with two are in the table."""
+
+MOST_BARS = 30
+
+
+class Bars(NamedTuple):
+    """Bars of one chart: for each its label, its parts as (class, start, width), its text."""
+
+    label: str
+    rows: Sequence[tuple[str, Sequence[tuple[str, float, float]], str]]
+    note: str = ""
+
+
+class Figure(NamedTuple):
+    """A chart; `part` names what it is of as an address does, which hides it where it is not."""
+
+    part: str
+    plot: Plot | None
+    legend: Sequence[tuple[str, str]] = ()
+    bars: Bars | None = None
+
+
+class Part(NamedTuple):
+    """The figures under one heading."""
+
+    title: str
+    figures: Sequence[Figure]
+
+
+def parts(made: Analysis) -> list[Part]:
+    """The figures of an analysis: of the newest round first, if they are of one round each."""
+    draw = _FIGURES.get(made.name)
+    if draw is None:
+        return []
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in made.rows:
+        # The rounds that may be compared stand in one chart
+        name = "" if made.name == "rounds" else row["round"]
+        groups.setdefault((row["suite"], name), []).append(row)
+    order = sorted(groups, key=_newest_first)
+    found = [Part(" ".join(key).strip(), [*draw(groups[key])]) for key in order]
+    return [part for part in found if part.figures]
+
+
+def _newest_first(key: tuple[str, str]) -> tuple[bool, list[int]]:
+    return key[0] == "hpc", [-each for each in round_order(key[1])]
+
+
+def _grouped(rows: Sequence[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(str(row[name] or "") for name in names), []).append(row)
+    return found
+
+
+def _part(row: Row, *names: str) -> str:
+    return urlencode({name: row[name] for name in names if row[name]}, errors="replace")
+
+
+def _scaling(rows: Sequence[Row]) -> Iterator[Figure]:
+    for (model,), of_model in sorted(_grouped(rows, "model").items()):
+        families = [
+            (key, found)
+            for key, found in _grouped(of_model, "submitter", "chip", "division").items()
+            if len(found) >= LEAST_POINTS
+        ]
+        families.sort(key=lambda item: -len(item[1]))
+        lines, legend = [], []
+        for at, (key, found) in enumerate(families):
+            kind = f"c{at}" if at < COLOURS else "cx"
+            name = f"{key[0]}, {chip_family(key[1])}"
+            known = [row for row in found if row["efficiency"]]
+            points = [(float(row["chips"]), row["efficiency"]) for row in known]
+            lines.append(Line(points, name, kind, dotted=True))
+            legend.append((kind, name))
+        level = [Rule(0.9, "90 %", "least", upright=False)]
+        made = plot(model, Axis("chips", log=True), Axis("efficiency †"), lines, level)
+        if made is not None:
+            yield Figure(_part(of_model[0], "suite", "round", "model"), made, legend[:COLOURS])
+
+
+def _rounds(rows: Sequence[Row]) -> Iterator[Figure]:
+    for (model, span), of_span in sorted(_grouped(rows, "model", "span").items()):
+        names = sorted({row["round"] for row in of_span}, key=round_order)
+        if len(names) < 2:
+            continue
+        best: dict[str, dict[int, float]] = {}
+        for row in of_span:
+            line = best.setdefault(category(row["category"]), {})
+            at = names.index(row["round"])
+            line[at] = min(row["score"], line.get(at, row["score"]))
+        kinds = {name: f"c{at % COLOURS}" for at, name in enumerate(sorted(best))}
+        lines = [Line(sorted(best[name].items()), name, kinds[name], dotted=True) for name in kinds]
+        label = f"{model}, rounds {span}"
+        made = plot(label, Axis("round", names=names), Axis("minutes †", log=True), lines)
+        if made is not None:
+            legend = [(kind, name) for name, kind in kinds.items()]
+            yield Figure(_part(of_span[0], "suite", "model"), made, legend)
+
+
+def _variance(rows: Sequence[Row]) -> Iterator[Figure]:
+    ordered = sorted(rows, key=lambda row: -row["deviation"])[:MOST_BARS]
+    most = max((row["deviation"] for row in ordered), default=0.0) or 1.0
+    bars = [
+        (
+            f"{row['benchmark']}{', open' if row['division'] == 'open' else ''}",
+            [("c0", 0.0, row["deviation"] / most)],
+            f"{row['deviation'] * 100:.3g} %",
+        )
+        for row in ordered
+    ]
+    note = "Deviation of runs over their mean"
+    yield Figure(_part(rows[0], "suite", "round"), None, (), Bars(note, bars))
+
+
+def _breakdown(rows: Sequence[Row]) -> Iterator[Figure]:
+    kinds = {"staging": "c4", "evaluation": "c1", "training": "c0"}
+    for (model, division), found in sorted(_grouped(rows, "model", "division").items()):
+        most = max((row["minutes"] for row in found), default=0.0) or 1.0
+        bars = []
+        for row in found[:MOST_BARS]:
+            at, pieces = 0.0, []
+            for name, kind in kinds.items():
+                width = (row[name] or 0.0) / most
+                pieces.append((kind, at, width))
+                at += width
+            bars.append((_who(row), pieces, f"{row['minutes']:.4g} min"))
+        legend = [(kind, name) for name, kind in kinds.items()]
+        label = f"{model}, {division or 'no division'}: minutes †"
+        yield Figure(_part(found[0], "suite", "round", "model"), None, legend, Bars(label, bars))
+
+
+def _power(rows: Sequence[Row]) -> Iterator[Figure]:
+    for (model, division), found in sorted(_grouped(rows, "model", "division").items()):
+        most = max((row["kwh"] for row in found), default=0.0) or 1.0
+        bars = [
+            (_who(row), [("c2", 0.0, row["kwh"] / most)], f"{row['kwh']:.4g} kWh")
+            for row in found[:MOST_BARS]
+        ]
+        label = f"{model}, {division or 'no division'}: energy to train, kWh †"
+        yield Figure(_part(found[0], "suite", "round", "model"), None, (), Bars(label, bars))
+
+
+def _who(row: Row) -> str:
+    return f"{row['submitter']}, {row['chips'] or '?'} chips"
+
+
+_FIGURES: dict[str, Callable[[Sequence[Row]], Iterator[Figure]]] = {
+    "scaling": _scaling,
+    "rounds": _rounds,
+    "variance": _variance,
+    "breakdown": _breakdown,
+    "power": _power,
+}

@@ -1,0 +1,110 @@
+"""Records that are not valid JSON: the cause, and as much of the record as is still legible."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from podium.logging_spec.limits import syntax_problem, too_deep, too_long
+from podium.logging_spec.reader.log import Fault, LineFault, text_of
+
+COLOR = re.compile(rb"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b[()][0-9A-Za-z]|\x1b[=>OM78]")
+"""An escape sequence of a terminal, such as that of a color."""
+
+_QUOTED_RECORD = re.compile(r'\s*\{\s*\\+"')
+_STRING = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
+_KEY = re.compile(r"""["']key\\*["']\s*:\s*\\*["'](\w{1,80})""")
+_SHOWN = 40
+
+_AMOUNT = rb"[0-9][0-9,]* (?:more )?(?:lines?|bytes|characters|chars|[kmg]i?b)"
+CUT = re.compile(
+    rb"(?i)"
+    rb"[\[<(]\W*(?:output |log |logs |file )?truncated\b[^\n]{0,60}[\])>]"
+    rb"|(?:\.\.\.|\xe2\x80\xa6)\W*(?:output |log )?(?:truncated|omitted|skipped)\b"
+    rb"|\b(?:output|logs?|log file|job's log)(?: length)? (?:was |has been |is |have been |has )?"
+    rb"(?:truncated\b|exceeded (?:the )?(?:\w+ )?(?:limit|maximum))"
+    rb"|\b" + _AMOUNT + rb" (?:\w+ )?(?:truncated|omitted|skipped)\b"
+    rb"|\b(?:truncated|omitted|skipped) " + _AMOUNT + rb"\b"
+    rb"|[<\[-] ?snip ?[>\]-]"
+)
+"""Marks that tools write in place of output that they leave out."""
+
+
+def broken_json(
+    body: bytes, error: json.JSONDecodeError, position: int
+) -> tuple[LineFault, dict[str, Any] | None]:
+    """The fault of a line that JSON refuses, and the object that the line was to hold, if legible.
+
+    The official reader makes a record of none of these lines.
+    """
+    text = text_of(body)
+    excerpt = text_of(body[:80])
+    key = legible_key(text)
+
+    def fault(kind: Fault, message: str, found: Any = None) -> tuple[LineFault, Any]:
+        line = LineFault(kind, message, position, excerpt, found is not None, key)
+        return line, found
+
+    if _QUOTED_RECORD.match(text):
+        found = _object(_unquoted(text))[0]
+        return fault(Fault.QUOTED, "the record is a string inside another JSON object", found)
+    plain = text_of(COLOR.sub(b"", body)).strip()
+    found, rest = _object(plain)
+    if "\x1b" in text and (found is not None or not plain.endswith("}")):
+        return fault(Fault.COLORED, "color codes of a terminal stand in the record", found)
+    if found is not None and rest:
+        if mark := _mark_of_cut(body):
+            return fault(Fault.TRUNCATED, mark, found)
+        shown = rest if len(rest) <= _SHOWN else f"{rest[:_SHOWN]}..."
+        return fault(Fault.TRAILING, f"text follows the record: {shown}", found)
+    where = f"{syntax_problem(error)} at character {error.pos + 1}"
+    return not_json(body, where, position), None
+
+
+def not_json(body: bytes, where: str, position: int) -> LineFault:
+    """The fault of a line that nothing can be read of, except for its key perhaps."""
+    text, message = text_of(body), f"the record is not valid JSON: {where}"
+    if mark := _mark_of_cut(body):
+        return LineFault(Fault.TRUNCATED, mark, position, text[:80], key=legible_key(text))
+    cut = text.startswith("{") and not text.endswith("}")
+    if cut:
+        message = f"{message} (the line seems cut short)"
+    elif "'" in text and '"' not in text:
+        message = f"{message} (strings stand in single quotes; JSON needs double quotes)"
+    return LineFault(
+        Fault.JSON, message, position, text_of(body[:80]), key=legible_key(text), cut=cut
+    )
+
+
+def _mark_of_cut(body: bytes) -> str:
+    """The fault of a line in which a tool left the mark of a cut; "" for any other line."""
+    found = CUT.search(body[: 1 << 16])
+    return f"part of the record is left out: {text_of(found[0])[:_SHOWN]}" if found else ""
+
+
+def legible_key(text: str) -> str:
+    """The key that a line names, though the line as a whole cannot be read; "" for none."""
+    match = _KEY.search(text[:4096])
+    return match[1] if match else ""
+
+
+def _unquoted(text: str) -> str:
+    """What a string inside JSON says, which the text begins in the middle of."""
+    match = _STRING.match(text)
+    try:
+        found = json.loads(f'"{match[0] if match else ""}"')
+    except ValueError:
+        return ""
+    return str(found)
+
+
+def _object(text: str) -> tuple[dict[str, Any] | None, str]:
+    """The JSON object that a text begins with, and what follows it; None for no such object."""
+    if too_deep(text) or too_long(text):
+        return None, ""
+    try:
+        found, end = json.JSONDecoder().raw_decode(text.strip())
+    except (ValueError, RecursionError):
+        return None, ""
+    return (found, text.strip()[end:].strip()) if isinstance(found, dict) else (None, "")

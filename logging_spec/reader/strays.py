@@ -1,0 +1,75 @@
+"""Lines outside of all records that say why records are missing: no token, or a cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from podium.logging_spec.reader.broken_json import COLOR, CUT, legible_key
+from podium.logging_spec.reader.log import Fault, LineFault, text_of
+
+_NAME = b"MLLOG"
+_TOKEN = b":::MLLOG "
+_LOST_TOKEN = re.compile(rb"(?m)^[^\n]*?MLLOG(?:\x1b\[[0-9;]*[A-Za-z])*[^\w\n{]{0,4}(\{[^\n]*)")
+_BARE = re.compile(rb"(?m)^[^\n{]{0,80}(\{[^\n]*\"time_ms\"[^\n]*)")
+_MEMBERS = re.compile(rb"""["']key\\*["']\s*:""")
+
+_HINTS = (b"runcated", b"RUNCATED", b"mitted", b"xceeded", b"kipped", b"snip")
+"""What every mark of a cut holds: searching for them first is quick."""
+
+_LONGEST_MARK = 300
+"""Bytes of a line that only marks a cut: what is longer is output."""
+
+
+def strays(data: bytes, records: int, line: int) -> Iterator[LineFault]:
+    """The faults of lines that hold no record; `line` is the number of the first one.
+
+    `records` is how many lines of the data bear a token. The data has LF line ends only.
+    """
+    if data.count(_NAME) > records:
+        yield from _without_token(_LOST_TOKEN, data, line)
+    elif not records and b'"time_ms"' in data:
+        yield from _without_token(_BARE, data, line)
+    yield from _marks_of_cuts(data, line)
+
+
+def _without_token(form: re.Pattern[bytes], data: bytes, line: int) -> Iterator[LineFault]:
+    counted, number = 0, line
+    for match in form.finditer(data):
+        found = match[0]
+        if _TOKEN in found or not _MEMBERS.search(match[1]):
+            continue
+        number += data.count(b"\n", counted, match.start())
+        counted = match.start()
+        kind, message = Fault.UNMARKED, "the record is not preceded by `:::MLLOG `"
+        if COLOR.search(found[: found.index(b"{")]):
+            kind, message = Fault.COLORED, "color codes of a terminal stand in the record"
+        yield LineFault(
+            kind,
+            message,
+            -1,
+            text_of(COLOR.sub(b"", found)[:80]),
+            key=legible_key(text_of(match[1])),
+            line=number,
+        )
+
+
+def _marks_of_cuts(data: bytes, line: int) -> Iterator[LineFault]:
+    starts = {start for hint in _HINTS for start in _lines_with(hint, data)}
+    for start in sorted(starts):
+        end = data.find(b"\n", start)
+        found = data[start : end if end >= 0 else len(data)].strip()
+        if len(found) <= _LONGEST_MARK and _NAME not in found and CUT.search(found):
+            number = line + data.count(b"\n", 0, start)
+            shown = text_of(found)[:80]
+            message = f"this line marks a cut: {shown}"
+            yield LineFault(Fault.MARKED_CUT, message, -1, shown, line=number)
+
+
+def _lines_with(hint: bytes, data: bytes) -> Iterator[int]:
+    """Where each line begins that holds some bytes."""
+    found = data.find(hint)
+    while found >= 0:
+        yield data.rfind(b"\n", 0, found) + 1
+        end = data.find(b"\n", found)
+        found = data.find(hint, end) if end >= 0 else -1

@@ -1,0 +1,1 @@
+"""Recommendation: DLRM on Criteo's click logs, one id of each feature."""

@@ -1,0 +1,1 @@
+"""Recurrent translation: GNMT on WMT16 English-German."""

@@ -1,0 +1,101 @@
+"""WMT16's sentences, cut into pieces by byte-pair encoding beforehand."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.beams import END
+from podium.reference_runs.modeling.translation import Pairs, read_lines, read_sides
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from podium.reference_runs.benchmarks.gnmt.config import Gnmt
+    from podium.reference_runs.engine.samples import DatasetSize
+
+MARKS = 4
+"""Token ids that are not pieces: padding and end come first, unknown and begin last."""
+VOCABULARY, TRAINING = "vocab.bpe.32000", "train.tok.clean.bpe.32000"
+SOURCE, REFERENCES = "newstest2014.tok.bpe.32000.en", "newstest2014.de"
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of words; those that do not end a word end with `@@`."""
+
+    pieces: list[str]
+    ids: dict[str, int]
+    unknown: int
+
+    @classmethod
+    def read(cls, path: Path, vocabulary: int) -> Pieces:
+        """A file of pieces, one a line; raises DataMissing where there are too many."""
+        pieces = [line.strip() for line in read_lines(path)]
+        if len(pieces) > vocabulary - MARKS:
+            raise DataMissing(
+                f"{path} holds {len(pieces)} pieces; expected at most {vocabulary - MARKS}"
+            )
+        return cls(pieces, {piece: at for at, piece in enumerate(pieces, END + 1)}, vocabulary - 2)
+
+    def tokens(self, line: str) -> NDArray[np.int32]:
+        """The ids of a line's pieces."""
+        return np.array([self.ids.get(each, self.unknown) for each in line.split()], np.int32)
+
+    def text(self, ids: Iterable[int]) -> str:
+        """The sentence that pieces make; marks are left out."""
+        places = (at - END - 1 for at in ids)
+        pieces = (self.pieces[at] for at in places if 0 <= at < len(self.pieces))
+        return detokenized(f"{' '.join(pieces)} ".replace("@@ ", "").strip())
+
+
+ATTACHED = (
+    (re.compile(r" ?@-@ ?"), "-"),
+    (re.compile(r" ([.,!?:;%)\]}\u201c\u2019])"), r"\1"),
+    (re.compile(r"([(\[{\u201e\u00bf\u00a1]) "), r"\1"),
+    (re.compile(r"\" ([^\"]*) \""), r'"\1"'),
+    (re.compile(r" '(s|S|re|ve|ll|m|d|t)\b"), r"'\1"),
+)
+"""What tokenization separated from its neighbors."""
+
+
+def detokenized(text: str) -> str:
+    """A sentence of tokens as people write it, in the main as Moses' detokenizer does."""
+    text = html.unescape(text)
+    for pattern, replacement in ATTACHED:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def from_files(folder: Path, config: Gnmt, expected: DatasetSize) -> tuple[Pairs, Pairs, list[str]]:
+    """WMT16's pairs to train on; newstest2014 to evaluate on, and its translations as written.
+
+    Raises DataMissing where a file is absent or holds another number of sentences.
+    """
+    pieces = Pieces.read(folder / VOCABULARY, config.vocabulary)
+    source, target = ([*map(pieces.tokens, side)] for side in read_sides(folder, TRAINING))
+    kept = [
+        pair
+        for pair in zip(source, target, strict=True)
+        if min(map(len, pair)) > 0 and max(map(len, pair)) <= config.max_sequence_length
+    ]
+    where = f"{folder / TRAINING}.en and .de"
+    expected.check_training(where, len(kept), f"pairs of at most {config.max_sequence_length}")
+    first = [*map(pieces.tokens, read_lines(folder / SOURCE))]
+    references = read_lines(folder / REFERENCES)
+    if len(first) != len(references):
+        raise DataMissing(
+            f"{folder / REFERENCES} holds {len(references)} lines; {SOURCE} holds {len(first)}"
+        )
+    expected.check_evaluation(folder / SOURCE, len(first), "lines")
+    training = Pairs([pair[0] for pair in kept], [pair[1] for pair in kept], pieces.text)
+    # The lengths of translations are not known before
+    return training, Pairs(first, first, pieces.text), references

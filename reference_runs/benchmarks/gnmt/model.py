@@ -1,0 +1,137 @@
+"""GNMT, written from Wu et al., Google's Neural Machine Translation System (2016).
+
+As in the benchmark's reference, only the first layer of the encoder is bidirectional, one
+embedding serves both languages, and attention (Bahdanau et al., 2015; normalized by Salimans and
+Kingma, 2016) looks from the first layer of the decoder; each later one gets what it finds. Shape
+letters: B batch, S source length, L target length, D model width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from podium.reference_runs.modeling.beams import PAD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from podium.reference_runs.benchmarks.gnmt.config import Gnmt
+
+BOUND = 0.1
+"""Of the uniform initial weights."""
+MASKED = -65504.0
+"""Score of padding: the lowest number of half precision."""
+
+State = tuple[Tensor, Tensor]
+"""Hidden and cell state of an LSTM, each (1, B, D)."""
+
+
+class Source(NamedTuple):
+    """An encoded source and its projection to keys, (B, S, D), and where it is padding, (B, S)."""
+
+    encoded: Tensor
+    keys: Tensor
+    padding: Tensor
+
+    def repeated(self, count: int) -> Source:
+        """Each sentence so many times."""
+        return Source(*(each.repeat_interleave(count, 0) for each in self))
+
+
+class Attention(nn.Module):
+    """Additive attention whose vector has a learned length."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width, bias=False)
+        self.direction = nn.Parameter(torch.empty(width).uniform_(-1, 1) / math.sqrt(width))
+        self.length = nn.Parameter(torch.tensor([1 / math.sqrt(width)]))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x_BLD: Tensor, source: Source) -> tuple[Tensor, Tensor]:
+        """What is found in the source (B, L, D), and the weights of its words (B, L, S)."""
+        both_BLSD = self.query(x_BLD)[:, :, None] + source.keys[:, None] + self.bias
+        vector_D = self.length * self.direction / self.direction.norm()
+        scores_BLS = both_BLSD.tanh() @ vector_D
+        scores_BLS = scores_BLS.masked_fill(source.padding[:, None], MASKED)
+        weights_BLS = scores_BLS.softmax(-1, dtype=torch.float32).type_as(scores_BLS)
+        return weights_BLS @ source.encoded, weights_BLS
+
+
+class RecurrentTranslator(nn.Module):
+    """Encoder and decoder of LSTMs."""
+
+    def __init__(self, config: Gnmt) -> None:
+        super().__init__()
+        width, layers = config.width, config.layers
+        self.begin = config.vocabulary - 1
+        self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
+        self.encoder = nn.ModuleList(
+            _lstm(2 * width if at == 1 else width, width, bidirectional=at == 0)
+            for at in range(layers)
+        )
+        self.decoder = nn.ModuleList(
+            _lstm(width if at == 0 else 2 * width, width) for at in range(layers)
+        )
+        self.attention = Attention(width)
+        self.output = nn.Linear(width, config.vocabulary)
+        self.dropout = nn.Dropout(config.dropout)
+        matrices = (self.attention.query, self.attention.key, self.output, self.embedding)
+        for parameter in (each for module in matrices for each in module.parameters()):
+            nn.init.uniform_(parameter, -BOUND, BOUND)
+        with torch.no_grad():
+            self.embedding.weight[PAD] = 0
+
+    def encode(self, source_BS: Tensor) -> Source:
+        """The source behind a mark of its begin."""
+        source_BS = F.pad(source_BS, (1, 0), value=self.begin)
+        x_BSD = self._both_ways(self.embedding(source_BS), (source_BS != PAD).sum(1))
+        for at, layer in enumerate(self.encoder[1:], 1):
+            y_BSD = layer(self.dropout(x_BSD))[0]
+            x_BSD = y_BSD + x_BSD if at > 1 else y_BSD
+        return Source(x_BSD, self.attention.key(x_BSD), source_BS == PAD)
+
+    def _both_ways(self, x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+        """The first layer, whose backward direction must not begin with padding."""
+        packed = pack_padded_sequence(
+            self.dropout(x_BSD), lengths_B.cpu(), batch_first=True, enforce_sorted=False
+        )
+        y, _ = pad_packed_sequence(
+            self.encoder[0](packed)[0], batch_first=True, total_length=x_BSD.shape[1]
+        )
+        return y
+
+    def decode(
+        self, tokens_BL: Tensor, source: Source, states: Sequence[State | None]
+    ) -> tuple[Tensor, Tensor, list[State]]:
+        """Scores of what follows each token (B, L, V), attention (B, L, S), states after them."""
+        x_BLD, first = self.decoder[0](self.dropout(self.embedding(tokens_BL)), states[0])
+        found_BLD, weights_BLS = self.attention(x_BLD, source)
+        after = [first]
+        for at, layer in enumerate(self.decoder[1:], 1):
+            y_BLD, state = layer(self.dropout(torch.cat((x_BLD, found_BLD), -1)), states[at])
+            x_BLD = y_BLD + x_BLD if at > 1 else y_BLD
+            after.append(state)
+        return self.output(x_BLD), weights_BLS, after
+
+    def forward(self, source_BS: Tensor, target_BL: Tensor) -> Tensor:
+        """Scores of each target word given those before it, (B, L, V)."""
+        before_BL = F.pad(target_BL[:, :-1], (1, 0), value=self.begin)
+        return self.decode(before_BL, self.encode(source_BS), [None] * len(self.decoder))[0]
+
+
+def _lstm(inputs: int, width: int, *, bidirectional: bool = False) -> nn.LSTM:
+    lstm = nn.LSTM(inputs, width, batch_first=True, bidirectional=bidirectional)
+    for name, parameter in lstm.named_parameters():
+        nn.init.uniform_(parameter, -BOUND, BOUND)
+        # torch has two biases, of which one is enough
+        if name.startswith("bias_hh"):
+            nn.init.zeros_(parameter)
+    return lstm

@@ -1,0 +1,222 @@
+"""Games: what players see, how they judge positions, and whole games of self-play and matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+
+from podium.reference_runs.benchmarks.minigo.board import HISTORY
+from podium.reference_runs.benchmarks.minigo.grid import BLACK, WHITE
+from podium.reference_runs.benchmarks.minigo.search import Forest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+    from podium.reference_runs.benchmarks.minigo.board import Goban, Positions
+    from podium.reference_runs.benchmarks.minigo.config import MiniGo
+    from podium.reference_runs.benchmarks.minigo.grid import Array
+    from podium.reference_runs.benchmarks.minigo.search import Evaluate, Search
+
+PLANES = 2 * HISTORY + 1 + 3 + 1
+
+
+def planes(goban: Goban, at: Positions) -> Array:
+    """Planes of zeros and ones, (B, PLANES, size, size), as bytes.
+
+    Own and other stones of the last four boards, whether black is to play, groups with one, two,
+    or more liberties, and points where a move would capture.
+    """
+    boards = at.boards[:, :, goban.place_of]
+    turn = at.to_play[:, None, None]
+    seen = np.zeros((len(at), PLANES, goban.points), dtype=np.uint8)
+    seen[:, 0 : 2 * HISTORY : 2] = boards == turn
+    seen[:, 1 : 2 * HISTORY : 2] = boards == -turn
+    seen[:, 2 * HISTORY] = at.to_play[:, None] == BLACK
+    liberties = at.liberties[:, goban.place_of]
+    seen[:, 2 * HISTORY + 1] = liberties == 1
+    seen[:, 2 * HISTORY + 2] = liberties == 2
+    seen[:, 2 * HISTORY + 3] = liberties > 2
+    seen[:, 2 * HISTORY + 4] = goban.captures(at)
+    return seen.reshape(len(at), PLANES, goban.size, goban.size)
+
+
+class Network:
+    """A policy-value network as the search calls it."""
+
+    def __init__(self, goban: Goban, model: nn.Module, device: torch.device) -> None:
+        self._goban, self._model, self._device = goban, model, device
+
+    def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
+        """Priors and values, from one forward pass."""
+        inputs = torch.from_numpy(planes(self._goban, at)).to(self._device).float()
+        with torch.no_grad():
+            policy, value = self._model(inputs)
+            # A pass is always legal, so that no row is masked whole
+            mask = torch.from_numpy(legal).to(self._device)
+            prior = policy.float().masked_fill(~mask, -torch.inf).softmax(-1)
+        return prior.cpu().numpy(), value.float().cpu().numpy()
+
+
+class Territory:
+    """Every legal move is as good as another; a position is worth the lead in area."""
+
+    def __init__(self, goban: Goban, komi: float) -> None:
+        self._goban, self._komi = goban, komi
+
+    def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
+        """Even priors, and a value that nears 1 where the lead is a fifth of the board."""
+        lead = (self._goban.area(at) - self._komi) * at.to_play
+        value = np.tanh(lead / (self._goban.points / 5))
+        prior = legal / legal.sum(axis=1, keepdims=True)
+        return prior.astype(np.float32), value.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who plays: how it searches, and how it judges."""
+
+    search: Search
+    evaluate: Evaluate
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What was learnt from games, a row for each position."""
+
+    planes: Array
+    """Bits of the network's planes, packed, (M, bytes)."""
+    policy: Array
+    """Share of the root's visits that each move got, (M, A)."""
+    outcome: Array
+    """1 where the side to play won, else -1, (M,)."""
+
+
+class Choose(Protocol):
+    """Says what is played next in the games that go on; `goban.moves` is to give up."""
+
+    def __call__(self, games: Array, at: Positions, history: Array) -> Array:
+        """Moves for so many games, (B,), whose earlier boards have these hashes, (B, T)."""
+
+
+def play_out(goban: Goban, config: MiniGo, count: int, choose: Choose) -> Array:
+    """Play so many games to their end; returns 1 for those that black won, else -1."""
+    at = goban.start(count)
+    history = [at.hashes.copy()]
+    winner = np.zeros(count)
+    going = np.arange(count)
+    for _ in range(config.max_moves):
+        now = at.take(going)
+        moves = choose(going, now, np.stack(history, axis=1)[going])
+        resigns = moves == goban.moves
+        winner[going[resigns]] = -now.to_play[resigns]
+        at.put(going, goban.play(now, np.minimum(moves, goban.points)))
+        history.append(at.hashes.copy())
+        going = going[~resigns & ~goban.over(at.take(going))]
+        if not len(going):
+            break
+    return np.where(winner == 0, np.sign(goban.area(at) - config.komi), winner)
+
+
+def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list[int]]) -> Examples:
+    """Play games, one for each seed, that follow from their seeds and the player alone."""
+    draws = [np.random.default_rng(seed) for seed in seeds]
+    # Apart, so that how a game is played does not move what is drawn for its search
+    habits = [np.random.default_rng([*seed, HABITS]) for seed in seeds]
+    # Some games never resign, to show how often resigning would have been wrong
+    plays_on = np.array([draw.random() < config.disable_resign_pct for draw in draws])
+    hopeless = np.array([habit.uniform(*config.resign_thresholds) for habit in habits])
+    quick = replace(player.search, readouts=config.fast_play_readouts)
+    kept: list[tuple[Array, Positions, Array]] = []
+
+    def choose(games: Array, at: Positions, history: Array) -> Array:
+        visits, worth = np.zeros((len(games), goban.moves), np.float32), np.zeros(len(games))
+        fast = np.array([habits[game].random() < config.fast_play_share for game in games])
+        for search, rows in (
+            (player.search, np.flatnonzero(~fast)),
+            (quick, np.flatnonzero(fast)),
+        ):
+            if not len(rows):
+                continue
+            mine = at.take(rows)
+            forest = Forest(goban, search, mine, history[rows])
+            thorough = search is player.search
+            forest.grow(player.evaluate, noise(games[rows]) if thorough else None)
+            visits[rows], worth[rows] = forest.visits[forest.roots], forest.worth()
+            # A quick search says little of how good the other moves are
+            if thorough:
+                shown = forest.pruned_visits() if config.target_pruning else visits[rows]
+                kept.append((games[rows], mine, shown / shown.sum(axis=1, keepdims=True)))
+        moves = _pick(visits, at.moves < config.softpick_moves, [draws[game] for game in games])
+        gives_up = (worth < hopeless[games]) & ~plays_on[games]
+        return np.where(gives_up, goban.moves, moves)
+
+    def noise(games: Array) -> Array:
+        # Gamma draws over their sum are Dirichlet's; the sum is that of the legal moves
+        gamma = [draws[game].standard_gamma(config.noise_alpha, goban.moves) for game in games]
+        return np.stack(gamma)
+
+    winner = play_out(goban, config, len(seeds), choose)
+    return _examples(goban, config, kept, winner, draws)
+
+
+HABITS = 0x4AB
+"""Ends the seed of how a game is played: quickly or not, and when it is given up."""
+
+
+def _examples(
+    goban: Goban,
+    config: MiniGo,
+    kept: list[tuple[Array, Positions, Array]],
+    winner: Array,
+    draws: list[np.random.Generator],
+) -> Examples:
+    """The positions that the config's share of them lets through; there may be none."""
+    nothing = np.zeros(0, dtype=int)
+    at = goban.start(1).take(nothing)
+    parts: list[tuple[Array, Array, Array]] = []
+    kept = kept or [(nothing, at, np.zeros((0, goban.moves), dtype=np.float32))]
+    for games, at, policy in kept:
+        lucky = np.array([draws[game].random() for game in games]) < config.filter_amount
+        seen = planes(goban, at)[lucky]
+        bits = np.packbits(seen.reshape(len(seen), PLANES * goban.points), axis=1)
+        parts.append((bits, policy[lucky], (winner[games] * at.to_play)[lucky]))
+    bits, policy, outcome = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # Half precision: the window holds millions of positions
+    return Examples(bits, policy.astype(np.float16), outcome.astype(np.float32))
+
+
+def match(
+    goban: Goban, config: MiniGo, players: tuple[Player, Player], seeds: Sequence[list[int]]
+) -> int:
+    """How many games the first player wins, which has black in every other one."""
+    draws = [np.random.default_rng(seed) for seed in seeds]
+    first = np.array([BLACK if seed[-1] % 2 == 0 else WHITE for seed in seeds])
+
+    def choose(games: Array, at: Positions, history: Array) -> Array:
+        moves = np.full(len(games), goban.points)
+        for player, color in zip(players, (first[games], -first[games]), strict=True):
+            mine = np.flatnonzero(at.to_play == color)
+            if not len(mine):
+                continue
+            forest = Forest(goban, player.search, at.take(mine), history[mine])
+            forest.grow(player.evaluate)
+            soft = at.moves[mine] < config.match_softpick_moves
+            visits = forest.visits[forest.roots]
+            moves[mine] = _pick(visits, soft, [draws[game] for game in games[mine]])
+        return moves
+
+    return int((play_out(goban, config, len(seeds), choose) == first).sum())
+
+
+def _pick(visits: Array, soft: Array, draws: list[np.random.Generator]) -> Array:
+    """The most visited move, or one drawn by its visits, (G,)."""
+    shares = np.cumsum(visits, axis=1) / visits.sum(axis=1, keepdims=True)
+    chance = np.array([draw.random() for draw in draws])
+    drawn = (shares <= chance[:, None]).sum(axis=1).clip(max=visits.shape[1] - 1)
+    picked: Array = np.where(soft, drawn, visits.argmax(axis=1))
+    return picked

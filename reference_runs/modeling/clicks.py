@@ -1,0 +1,131 @@
+"""Prediction of clicks: the task, and synthetic clicks of a hidden factor model."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+
+from podium.reference_runs.modeling.click_config import ClickConfig
+from podium.reference_runs.modeling.ranking import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from podium.reference_runs.parallel.filling import RandomTensors
+
+    Batch = tuple[Tensor, list[Tensor], Tensor]
+
+K = TypeVar("K", bound=ClickConfig)
+
+DENSE_FEATURES = 13
+TASK_SEED = 12
+FACTORS = 4
+PAIRS = ((0, 1), (0, 2), (1, 3), (2, 4))
+"""Tables whose factors are multiplied: neither table tells anything alone."""
+STRENGTH = 2.6
+BASE = -1.4
+"""Log odds of a click where nothing speaks for or against one; a quarter of all are clicks."""
+
+
+class Clicks(torch.utils.data.Dataset[Any]):
+    """Samples in memory: dense features, ids of each table (samples, ids), and labels."""
+
+    def __init__(
+        self,
+        dense: NDArray[np.float32],
+        ids: list[NDArray[np.int32]],
+        labels: NDArray[np.float32],
+    ) -> None:
+        self.dense, self.ids, self.labels = dense, ids, labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitems__(self, indices: Sequence[int]) -> Batch:
+        """Dense features (B, 13), ids of each table (B, ids), labels (B,)."""
+        at = np.asarray(indices)
+        dense, labels = torch.from_numpy(self.dense[at]), torch.from_numpy(self.labels[at])
+        return dense, [torch.from_numpy(table[at]) for table in self.ids], labels
+
+
+class ClickModel:
+    """What makes people click: products of hidden factors, and a wave over dense features."""
+
+    def __init__(self, rows: tuple[int, ...]) -> None:
+        rng = np.random.default_rng(TASK_SEED)
+        self.factors = [rng.normal(size=(count, FACTORS)).astype(np.float32) for count in rows]
+        self.direction = rng.normal(size=3).astype(np.float32)
+        # A few ids are frequent and most are rare, as in every log of clicks.
+        popular = [rng.permutation(1.0 / np.arange(1, count + 1)) for count in rows]
+        self.cumulative = [np.cumsum(each) / each.sum() for each in popular]
+
+    def draw(self, count: int, ids: tuple[int, ...], seed: Sequence[int]) -> Clicks:
+        """So many samples, with as many ids of each table as `ids` says."""
+        rng = np.random.default_rng(seed)
+        dense = rng.exponential(size=(count, DENSE_FEATURES)).astype(np.float32)
+        bags = [
+            np.searchsorted(cumulative, rng.random((count, each)), side="right").astype(np.int32)
+            for cumulative, each in zip(self.cumulative, ids, strict=True)
+        ]
+        labels = rng.random(count) < 1 / (1 + np.exp(-self._log_odds(dense, bags)))
+        return Clicks(np.log1p(dense), bags, labels.astype(np.float32))
+
+    def _log_odds(
+        self, dense: NDArray[np.float32], bags: list[NDArray[np.int32]]
+    ) -> NDArray[np.float32]:
+        pooled = [
+            table[bag].sum(1) / np.sqrt(np.float32(bag.shape[1]))
+            for table, bag in zip(self.factors, bags, strict=True)
+        ]
+        products = sum((pooled[a] * pooled[b]).sum(1) for a, b in PAIRS if b < len(pooled))
+        spread = np.sqrt(FACTORS * len(PAIRS))
+        odds: NDArray[np.float32] = STRENGTH * products / spread
+        odds += np.sin(dense[:, :3] @ self.direction) + BASE
+        return odds
+
+
+def synthetic(config: ClickConfig, seed: int) -> tuple[Clicks, Clicks]:
+    """Training clicks drawn by the seed, evaluation clicks the same for all seeds."""
+    model = ClickModel(config.rows)
+    training = model.draw(config.train_samples, config.ids, [seed, 0xD1])
+    if config.shuffled_labels:
+        training.labels = np.random.default_rng([seed, 0xD2]).permutation(training.labels)
+    return training, model.draw(config.eval_samples, config.ids, [TASK_SEED, 0xD3])
+
+
+class ClickPrediction(Ranking[K]):
+    """Predict clicks; the quality is the area under the ROC curve of all evaluation clicks."""
+
+    def generated_data(self) -> tuple[Clicks, Clicks]:
+        """Clicks that depend on products of features."""
+        return synthetic(self.config, self.setting.seed)
+
+    def largest_batch(self) -> Batch:
+        """The shapes of any: at full size, what tells clicks apart takes as much as the tables."""
+        count, config = self.micro_batch_size, self.config
+        ids = [torch.zeros(count, each, dtype=torch.int64) for each in config.ids]
+        return torch.zeros(count, DENSE_FEATURES), ids, torch.zeros(count)
+
+    def order(self, epoch: int) -> Sequence[int]:
+        """As they are: the files were shuffled when they were made, and the rules allow no more."""
+        return range(self.config.train_samples)
+
+    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+        """Random values with the deviations of the model's own."""
+        if name.startswith("tables."):
+            return random.uniform(name, shape, math.sqrt(1 / shape[0]))
+        variance = 2 / sum(shape) if len(shape) > 1 else 1 / shape[0]
+        return random.normal(name, shape, math.sqrt(variance))
+
+    def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Of a batch of clicks."""
+        dense, ids, label = batch
+        near = [each.to(self.device, non_blocking=True) for each in ids]
+        odds = model(dense.to(self.device, non_blocking=True), near)
+        return odds.float(), label.to(self.device, non_blocking=True)

@@ -1,0 +1,1 @@
+"""Language models: decoder configs, corpora, token files, bases to start from, pretraining."""

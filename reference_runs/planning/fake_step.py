@@ -1,0 +1,151 @@
+"""The first step of a run on fake tensors, which take no time and no memory."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from podium.reference_runs.catalogue import task_of
+from podium.reference_runs.engine.checkpoints.randomness import seed_everything
+from podium.reference_runs.engine.ranks import Ranks, divided
+from podium.reference_runs.engine.stepper import Stepper
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.experts import Mixture
+from podium.reference_runs.planning.fake_tensors import (
+    FakeTensorMode,
+    UnsupportedOperatorException,
+    fake_batch,
+    fake_copy,
+    fake_process_group,
+    faking,
+    unset_fake_temporarily,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from podium.reference_runs.engine.config import Config
+    from podium.reference_runs.engine.launch import RunRequest
+
+
+class FakeStepper(Stepper):
+    """A stepper whose model has fake tensors; its ranks are one process that sends nothing."""
+
+    def _build(self) -> torch.nn.Module:
+        build = self.task.build
+
+        def fake_build() -> torch.nn.Module:
+            with unset_fake_temporarily(), torch.device("meta"):
+                model = build()
+            return fake_copy(model)
+
+        self.task.build = fake_build  # type: ignore[method-assign]
+        model = super()._build()
+        for mixture in (each for each in model.modules() if isinstance(each, Mixture)):
+            mixture.counted = _balanced_counts
+        return model
+
+    def _wrap(self) -> torch.nn.Module:
+        ranks = self.task.ranks
+        if ranks.processes == 1 or (ranks.mesh is not None and not self.task.keeps_whole):
+            return super()._wrap()
+        # DistributedDataParallel needs numbers: hooks stand for its buckets of gradients
+        self._last, self._buckets = True, dict[torch.Tensor, torch.Tensor]()
+        for parameter in self._parameters:
+            parameter.register_post_accumulate_grad_hook(self._keep_in_bucket)  # type: ignore[no-untyped-call]
+        return self.model
+
+    def _keep_in_bucket(self, parameter: torch.Tensor) -> None:
+        """Put a gradient into a bucket, which stays when the gradient goes."""
+        grad = parameter.grad
+        if self._last and grad is not None and not grad.is_sparse:
+            parameter.grad = self._buckets.setdefault(parameter, grad)
+
+    def evaluate_batch(self, batch: Any) -> None:
+        """Compute what an evaluation computes at once, on a batch of the training data's shapes."""
+        self.model.eval()
+        with torch.no_grad(), self._autocast():
+            self.task.loss(self._wrapped if self._pipelined else self.model, batch)
+
+    def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
+        self._last = last
+        return super()._without_sync(last=last)
+
+
+def _balanced_counts(chosen: torch.Tensor, count: int) -> torch.Tensor:
+    """Tokens of each expert where all are used alike, which routers are trained for; (count,)."""
+    with unset_fake_temporarily():
+        sizes = torch.full((count,), chosen.numel() // count)
+        sizes[: chosen.numel() % count] += 1
+        return sizes
+
+
+@contextmanager
+def fake_step(
+    request: RunRequest, world: int = 1, most: int | None = None, rank: int = 0
+) -> Iterator[tuple[FakeStepper, list[Any]]]:
+    """The stepper of one of `world` ranks, and the micro-batches of its first step, `most` at most.
+
+    Samples are drawn as at smoke scale, with the config's shapes and no more than a step takes; at
+    reference scale a task may know their shapes. Raises RunFault where the shapes of a step depend
+    on its data.
+    """
+    config = _config_of_one_step(request.config(), most)
+    setting = replace(request.setting, scale="smoke", device="cpu", data=None)
+    seed_everything(setting.seed)
+    # An operator without a rule for shapes is computed, which takes the memory of its tensors
+    computes = request.setting.scale == "smoke"
+    mode = FakeTensorMode(allow_fallback_kernels=computes, allow_non_fake_inputs=True)
+    with nullcontext() if world == 1 else fake_process_group(world, rank):
+        ranks = divided(Ranks(torch.device("cpu"), rank, world), setting.mesh)
+        task: Any = task_of(request.benchmark.name)(config, setting, ranks)
+        batches = _micro_batches(task, request, mode)
+        try:
+            with faking(mode):
+                stepper = FakeStepper(task)
+                stepper.model.train()
+                yield stepper, batches
+        except UnsupportedOperatorException as error:
+            hint = "; try --set sparse_gradients=False" if "sparse" in str(error.func) else ""
+            reason = f"{config.name} has no step without numbers for {error.func}"
+            raise RunFault(f"{reason}{hint}") from None
+        # Most often shapes depend on values, which fake tensors have none of
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            raise RunFault(f"{config.name} has no step without --data: {reason}") from None
+
+
+def _config_of_one_step(config: Config, most: int | None) -> Config:
+    """A config whose step has `most` of its micro-batches, and whose data are those of a step."""
+    micro = config.gradient_accumulation_steps
+    count = micro if most is None else min(micro, most)
+    samples = config.global_batch_size // micro * count
+    return replace(
+        config,
+        global_batch_size=samples,
+        gradient_accumulation_steps=count,
+        train_samples=samples,
+        eval_samples=min(config.eval_samples, samples),
+        workers=0,
+    )
+
+
+def _micro_batches(task: Any, request: RunRequest, mode: FakeTensorMode) -> list[Any]:
+    """Fake micro-batches of a step: of the largest shapes if the task knows them, else drawn."""
+    count = task.config.gradient_accumulation_steps
+    # At smoke scale drawing is cheap, and exact where shapes depend on the data
+    if request.setting.scale != "smoke" or task.data_grow:
+        with mode:
+            batch = task.largest_batch()
+        if batch is not None:
+            return [batch] * count
+    if task.data_grow:
+        raise RunFault(f"{task.config.name} has no step without a run: its model makes its data")
+    task.prepare()
+    task.read_in_place()
+    task.open_data()
+    return [fake_batch(mode, each) for each in islice(task.batches(1, 0), count)]

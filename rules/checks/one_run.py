@@ -1,0 +1,322 @@
+"""What one file holds: one run, logged by one process, and by a clock in milliseconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+import msgspec
+
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import TRAINING
+from podium.rules.checks.watch import again, on
+from podium.rules.citations import LIBRARY
+from podium.rules.consequences import OF_REPEATED_RECORDS
+from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.run import Run
+from podium.rules.table import Violation
+
+DECLARED = frozenset(
+    name for name, key in k.ALL.items() if key.role in ("submission", "hyperparameter")
+)
+"""Keys that a run logs at its beginning, once."""
+
+_FEWEST = 3
+"""Declarations that are logged again by a run that begins anew: fewer may be repeated alone."""
+
+_PAIRS = (
+    ("init_start", "submission_benchmark"),
+    ("submission_benchmark", "run_start"),
+    ("init_start", "run_start"),
+)
+"""Keys that a run logs one after the other: what begins anew logs both again, in this order."""
+
+_PROGRESS = ("init_stop", "run_start", "block_start", "epoch_start")
+
+_LEAST_GAP_MS = 1000.0
+"""Time that a relaunch takes: processes of one run log their beginnings at once."""
+
+
+def starts_of_attempts(run: Run) -> list[int]:
+    """The indices of the records at which later runs of the file begin."""
+    where = run.where
+    # Each attempt declares again what the first has declared
+    repeated = [key for key in DECLARED & where.keys() if len(where[key]) > 1]
+    if len(repeated) < _FEWEST:
+        return []
+    for pair in _PAIRS:
+        if all(len(where.get(key, ())) > 1 for key in pair):
+            first, second = sorted(pair, key=lambda key: where[key][0])
+            if found := _restarts(run, where[first], where[second], repeated):
+                return found
+    return []
+
+
+def _restarts(
+    run: Run, firsts: Sequence[int], seconds: Sequence[int], repeated: Sequence[str]
+) -> list[int]:
+    """Where the first key of a pair comes again after the second, which follows it again."""
+    found: list[int] = []
+    since = firsts[0]
+    for index in firsts[1:]:
+        between = any(since < each < index for each in seconds)
+        if between and index < seconds[-1] and _begins_anew(run, since, index, repeated):
+            found.append(index)
+            since = index
+    return found
+
+
+def _begins_anew(run: Run, since: int, index: int, repeated: Sequence[str]) -> bool:
+    """Whether what a run has declared from one record on is declared again from another one on."""
+    where, records = run.where, run.records
+    declared = [key for key in repeated if any(since <= i < index for i in where[key])]
+    later = sum(where[key][-1] > index for key in declared)
+    if later < max(_FEWEST, len(declared) / 2):
+        return False
+    earlier = records[since:index]
+    # Caches are cleared before a run begins: by the later attempt, not the earlier one
+    while len(earlier) > 1 and earlier[-1].key == "cache_clear":
+        earlier = earlier[:-1]
+    gap = records[index].time_ms - max(each.time_ms for each in earlier)
+    progressed = any(each.key in _PROGRESS for each in earlier)
+    # Ranks that log one run do so at the same time
+    return gap >= (0.0 if progressed else _LEAST_GAP_MS)
+
+
+def _ended(records: Sequence[Record]) -> str:
+    stopped = any(record.key == "run_stop" for record in records)
+    return "ended with run_stop" if stopped else "ended without run_stop"
+
+
+_ATTEMPT = ("submission_benchmark", "submission_org", "submission_division", "global_batch_size")
+
+
+def _attempt(minute: float) -> str:
+    return excerpt(
+        at(minute, "init_start"),
+        *(at(minute, key, "1") for key in _ATTEMPT),
+        at(minute + 1, "run_start"),
+    )
+
+
+@check(
+    "log.several-attempts",
+    key="init_start",
+    says="a file holds one run",
+    cites=TRAINING + "Submission Compliance Logs",
+    severity=Severity.ERROR,
+    bad=excerpt(_attempt(0), _attempt(30), at(60, "run_stop", status="success")),
+    good=excerpt(_attempt(30), at(60, "run_stop", status="success")),
+    watches=(on(*sorted(DECLARED), when=again),),
+)
+def several_attempts(run: Run, _: Context) -> Iterator[Violation]:
+    """A log that is appended to still holds the attempt that failed before its relaunch.
+
+    Every record then seems to be logged twice, and the score may be taken from either run.
+    """
+    starts = starts_of_attempts(run)
+    if not starts:
+        return
+    ended = _ended(run.records[: starts[0]])
+    lines = ", ".join(str(run.line(index)) for index in starts[1:4])
+    more = f", further ones at line {lines}" if lines else ""
+    yield Violation(
+        starts[0],
+        f"this file holds {len(starts) + 1} runs: the second begins at line "
+        f"{run.line(starts[0])}{more}, and the first {ended}; must hold one run",
+        "one run",
+        len(starts) + 1,
+        "keep only the lines of the run that is submitted: one file for each run",
+    )
+
+
+@check(
+    "log.repeated-by-ranks",
+    says="one process logs a run",
+    cites=TRAINING + "Submission Compliance Logs",
+    severity=Severity.ERROR,
+    bad=excerpt(*(at(0, "run_start"), at(0, "run_start"), at(9, "run_stop"), at(9, "run_stop"))),
+    good=excerpt(at(0, "run_start"), at(9, "run_stop")),
+)
+def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
+    """A log in which each record stands as often as there are ranks is a log of no single process.
+
+    Times then differ by what the ranks take to reach the same line, and no order is left.
+    """
+    starts = run.where.get("run_start", ())
+    # Loggers of 0.5 and 0.6 wrote lines twice, in logs that were accepted
+    if len(starts) < 2 or context.generation != "mllog" or starts_of_attempts(run):
+        return
+    times_over = len(starts)
+    for found in run.where.values():
+        if len(found) % times_over:
+            return
+        values = Counter(repr(run.records[index].value) for index in found)
+        if any(count % times_over for count in values.values()):
+            return
+    yield Violation(
+        min(found[1] for found in run.where.values()),
+        f"every record is logged {times_over} times; must be logged once",
+        "once",
+        times_over,
+        "log from one process alone, such as rank 0",
+    )
+
+
+EARLIEST_MS, LATEST_MS = 1e12, 4e12
+"""September 2001 and October 2096: clocks outside are not set, or count another unit."""
+
+_UNITS = (
+    # From 2017 to 2042: a clock in milliseconds that counts from the start of a machine may be
+    # among these numbers as well, which the length of the run then shows
+    ("seconds", 1.5e9, 2.3e9, "1000 times too good"),
+    ("microseconds", 1e15, 4e15, "1000 times too bad"),
+    ("nanoseconds", 1e18, 4e18, "1000000 times too bad"),
+)
+
+_SHORTEST_RUN_MS = 8_000.0
+"""No published run of 0.7 or later is shorter; as many seconds are more than two hours."""
+
+_LONGEST_SPAN = 2e6
+"""Between the first and the last record: 23 days in seconds, half an hour in milliseconds."""
+
+_time_of = attrgetter("time_ms")
+
+
+class OtherUnit(msgspec.Struct, frozen=True):
+    """Times that are not milliseconds.
+
+    `effect` is what that does to the score; `first` is the index of the first such time, and
+    `count` how many there are.
+    """
+
+    unit: str
+    effect: str
+    first: int
+    count: int
+
+
+def other_unit(times: Sequence[float]) -> OtherUnit | None:
+    """The unit that times are in instead of milliseconds; None where all may be milliseconds."""
+    if not times or (min(times) >= EARLIEST_MS and max(times) <= LATEST_MS):
+        return None
+    for unit, least, most, effect in _UNITS:
+        found = [index for index, time in enumerate(times) if least <= time <= most]
+        if not found:
+            continue
+        span = max(times) - min(times)
+        # In a log with other times that are milliseconds since 1970, no time can be so small
+        if unit != "seconds" or span <= _LONGEST_SPAN or max(times) >= EARLIEST_MS:
+            return OtherUnit(unit, effect, found[0], len(found))
+    return None
+
+
+def seconds_of_other_clock(start: float, stop: float) -> OtherUnit | None:
+    """Seconds that do not count from 1970, known by a whole run that takes too few milliseconds."""
+    if max(start, stop) < EARLIEST_MS and 0 < stop - start < _SHORTEST_RUN_MS:
+        return OtherUnit("seconds", "1000 times too good", 0, 2)
+    return None
+
+
+def _begins_outside(_: Run, record: Record) -> bool:
+    return not EARLIEST_MS <= record.time_ms <= LATEST_MS
+
+
+def _in_seconds(key: str, second: int) -> str:
+    line = at(0, key)
+    return line.replace("1735689600000", str(1_735_689_600 + second))
+
+
+@check(
+    "run.time-unit",
+    follows=OF_REPEATED_RECORDS,
+    key="time_ms",
+    says="time_ms counts milliseconds, not seconds",
+    cites=f"{LIBRARY}, time_ms",
+    stated_by=StatedBy.PODIUM,
+    severity=Severity.ERROR,
+    bad=excerpt(_in_seconds("run_start", 0), _in_seconds("run_stop", 1320)),
+    good=excerpt(at(0, "run_start"), at(22, "run_stop")),
+    watches=(on("cache_clear", "init_start", "run_start", "run_stop", when=_begins_outside),),
+)
+def time_unit(run: Run, context: Context) -> Iterator[Violation]:
+    """The score is a difference of two times: in seconds it is a thousandth of what it must be.
+
+    Neither the official verifier nor the official summary notices it.
+    """
+    # Times of 0.5 and 0.6 are seconds, and converted when they are read
+    if context.generation != "mllog":
+        return
+    times = [*map(_time_of, run.records)]
+    found = other_unit(times)
+    if found is not None:
+        where, first = found.first, times[found.first]
+        shown = f"({show(first)}, and so in {found.count} of {len(times)} records)"
+    elif (found := _of_other_clock(run)) is not None:
+        where, first = run.where["run_stop"][-1], times[run.where["run_stop"][-1]]
+        took = first - times[run.where["run_start"][0]]
+        shown = f"(run_stop is {took:.6g} after run_start)"
+    else:
+        return
+    yield Violation(
+        where,
+        f"time_ms looks like {found.unit} {shown}: the score would be {found.effect}; "
+        "must be milliseconds since 1970",
+        "milliseconds since 1970",
+        first,
+        "log time_ms in milliseconds, such as int(time.time() * 1000)",
+    )
+
+
+def _of_other_clock(run: Run) -> OtherUnit | None:
+    start, stop = run.first("run_start"), run.last("run_stop")
+    if start is None or stop is None:
+        return None
+    return seconds_of_other_clock(start.time_ms, stop.time_ms)
+
+
+@check(
+    "run.clock-implausible",
+    follows=OF_REPEATED_RECORDS,
+    key="run_start",
+    says="time_ms counts milliseconds since 1970",
+    cites=f"{LIBRARY}, time_ms",
+    stated_by=StatedBy.PODIUM,
+    # A note only: accepted logs of 0.7 and 1.0 have clocks that count from 0
+    severity=Severity.NOTE,
+    bad=':::MLLOG {"time_ms": 3600000, "key": "run_start", "value": null, "metadata": {}}',
+    good=at(0, "run_start"),
+    watches=(on(*sorted(k.ALL), when=_begins_outside),),
+)
+def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
+    """Durations survive a clock that is not set; runs of a system can no longer be compared."""
+    where = _first_implausible(run)
+    if where is None:
+        return
+    found = run.records[where]
+    # A time in another unit is reported as such
+    if other_unit([found.time_ms]) is None and _of_other_clock(run) is None:
+        yield Violation(
+            where,
+            f"time_ms of {found.key} is {show(found.time_ms)}; must be milliseconds since 1970",
+            "milliseconds since 1970",
+            found.time_ms,
+            "set the clock of the system, or correct the unit of time_ms",
+        )
+
+
+def _first_implausible(run: Run) -> int | None:
+    """The index of run_start where its time is implausible, else of the first time before 1970."""
+    start = run.where.get("run_start", (None,))[0]
+    if start is not None and _begins_outside(run, run.records[start]):
+        return start
+    # Published logs give 0 as the time of records that nobody measures by
+    return next((i for i, record in enumerate(run.records) if record.time_ms < 0), None)
+
+
+CHECKS = (several_attempts, repeated_by_ranks, time_unit, clock_implausible)

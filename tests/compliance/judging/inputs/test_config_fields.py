@@ -1,0 +1,57 @@
+"""A podium.toml may hold what podium knows; anything else is refused, with a suggestion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.judging.inputs.config_fields import FIELDS
+from podium.compliance.tools.packing.planning.config import TABLES, PackConfig
+from tests.builders import build
+from tests.compliance.command_line import podium
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return build("training", "5.1", "closed", "llama31_8b").write(tmp_path / "result_0.txt")
+
+
+def test_the_fields_are_those_of_the_models() -> None:
+    models = {"": PackConfig, **{name: TABLES[name] for name in FIELDS if name}}
+    assert {name: tuple(model.model_fields) for name, model in models.items()} == FIELDS
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ('round = "5.1"\n[[ruls]]\nname = "a"\n', 2, "unknown table ruls; did you mean rules?"),
+        ('\nrond = "5.1"\n', 2, "unknown field rond; did you mean round?"),
+        ("[System]\nx = 1\n", 1, "unknown table System; did you mean systems?"),
+        ("qwxz = 1\n", 1, "unknown field qwxz; must be one of submitter, usage"),
+        ('[[results]]\nsytem = "n8"\n', 2, "unknown field sytem of results; did you mean system?"),
+        ('[[code]]\nfoldr = "x"\n', 2, "unknown field foldr of code; did you mean folder?"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "score", "doctor", "rcp check"])
+def test_an_unknown_field_is_refused(
+    text: str, line: int, message: str, command: str, log: Path
+) -> None:
+    config = log.parent / "podium.toml"
+    config.write_text(text)
+    (log.parent / "results").mkdir()
+    (log.parent / "systems").mkdir()
+    done = podium(*command.split(), log.parent)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"podium: {config}:{line}: {message}")
+
+
+def test_all_known_fields_are_taken(log: Path) -> None:
+    (log.parent / "podium.toml").write_text(
+        'submitter = "Acme"\nround = "5.1"\nusage = "training"\ndivision = "closed"\n'
+        'deadline = 2026-10-09\ninto = "packed"\nwaivers = "w.toml"\nmerge = []\n'
+        '[systems]\nn8 = "n8.json"\n[documents]\n"README.md" = "README.md"\n'
+        '[[results]]\nsystem = "n8"\nbenchmark = "llama31_8b"\nlogs = ["*.txt"]\n'
+        '[[code]]\nfolder = "code"\n'
+    )
+    assert podium("check", log).exit_code == 0

@@ -1,0 +1,47 @@
+"""Bars in a terminal: one scale for each group, and nothing of a name is obeyed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.reporting.bars import Bar, bars
+from tests.compliance.command_line import podium
+from tests.compliance.tools.review.rounds import NAME, submission
+
+
+def test_bars_of_a_group_have_one_scale() -> None:
+    text = bars(
+        [Bar("a", "one", 4.0, "4"), Bar("a", "two", 2.0, "2"), Bar("b", "three", 1.0, "1")], 40
+    )
+    counts = [line.count("█") for line in text.splitlines()]
+    heads = [line for line in text.splitlines() if "█" not in line]
+    assert heads == ["a", "", "b"]
+    assert counts[1] == pytest.approx(2 * counts[2], abs=1)
+    assert max(map(len, text.splitlines())) <= 40
+
+
+def test_names_are_text() -> None:
+    text = bars([Bar("[bold]g", "[red]x\x1b[31m", 1.0, "1")], 60)
+    assert "[bold]g" in text
+    assert "[red]x" in text
+    assert "\x1b" not in text
+
+
+def test_nothing_to_draw_is_no_line() -> None:
+    assert bars([], 40).strip() == ""
+
+
+def test_scores_are_drawn_after_their_table(tmp_path: Path) -> None:
+    submission(tmp_path)
+    done = podium("score", tmp_path / NAME, "--bars", "--quiet")
+    assert "llama31_405b, closed: minutes\nAcme ex_n8" in done.stdout
+    assert "█" in done.stdout
+
+
+@pytest.mark.parametrize("more", [("--format", "csv"), ("--explain", "ex_n8")])
+def test_bars_go_with_text_alone(more: tuple[str, str], tmp_path: Path) -> None:
+    submission(tmp_path)
+    done = podium("score", tmp_path / NAME, "--bars", *more)
+    assert (done.exit_code, "--bars goes with the text" in done.stderr) == (2, True)

@@ -1,0 +1,443 @@
+"""`podium review code`: the page shows the lines that changed, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.compliance.cli import entry as cli
+from podium.compliance.exit_codes import Exit
+from podium.compliance.tools.review.render import code_pages
+from tests.compliance.tools.review.code_rounds import (
+    BEFORE,
+    BENCHMARK,
+    CODE,
+    CONFIG,
+    DATA,
+    EARLY,
+    LATE,
+    NOW,
+    PATCHED,
+    SHUFFLED,
+    TRAIN,
+    base,
+    derived,
+    edited,
+    library,
+    submit,
+    text,
+)
+
+Json = Any
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return derived(tmp_path_factory.mktemp("code"))
+
+
+def review(capsys: pytest.CaptureFixture[str], *words: object) -> Json:
+    """The review as JSON; each cell by its name."""
+    status = cli.run(["review", "code", *map(str, words), "--format", "json"])
+    made = json.loads(capsys.readouterr().out)
+    cells = {f"{each['submitter']}/{each['benchmark']}": each for each in made["cells"]}
+    assert status == (Exit.FOUND if any(each["to_read"] for each in made["cells"]) else Exit.CLEAN)
+    return {name.removesuffix(f"/{BENCHMARK}"): cell for name, cell in cells.items()}
+
+
+def changes(cell: Json) -> list[tuple[str, list[str]]]:
+    """The lines to read of each file, without those around them."""
+    return [
+        (
+            diff["path"].partition("/nemo/")[2],
+            [line for hunk in diff["hunks"] for line in hunk["lines"] if line[0] in "+-"],
+        )
+        for diff in cell["diffs"]
+    ]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    assert cli.run(["review", "code", *map(str, words)]) == Exit.USAGE
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+# --- exactly the lines that changed ---
+
+
+def test_only_changed_lines_are_left_to_read(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = review(capsys, tree)
+    assert changes(cells["Acme"]) == [
+        ("data.py", ["-def column_7(): pass", "+def column_7(): shuffle(seed=3)"]),
+        ("mounts.sh", ["-mount_3=/data/3", "+mount_3=/lustre/3"]),
+    ]
+    assert changes(cells["Bmce"]) == [
+        ("src/trainer.py", ["-    train_block_4()", "+    train_block_4(fp8=True)"]),
+        ("NeMo/nemo/part_5.py", ["-x_5_3 = 1", "+x_5_3 = 2"]),
+    ]
+    assert changes(cells["Cmce"]) == [
+        ("train.py", ["-    evaluate_model()", "+    evaluate_model()"])
+    ]
+    assert {name: cell["to_read"] for name, cell in cells.items() if name != "NVIDIA"} == {
+        "Acme": 4,
+        "Bmce": 4,
+        "Cmce": 2,
+    }
+
+
+def test_a_moved_end_of_the_run_is_about_timing(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (diff,) = review(capsys, tree, "Cmce")["Cmce"]["diffs"]
+    (hunk,) = diff["hunks"]
+    # git calls the evaluation moved; the end of the run is next to it
+    assert hunk["subjects"] == ["timing", "evaluation"]
+    assert "     mllogger.end(key='run_stop')" in hunk["lines"]
+
+
+def test_a_renamed_file_is_compared_with_what_it_was(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved, patched = review(capsys, tree, "Bmce")["Bmce"]["diffs"]
+    assert (moved["kind"], moved["base"]) == ("moved", "NVIDIA 5.1")
+    assert moved["base_path"] == f"NVIDIA/{CODE}/train.py"
+    assert moved["hunks"][0]["subjects"] == ["numerics"]
+    assert (patched["library"], patched["base_path"]) == ("NeMo", f"NVIDIA/{PATCHED}")
+
+
+def test_a_vendored_library_is_one_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = review(capsys, tree)
+    (found,) = cells["Bmce"]["libraries"]
+    assert (found["name"], found["version"], found["files"]) == ("NeMo", "2.3.1", 26)
+    assert found["patched"] == [f"Bmce/{PATCHED}"]
+    assert cells["Bmce"]["vendored"] == 26
+    assert cells["Acme"]["libraries"][0]["patched"] == []
+    # Nothing earlier holds a copy: the reader must know that nobody has read it
+    assert cells["NVIDIA"]["libraries"][0]["remark"].startswith("no copy to compare with: 26 files")
+    assert cells["NVIDIA"]["unverified"] == 24 * 24 + 2
+    assert cells["Bmce"]["unverified"] == 0
+
+
+def test_another_version_of_a_library_is_not_a_patch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit(tmp_path, "NVIDIA", base())
+    newer = {path: f"{content}\n# 2.4\n" for path, content in library("2.4.0").items()}
+    submit(tmp_path, "Acme", {**base(), **newer})
+    (found,) = review(capsys, tmp_path / NOW, "Acme")["Acme"]["libraries"]
+    assert found["patched"] == []
+    assert found["remark"].endswith("differ from the copy of 2.3.1")
+
+
+def test_a_license_alone_does_not_hide_a_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hidden = {f"{CODE}/tools/LICENSE": "Free\n", f"{CODE}/tools/hack.py": "run_stop_early()\n"}
+    submit(tmp_path, "Acme", hidden)
+    assert ("tools/hack.py", ["+run_stop_early()"]) in changes(
+        review(capsys, tmp_path / NOW)["Acme"]
+    )
+
+
+# --- who had the code first ---
+
+
+def test_the_vendor_of_the_accelerators_comes_first_whatever_the_names_and_logs(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = review(capsys, tree)
+    assert cells["NVIDIA"]["order"] == "vendor of the accelerators"
+    assert cells["NVIDIA"]["new"] == 4
+    for name in ("Acme", "Bmce", "Cmce"):
+        assert cells[name]["base"] == "NVIDIA 5.1"
+        assert cells[name]["new"] == 0
+
+
+def test_shared_code_is_named_after_who_had_it_first(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.run(["review", str(tree), "--format", "json", "-q"])
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    shared = {
+        each["submitter"]: each["message"] for each in notes if each["rule"] == "review.shared-code"
+    }
+    assert shared.keys() == {"Acme", "Bmce", "Cmce"}
+    assert all("are those of NVIDIA" in message for message in shared.values())
+
+
+def test_without_a_vendor_the_earliest_logs_come_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit(tmp_path, "Acme", base(), started=LATE, accelerator="Chip 1")
+    submit(tmp_path, "Zmce", base(), started=EARLY, accelerator="Chip 1")
+    cells = review(capsys, tmp_path / NOW)
+    assert cells["Acme"]["to_read"] == 0
+    assert cells["Acme"]["sources"] == {"Zmce 5.1": 4}
+    assert cells["Zmce"]["new"] == 4
+
+
+def test_an_earlier_round_comes_before_the_vendor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit(tmp_path, "Acme", base(), round=BEFORE)
+    submit(tmp_path, "Acme", {**base(), f"{CODE}/data.py": SHUFFLED})
+    submit(tmp_path, "NVIDIA", base())
+    cells = review(capsys, tmp_path / NOW, "--earlier", tmp_path / BEFORE)
+    assert cells["NVIDIA"]["sources"] == {"Acme 5.0": 4}
+    assert cells["Acme"]["sources"] == {"own 5.0": 3}
+    (diff,) = cells["Acme"]["diffs"]
+    assert (diff["base"], diff["to_read"]) == ("own 5.0", 2)
+    alone = review(capsys, tmp_path / NOW, "--earlier", tmp_path / BEFORE, "--base", "earlier")
+    assert alone["Acme"]["diffs"][0]["base"] == "own 5.0"
+
+
+def test_what_is_gone_since_the_earlier_round_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit(tmp_path, "Acme", base(), round=BEFORE)
+    less = base()
+    del less[f"{CODE}/data.py"]
+    submit(tmp_path, "Acme", less)
+    cells = review(capsys, tmp_path / NOW, "--earlier", tmp_path / BEFORE)
+    assert cells["Acme"]["removed"] == [f"Acme/{CODE}/data.py"]
+
+
+def test_more_than_5000_files_are_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = {f"{CODE}/configs/config_{number:04}.txt": f"{number}\n" for number in range(5200)}
+    submit(tmp_path, "NVIDIA", many)
+    submit(tmp_path, "Acme", {**many, f"{CODE}/configs/z.py": "last()\n"})
+    cell = review(capsys, tmp_path / NOW, "Acme")["Acme"]
+    assert cell["files"] == 5201
+    assert cell["to_read"] == 1
+
+
+# --- bases that are asked for ---
+
+
+def test_a_checkout_of_the_reference_is_a_base(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference = tmp_path / "training" / "llama31"
+    reference.mkdir(parents=True)
+    (reference / "data.py").write_text(text(DATA))
+    (reference / "train.py").write_text(text(TRAIN))
+    submit(tmp_path, "Acme", {f"{CODE}/data.py": SHUFFLED, f"{CODE}/train.py": text(TRAIN)})
+    words = ("--reference", tmp_path / "training")
+    for more in ((), ("--base", "reference")):
+        cell = review(capsys, tmp_path / NOW, *words, *more)["Acme"]
+        (diff,) = cell["diffs"]
+        assert (diff["kind"], diff["base"], diff["to_read"]) == ("changed", "reference", 2)
+        assert cell["sources"] == {"reference": 1}
+
+
+def test_one_submitter_may_be_the_base(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = review(capsys, tree, "--base", "Acme")
+    assert "Acme" not in cells
+    assert [path for path, _ in changes(cells["NVIDIA"])] == ["data.py", "mounts.sh"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("Nobody",), "Nobody is not a submitter here; expected Acme, Bmce, Cmce, NVIDIA"),
+        (("Acme/bert",), "Acme/bert has no code; folders of Acme: llama31_8b"),
+        (("--base", "Nobody"), "--base Nobody is not known"),
+        (("--base", "reference"), "--base reference needs --reference DIR"),
+        (("--base", "earlier"), "--base earlier needs --earlier ROUND"),
+        (("--reference", "missing"), "--reference missing is not a folder"),
+        (("--mark-read", "Ann"), "--mark-read needs --read FILE and SUBMITTER[/BENCHMARK]"),
+        (("--read", "missing.toml"), "missing.toml cannot be read"),
+        (("--against", "missing"), "missing is not the folder of a review"),
+    ],
+)
+def test_a_wrong_request_is_refused_in_one_line(
+    tree: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    assert said in refused(capsys, tree, *words)
+
+
+# --- what is listed first, and what is not compared ---
+
+
+def test_what_decides_a_result_is_listed_before_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit(tmp_path, "NVIDIA", {**base(), f"{CODE}/README.md": text(["# How"] * 4)})
+    mine = base()
+    mine[f"{CODE}/README.md"] = text(["# How"] * 4 + ["run_start"])
+    changed = {"    prepare_part_3()": "    prepare()", "    train_block_9()": "    time.sleep(1)"}
+    mine[f"{CODE}/train.py"] = edited(TRAIN, changed)
+    mine[f"{CODE}/data.py"] = edited(DATA, {"import torch": "import torch  # as before"})
+    submit(tmp_path, "Acme", mine)
+    diffs = review(capsys, tmp_path / NOW, "Acme")["Acme"]["diffs"]
+    assert [each["path"].rpartition("/")[2] for each in diffs] == [
+        "train.py",
+        "data.py",
+        "README.md",
+    ]
+    assert [hunk["subjects"] for hunk in diffs[0]["hunks"]] == [["timing"], ["code"]]
+    assert diffs[2]["hunks"][0]["subjects"] == ["document"]
+
+
+def test_what_is_not_text_is_listed_with_its_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("a.pyc", "b.tar.gz", "c.ckpt", "d.ipynb", "e.csv", "f.bin")
+    root = submit(tmp_path, "Acme", {f"{CODE}/{name}": "x\n" for name in names})
+    (root / CODE / "f.bin").write_bytes(b"\0\1")
+    (root / CODE / "big.json").write_text("1\n" * (1 << 17))
+    (root / CODE / "big.py").write_text("1\n" * (1 << 20))
+    others = review(capsys, tmp_path / NOW)["Acme"]["others"]
+    found = {each["path"].rpartition("/")[2]: each["kind"] for each in others}
+    assert found == {
+        "a.pyc": "compiled code",
+        "b.tar.gz": "archive",
+        "c.ckpt": "checkpoint",
+        "d.ipynb": "notebook",
+        "e.csv": "data",
+        "f.bin": "binary",
+        "big.json": "data",
+        "big.py": "large",
+    }
+
+
+def test_configurations_are_a_table_of_variables_that_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = edited(
+        CONFIG, {CONFIG[2]: "export TP=8", CONFIG[0]: 'export GLOBAL_BATCH_SIZE="${B:-64}"'}
+    )
+    files = {f"{CODE}/config_ex.sh": text(CONFIG), f"{CODE}/config_other.sh": other}
+    submit(
+        tmp_path,
+        "Acme",
+        files,
+        settings={"global_batch_size": 48, "config_filename": "/x/config_ex.sh"},
+    )
+    used, idle = review(capsys, tmp_path / NOW, "Acme")["Acme"]["configurations"]
+    assert used["used_by"] == [f"Acme/results/ex/{BENCHMARK}"]
+    assert idle["used_by"] == []
+    # The learning rate is that of both
+    assert {name: each["value"] for name, each in used["values"].items()} == {
+        "GLOBAL_BATCH_SIZE": "32",
+        "TP": "4",
+    }
+    assert used["values"]["GLOBAL_BATCH_SIZE"]["logged"] == "48"
+    assert idle["values"]["GLOBAL_BATCH_SIZE"]["value"] == "64"
+
+
+# --- what has been read ---
+
+
+def test_a_file_that_is_marked_as_read_is_not_shown_again(
+    tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "read.toml"
+    words = ("--read", kept, "--mark-read", 'Ann "A" \\')
+    assert review(capsys, tree, "Acme", *words)["Acme"]["to_read"] == 4
+    first = kept.read_text()
+    assert sum(line.startswith('"') for line in first.splitlines()) == 2
+    cell = review(capsys, tree, "Acme", "--read", kept)["Acme"]
+    assert (cell["to_read"], cell["read"]) == (0, 2)
+    # One line for each file, in order: git merges what two reviewers add
+    review(capsys, tree, f"Cmce/{BENCHMARK}", *words)
+    lines = [line for line in kept.read_text().splitlines() if line.startswith('"')]
+    assert lines == sorted(lines)
+    assert set(first.splitlines()) <= set(kept.read_text().splitlines())
+
+
+def test_a_record_is_not_written_into_the_round(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tree / "read.toml"
+    said = refused(capsys, tree, "Acme", "--read", kept, "--mark-read", "Ann")
+    assert "lies in the tree being read" in said
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", 'schema = "podium.read/1"\n[files]\n"xyz" = { by = "Ann" }\n', "schema = 3", "=", "\xff"],
+)
+def test_a_faulty_record_of_read_files_is_named(
+    tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    kept = tmp_path / "read.toml"
+    kept.write_text(content, encoding="latin-1")
+    before = kept.read_bytes()
+    assert "read.toml: " in refused(capsys, tree, "Acme", "--read", kept, "--mark-read", "Ann")
+    assert kept.read_bytes() == before
+
+
+def test_against_shows_only_hunks_that_are_new(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = derived(tmp_path)
+    folder = tmp_path / "review"
+    cli.run(["review", str(place), "--output", str(folder), "--no-curves", "-q"])
+    capsys.readouterr()
+    target = place / "Acme" / CODE / "data.py"
+    target.write_text(target.read_text().replace("column_25(): pass", "column_25(): drop()"))
+    cells = review(capsys, place, "--against", folder)
+    assert changes(cells["Acme"])[0] == (
+        "data.py",
+        ["-def column_25(): pass", "+def column_25(): drop()"],
+    )
+    assert {name: cell["to_read"] for name, cell in cells.items() if cell["to_read"]} == {"Acme": 2}
+    assert cells["Acme"]["diffs"][0]["seen"] == 1
+
+
+def test_a_chain_of_reviews_keeps_what_was_shown_and_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, first, second = derived(tmp_path), tmp_path / "review", tmp_path / "review-2"
+    options = ("--no-curves", "-q")
+    cli.run(["review", str(place), "--output", str(first), *options])
+    target = place / "Acme" / CODE / "data.py"
+    target.write_text(f"{target.read_text()}more()\n")
+    kept = first / "read.toml"
+    cli.run(["review", "code", str(place), "Cmce", "--read", str(kept), "--mark-read", "Ann"])
+    cli.run(["review", str(place), "--against", str(first), "--output", str(second), *options])
+    capsys.readouterr()
+    assert (second / "read.toml").read_text() == kept.read_text()
+    # Of the second review, neither its own hunks nor those of the first are new
+    cells = review(capsys, place, "--against", second)
+    assert {cell["to_read"] for cell in cells.values()} == {0}
+    assert (cells["Cmce"]["read"], cells["Acme"]["diffs"][0]["seen"]) == (1, 2)
+
+
+def test_pages_show_the_lines_and_say_where_the_rest_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, folder = derived(tmp_path), tmp_path / "review"
+    monkeypatch.setattr(code_pages, "MOST_LINES", 12)
+    cli.run(["review", str(place), "--output", str(folder), "--no-curves", "-q"])
+    capsys.readouterr()
+    page = (folder / f"code-Acme_{BENCHMARK}.html").read_text(encoding="utf-8")
+    assert "<ins>+def column_7(): shuffle(seed=3)</ins>" in page
+    assert "<del>-def column_7(): pass</del>" in page
+    assert "mount_3=/lustre" not in page
+    assert f"2 more lines to read: <code>podium review code ROUND Acme/{BENCHMARK}</code>" in page
+    matrix = (folder / "code.html").read_text(encoding="utf-8")
+    assert matrix.count(f'<a href="code-Acme_{BENCHMARK}.html">') == 1
+
+
+# --- for a terminal ---
+
+
+def test_a_terminal_of_80_columns_shows_whole_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = "call(" + ", ".join(f"argument_{number}" for number in range(30)) + ")"
+    submit(tmp_path, "A" * 60, {f"{CODE}/{'long_' * 20}.py": f"{long}\n"})
+    assert cli.run(["review", "code", str(tmp_path / NOW), "A" * 60]) == Exit.FOUND
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert long in shown.replace("\n ", "")

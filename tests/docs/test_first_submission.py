@@ -1,0 +1,107 @@
+"""The page of a first submission, from ten raw logs to a package, with podium's core alone."""
+
+from __future__ import annotations
+
+import glob
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.core_only import Session, environment, make_environment, session
+from tests.docs.pages import blocks
+from tests.docs.raw_logs import CONFIG, raw_logs
+from tests.docs.test_tutorial import commands, told
+from tests.docs.world import git
+
+PAGE = "first_submission.md"
+INSTALL = "pip install"
+NOTHING_TO_JUDGE = "podium check rawlogs"
+"""The command that shows how logs are named; all others succeed."""
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """The folder of a reader: raw logs, code, hyperparameters; and a clone next to it."""
+    folder = tmp_path / "first"
+    raw_logs(folder / "rawlogs")
+    source = folder / "src"
+    source.mkdir()
+    steps = "Steps to run: bash run_and_time.sh in release 25.09\n"
+    (source / "README.md").write_text(f"{steps}\nDataset: init_datasets.sh\n\nWeights: random\n")
+    for name in ("setup.sh", "init_datasets.sh", "run_and_time.sh"):
+        (source / name).write_text("true\n")
+    (source / "train.py").write_text("import a\n\nseed(3)\n")
+    (source / "config.yaml").write_text("a: 1\n")
+    (source / "ex_n8_pytorch.json").write_text("{}\n")
+    (folder / "config.toml").write_text(CONFIG)
+    clone = tmp_path / "training_results_v6.1"
+    clone.mkdir()
+    git(clone, "init", "--quiet", "--initial-branch=main")
+    git(clone, "commit", "--quiet", "--allow-empty", "--message=all")
+    git(clone, "config", "user.name", "Acme")
+    git(clone, "config", "user.email", "acme@example.org")
+    return folder
+
+
+def words_of(command: str, folder: Path) -> list[str]:
+    """The words of a podium command, with globs as a shell expands them."""
+    _, *words = shlex.split(command.replace("\\\n", " "))
+    return [
+        each
+        for word in words
+        for each in (sorted(glob.glob(word, root_dir=folder)) if "*" in word else [word])
+    ]
+
+
+def carried_out(command: str, place: Path, core: Session) -> str:
+    """What a command prints to both streams."""
+    if command.startswith("podium "):
+        answer = core.podium(place, *words_of(command, place))
+        assert answer.status == (2 if command == NOTHING_TO_JUDGE else 0), f"{command}: {answer}"
+        return answer.text
+    done = subprocess.run(["bash", "-c", command], cwd=place, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_page_leads_from_raw_logs_to_a_package(work: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in (work / "rawlogs").iterdir()}
+    interpreter = make_environment(tmp_path / "core")
+    wrong = []
+    with session(interpreter) as core:
+        shown = [each for each in blocks(PAGE) if each.language == "console"]
+        for command, output in (pair for block in shown for pair in commands(block.text)):
+            if command.startswith(INSTALL):
+                continue
+            printed, at = told(carried_out(command, work, core)), 0
+            for piece in filter(None, map(told, output.split("…"))):
+                found = printed.find(piece, at)
+                if found < 0:
+                    wrong.append(f"{command}\n--- shown: {piece}\n--- printed: {printed[at:]}")
+                    break
+                at = found + len(piece)
+    assert wrong == [], "\n\n".join(wrong)
+    assert {path: path.read_bytes() for path in (work / "rawlogs").iterdir()} == before
+
+
+def test_the_environment_has_no_extra(tmp_path: Path) -> None:
+    interpreter = make_environment(tmp_path / "core")
+    extras = ("torch", "numpy", "psutil", "cpuinfo", "pyarrow", "pandas", "matplotlib", "pynvml")
+    tried = f"import importlib.util as u; print([n for n in {extras} if u.find_spec(n)])"
+    done = subprocess.run(
+        [interpreter, "-c", tried],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(interpreter),
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_every_command_of_the_page_ends_with_the_next_one() -> None:
+    text = "\n".join(block.text for block in blocks(PAGE) if block.language == "console")
+    named = set(re.findall(r"(?m)^(?:next: |      \$ )podium (\w+(?: check)?)", text))
+    assert {"check", "doctor", "system check", "score", "pack", "bundle", "unpack"} <= named

@@ -1,0 +1,149 @@
+"""GNMT: the published size, attention, beams that cover their source, the schedule, the files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from podium.reference_runs.benchmarks.gnmt.config import Gnmt, reference, smoke  # noqa: E402
+from podium.reference_runs.benchmarks.gnmt.data import (  # noqa: E402
+    REFERENCES,
+    SOURCE,
+    TRAINING,
+    VOCABULARY,
+    Pieces,
+    detokenized,
+    from_files,
+)
+from podium.reference_runs.benchmarks.gnmt.decoding import beam_search, coverage  # noqa: E402
+from podium.reference_runs.benchmarks.gnmt.model import RecurrentTranslator  # noqa: E402
+from podium.reference_runs.benchmarks.gnmt.train import RecurrentTranslation  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.modeling.beams import END, PAD  # noqa: E402
+from podium.reference_runs.modeling.translation import Languages  # noqa: E402
+
+
+def task(config: Gnmt | None = None) -> RecurrentTranslation:
+    made = RecurrentTranslation(config or smoke(), Setting(), Ranks(torch.device("cpu")))
+    made.prepare()
+    return made
+
+
+def test_the_reference_model_has_the_published_size() -> None:
+    with torch.device("meta"):
+        model = RecurrentTranslator(reference())
+    assert sum(p.numel() for p in model.parameters()) == 160_665_150
+
+
+def test_no_word_of_the_toy_languages_is_a_mark() -> None:
+    assert Languages().size <= smoke().vocabulary - 2
+
+
+def test_a_step_reaches_every_parameter() -> None:
+    trained = task()
+    model = trained.build()
+    loss = trained.loss(model, next(trained.batches(1, 0)))
+    loss.total.backward()
+    assert 4 < loss.total.item() / float(loss.items) < 6  # about log 130 at the start
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_no_word_sees_those_behind_it_nor_padding() -> None:
+    torch.manual_seed(1)
+    model = RecurrentTranslator(smoke()).eval()
+    source, target = torch.randint(2, 120, (3, 7)), torch.randint(2, 120, (3, 9))
+    scores = model(source, target)
+    changed = target.clone()
+    changed[:, 5:] = 3
+    assert torch.allclose(scores[:, :6], model(source, changed)[:, :6], atol=1e-5)
+    assert not torch.allclose(scores[:, 6:], model(source, changed)[:, 6:], atol=1e-3)
+    wider = torch.nn.functional.pad(source, (0, 4), value=PAD)
+    assert torch.allclose(scores, model(wider, target), atol=1e-5)
+
+
+def test_word_by_word_is_the_same_as_all_at_once() -> None:
+    torch.manual_seed(2)
+    model = RecurrentTranslator(smoke()).eval()
+    source, target = torch.randint(2, 120, (2, 6)), torch.randint(2, 120, (2, 5))
+    encoded, states, parts = model.encode(source), [None] * smoke().layers, []
+    before = torch.nn.functional.pad(target[:, :-1], (1, 0), value=model.begin)
+    for word in before.split(1, dim=1):
+        scores, weights, states = model.decode(word, encoded, states)
+        parts.append(scores)
+        assert torch.allclose(weights.sum(-1), torch.ones(2, 1))
+    assert torch.allclose(model(source, target), torch.cat(parts, 1), atol=1e-5)
+
+
+def test_a_beam_of_one_takes_the_likeliest_word_each_time() -> None:
+    torch.manual_seed(3)
+    config = replace(smoke(), beams=1, coverage_penalty=0.0, length_penalty=0.0)
+    model = RecurrentTranslator(config).eval()
+    source = torch.tensor([[5, 6, END]])
+    (found,) = beam_search(model, source, config)
+    encoded, states, word = model.encode(source), [None] * config.layers, model.begin
+    for expected in found:
+        scores, _, states = model.decode(torch.tensor([[word]]), encoded, states)
+        scores[..., END] = -torch.inf
+        word = int(scores.argmax())
+        assert word == expected
+
+
+def test_words_without_attention_cost_a_translation() -> None:
+    words = torch.tensor([[True, True, False]])
+    whole, half = torch.tensor([[1.0, 2.0, 0.0]]), torch.tensor([[1.0, 0.5, 0.0]])
+    assert coverage(whole, words).item() == 0
+    assert coverage(half, words).item() == pytest.approx(-0.6931, abs=1e-4)
+
+
+def test_the_rate_rises_exponentially_and_is_halved_four_times() -> None:
+    made = RecurrentTranslation(reference(), Setting(), Ranks(torch.device("cpu")))
+    base = reference().opt_base_learning_rate
+    steps = (1, 101, 201, 4054, 4055, 4561, 5573, 9000)
+    rates = [made.learning_rate(step) / base for step in steps]
+    assert rates == pytest.approx([0.01, 0.1, 1, 1, 1 / 2, 1 / 4, 1 / 16, 1 / 16])
+
+
+def test_pieces_make_words_and_sentences(tmp_path: Path) -> None:
+    path = tmp_path / VOCABULARY
+    path.write_text("Hel@@\nlo\n,\nworld\n.\n")
+    pieces = Pieces.read(path, 9)
+    ids = pieces.tokens("Hel@@ lo , strange world .")
+    assert ids.tolist() == [2, 3, 4, 7, 5, 6]
+    assert pieces.text(ids) == "Hello, world."
+    with pytest.raises(DataMissing, match="holds 5 pieces; expected at most 4"):
+        Pieces.read(path, 8)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        ("a well @-@ known ( short ) case .", "a well-known (short) case."),
+        ("he said &quot; no &quot; , it &apos;s late", 'he said "no", it\'s late'),
+    ],
+)
+def test_tokens_are_joined_as_people_write(tokens: str, text: str) -> None:
+    assert detokenized(tokens) == text
+
+
+def test_files_that_are_missing_or_short_are_reported(tmp_path: Path) -> None:
+    (tmp_path / VOCABULARY).write_text("a\nb\n")
+    with pytest.raises(DataMissing, match=rf"{TRAINING}\.en"):
+        from_files(tmp_path, reference(), DatasetSize(1, 1))
+    for language in ("en", "de"):
+        (tmp_path / f"{TRAINING}.{language}").write_text("a b\n" + "a " * 76 + "\nb\n")
+    (tmp_path / SOURCE).write_text("a\nb\n")
+    (tmp_path / REFERENCES).write_text("a\n")
+    with pytest.raises(DataMissing, match="holds 2 pairs of at most 75; expected 3"):
+        from_files(tmp_path, reference(), DatasetSize(3, 2))
+    with pytest.raises(DataMissing, match=r"newstest2014\.de holds 1 lines; .* holds 2"):
+        from_files(tmp_path, reference(), DatasetSize(2, 2))
+    (tmp_path / REFERENCES).write_text("a\nb\n")
+    training, evaluation, texts = from_files(tmp_path, reference(), DatasetSize(2, 2))
+    assert (len(training), len(evaluation), texts) == (2, 2, ["a", "b"])
