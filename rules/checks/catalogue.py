@@ -19,6 +19,7 @@ from podium.rules.checks import (
     offline,
     one_run,
     pairing,
+    rounding,
     speed,
     values,
 )
@@ -28,6 +29,7 @@ ALL: tuple[Check, ...] = (
     *one_run.CHECKS,
     *lifecycle.CHECKS,
     *evaluation.CHECKS,
+    *rounding.CHECKS,
     *offline.CHECKS,
     *ending.CHECKS,
     *speed.CHECKS,

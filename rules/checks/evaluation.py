@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from operator import lt
 
 from podium.logging_spec import keys as k
@@ -115,52 +114,6 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
     points, places = points_of(run, schedule, batch)
     for miss in schedule.judge(points, batch):
         yield Violation(places[miss.index], miss.message, miss.expected, miss.actual, miss.hint)
-
-
-@check(
-    "evaluation.rounded-down",
-    follows=OF_REPEATED_RECORDS,
-    key="eval_accuracy",
-    says="an interval that the batch does not divide is rounded up, not down",
-    cites=CITES,
-    divisions=CLOSED,
-    severity=Severity.NOTE,
-    bad=excerpt(
-        at(0, "submission_benchmark", "llama31_8b"),
-        at(0, "global_batch_size", 1000),
-        at(5, "eval_accuracy", 3.5, samples_count=12_000),
-        at(6, "eval_accuracy", 3.4, samples_count=24_000),
-        at(7, "eval_accuracy", 3.2, samples_count=36_000),
-    ),
-    good=excerpt(
-        at(0, "submission_benchmark", "llama31_8b"),
-        at(0, "global_batch_size", 1000),
-        at(5, "eval_accuracy", 3.5, samples_count=13_000),
-        at(6, "eval_accuracy", 3.4, samples_count=26_000),
-        at(7, "eval_accuracy", 3.2, samples_count=39_000),
-    ),
-    watches=(on("run_stop"),),
-)
-def rounded_down(run: Run, context: Context) -> Iterator[Violation]:
-    """The rules have CEIL(interval / batch) * batch; a slack of one batch lets the other pass."""
-    schedule, batch = context.schedule, run.number(k.GLOBAL_BATCH_SIZE.name)
-    if schedule is None or batch is None or batch <= 0:
-        return
-    points, places = points_of(run, schedule, batch)
-    gaps = {later - point for point, later in pairwise(points)}
-    if len(gaps) != 1:
-        return
-    gap, dues = gaps.pop(), [due for due in schedule.due(batch) if due.unit == "samples"]
-    due = next((due for due in dues if gap == due.interval - batch), None)
-    if due is not None and all(each.interval != gap for each in dues):
-        yield Violation(
-            places[0],
-            f"evaluations come every {show(gap)} samples, rounded down to whole batches; must be "
-            f"every {show(due.interval)} samples",
-            f"{show(due.interval)} samples",
-            gap,
-            f"evaluate every {show(due.interval)} samples",
-        )
 
 
 _TARGET = at(0, "submission_benchmark", "llama31_8b")
@@ -349,7 +302,6 @@ def _untimed(run: Run, context: Context, *, early: bool) -> Iterator[Violation]:
 
 CHECKS = (
     off_schedule,
-    rounded_down,
     after_target,
     stop_before_target,
     before_run,

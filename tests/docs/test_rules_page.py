@@ -25,7 +25,7 @@ def rows() -> list[tuple[str, str]]:
 
 def weights(rule: str) -> tuple[set[str], str]:
     """What findings of the policy alone weigh, over all rounds; and when that varies."""
-    found = [each for rules in rounds_with(rule) for each in all_rules(rules) if rule in each.ids]
+    found = [each for rules in rounds_with(rule) for each in all_rules(rules) if rule == each.id]
     assert found, f"there is no rule {rule}"
     return {of_policy(each.policy_severity) for each in found}, found[0].varies
 

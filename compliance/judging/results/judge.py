@@ -169,22 +169,27 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
         )
     # Of the runs of NCF in 0.5 those that do not count are not dropped as slowest
     if failed <= allowed and not benchmark.first_converging:
-        for run in verdict.result.runs:
-            # The verifier drops any failing log as the slowest, whatever is wrong with it
-            if not verdict.failing(run):
-                continue
-            ended = run.facts.unfinished
-            if ended is not None:
-                yield UNFINISHED_RUN_DROPPED.found(
-                    context.profile,
-                    run.display_path,
-                    line=ended.line,
-                    last=ended.line,
-                    phase=ended.phase,
-                )
-            elif not run.facts.missed_only:
-                found = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
-                yield replace(found, caused_by=run.fault)
+        yield from _dropped_runs(verdict, context)
+
+
+def _dropped_runs(verdict: ResultVerdict, context: JudgingContext) -> Iterator[Finding]:
+    """Why each failing run may, or may not, be left out as the slowest."""
+    for run in verdict.result.runs:
+        # The verifier drops any failing log as the slowest, whatever is wrong with it
+        if not verdict.failing(run):
+            continue
+        ended = run.facts.unfinished
+        if ended is not None:
+            yield UNFINISHED_RUN_DROPPED.found(
+                context.profile,
+                run.display_path,
+                line=ended.line,
+                last=ended.line,
+                phase=ended.phase,
+            )
+        elif not run.facts.missed_only:
+            found = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
+            yield replace(found, caused_by=run.fault)
 
 
 def _left_out(result: Result, where: str, context: JudgingContext) -> Iterator[Finding]:
