@@ -39,14 +39,15 @@ def unfinished(run: Run, findings: Sequence[Finding]) -> Unfinished | None:
         run.line(len(run.records) - 1),
         "training" if "run_start" in run.where else "initialization",
     )
-    # A consequence is explained by what explains its cause
-    errors = [each for each in findings if each.severity is Severity.ERROR and not each.caused_by]
+    errors = [each for each in findings if each.severity is Severity.ERROR]
     missed = any(each.id.endswith(".target") for each in errors)
     evaluated = any(key in run.where for key in _OUTCOMES)
     # Open runs have no target: without run_stop none of them has a result
     if evaluated and not missed and run.value("submission_division") != "open":
         return None
-    return ended if all(_explained(each, ended) for each in errors) else None
+    # A consequence is explained by what explains its cause
+    causes = [each for each in errors if not each.caused_by]
+    return ended if all(_explained(each, ended) for each in causes) else None
 
 
 def _explained(error: Finding, ended: Unfinished) -> bool:
