@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from podium.compliance.judging.discovery import Inputs
 from podium.compliance.judging.inputs.round_selection import RoundRequest, rules_of
+from podium.compliance.judging.judgement import Judgement
 from podium.compliance.judging.logs.broken_rule import crashed
 from podium.compliance.judging.options import Options
-from podium.compliance.judging.submissions import Judgement
 from podium.compliance.judging.waivers.suppressions import Suppressions
 from podium.compliance.reporting import conclusion
 from podium.compliance.reporting.data import Outcome, PluginEntry, SubmissionEntry

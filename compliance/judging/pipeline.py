@@ -19,9 +19,10 @@ from podium.compliance.judging.files import FileVerdict, LogCollector, engine_fo
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.listing import holds
 from podium.compliance.judging.inputs.round_selection import several
+from podium.compliance.judging.judgement import FileGroup, Surroundings
 from podium.compliance.judging.options import Options, Progress
 from podium.compliance.judging.plugged import judge_by_plugins
-from podium.compliance.judging.submissions import FileGroup, Surroundings, judge_submissions
+from podium.compliance.judging.submissions import judge_submissions
 from podium.compliance.judging.workers.gc_tuning import fewer_collections
 from podium.compliance.reporting.data import Outcome
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.judging.files import FileVerdict, internal_fault
 from podium.compliance.judging.inputs.discover import Package
 from podium.compliance.judging.inputs.round_selection import RoundRequest
+from podium.compliance.judging.judgement import FileGroup, Judgement, Surroundings
 from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.options import Options
 from podium.compliance.judging.results.official import JudgingContext, deciding, mark_official
 from podium.compliance.judging.results.rules.run_rules import UNFINISHED_RUN_DROPPED
-from podium.compliance.judging.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
+from podium.compliance.judging.waivers.suppressions import Suppressions
 from podium.compliance.reporting.data import (
     FileEntry,
     ResultEntry,
@@ -32,47 +31,7 @@ from podium.rules.finding import ADDED_BY_USERS, DROPPED_RUN, Finding, Profile, 
 
 if TYPE_CHECKING:
     from podium.compliance.judging.inputs.layout import Tree
-    from podium.compliance.judging.repository.contents import Memory
     from podium.compliance.judging.submission.judge import RoundState, SubmissionVerdict
-    from podium.compliance.judging.submission.together import Comparator
-
-
-class FileGroup(msgspec.Struct, frozen=True):
-    """The verdicts on the files of one package, by path; of loose files where it is None."""
-
-    package: Package | None
-    files: Mapping[str, FileVerdict]
-
-
-class Judgement(msgspec.Struct, frozen=True):
-    """What a report says of one group.
-
-    `described` has the path of each result with that of its system's description; `unjudged` are
-    folders with logs of no benchmark. `suppressions` are the waivers that count in the submission.
-    """
-
-    group: FileGroup
-    files: Sequence[FileEntry] = ()
-    findings: Sequence[Finding] = ()
-    submission: SubmissionEntry | None = None
-    results: Sequence[ResultEntry] = ()
-    unjudged: Sequence[str] = ()
-    described: Mapping[str, str] = {}
-    suppressions: Suppressions = NOTHING_LEFT_OUT
-
-
-class Surroundings(msgspec.Struct, frozen=True):
-    """What submissions are judged with besides their files.
-
-    `plugins` is what plug-ins found in each log, by the path that a report shows. `name_rounds`:
-    files name their rounds, as these differ. `comparators` compare each with something outside the
-    paths, `contents` knows the files of one from an earlier check, by its root.
-    """
-
-    plugins: Mapping[str, Sequence[Finding]] = {}
-    name_rounds: bool = False
-    comparators: Sequence[Comparator] = ()
-    contents: Callable[[Path], Memory | None] | None = None
 
 
 def judge_submissions(

@@ -17,10 +17,11 @@ from podium.compliance.judging.logs.judge import LogVerdict
 from podium.compliance.judging.logs.log_rules import VERIFIER_CRASH
 from podium.compliance.judging.repository.check import check_repository
 from podium.compliance.judging.repository.contents import FileReader
-from podium.compliance.judging.results.judge import judge_reference_points, judge_result
+from podium.compliance.judging.results.judge import judge_result
 from podium.compliance.judging.results.location import ResultLocation
 from podium.compliance.judging.results.model import ResultVerdict
 from podium.compliance.judging.results.official import JudgingContext, deciding, mark_official
+from podium.compliance.judging.results.reference_points import judge_reference_points
 from podium.compliance.judging.results.result import Result, Run
 from podium.compliance.judging.results.seeds import check_seeds
 from podium.compliance.judging.results.throughput import judge_throughput

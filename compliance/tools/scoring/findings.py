@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from podium.compliance.judging.results.judge import judge_reference_points, judge_scaling
+from podium.compliance.judging.results.reference_points import judge_reference_points, judge_scaling
 from podium.compliance.judging.waivers.bypass_flags import BYPASSED_RULES, RCP, Params
 from podium.compliance.text.words import join_limited, plural
 from podium.compliance.tools.scoring.row import ScoredResult

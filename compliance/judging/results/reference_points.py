@@ -1,0 +1,124 @@
+"""The findings about the convergence of a result, and about the factor that scales its score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from podium.compliance.judging.inputs.layout import SCALING_FILE
+from podium.compliance.judging.results.factor import MARGIN, normalising
+from podium.compliance.judging.results.result import Result
+from podium.compliance.judging.results.rules.run_rules import (
+    BAD_SCALING,
+    RCP_FAILED,
+    RCP_MISSING,
+    UNSUPPORTED_SCALING,
+    VERIFIER_CRASH,
+)
+from podium.compliance.text.words import distinct
+from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.published import granted_in
+
+
+def judge_scaling(result: Result) -> Iterator[Finding]:
+    """Whether scaling.json can be read, and gives a factor that the reference points support."""
+    # The official summary overwrites the file with what it computes
+    if result.quirks.computes_factors:
+        return
+    _, problem = result.committee_factor
+    where, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
+    if problem:
+        yield BAD_SCALING.found(
+            result.profile, where, key="scaling_factor", file=SCALING_FILE, problem=problem
+        )
+    # Without runs nothing can be computed, and throughput has no minutes that a factor multiplies
+    elif factor.unsupported and result.runs and not result.weak:
+        yield UNSUPPORTED_SCALING.found(
+            result.profile,
+            where,
+            key="scaling_factor",
+            file=SCALING_FILE,
+            problem=factor.note,
+            given=factor.committee,
+            implied=factor.compared[1],
+        )
+
+
+def judge_reference_points(result: Result) -> Iterator[Finding]:
+    """Whether a result converges no sooner than the reference, by either text's arithmetic."""
+    ours = result.convergence
+    if ours.verdict == "not_applicable":
+        return
+    theirs = result.official_convergence
+    # That the official verifier crashes on a benchmark says nothing of the result
+    if not result.quirks.crashes_on_logs and _crashes_verifier(result):
+        theirs = ours
+    if theirs.crashes_verifier:
+        # A bypass flag lets the comparison's result through, but does not prevent the crash
+        reason = "; ".join(theirs.messages)
+        crash = VERIFIER_CRASH.found(result.profile, result.place.display_path, reason=reason)
+        # A run that the official verifier cannot work with has a finding that says why
+        named = (run.fault for run in result.runs if f"crashes on {run.display_path}:" in reason)
+        yield replace(crash, caused_by=next(named, ""))
+    judged = ours if ours.verdict != "pass" else theirs
+    if judged.verdict == "pass" or judged.crashes_verifier:
+        return
+    stated_by = StatedBy.BOTH
+    if ours.verdict == "pass":
+        stated_by = StatedBy.VERIFIER
+    elif theirs.verdict == "pass":
+        stated_by = StatedBy.POLICY
+    rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
+    decided = _decided(result)
+    yield rule.found(
+        result.profile,
+        result.place.display_path,
+        stated_by=stated_by,
+        severity=Severity.WARNING if decided else None,
+        remark=decided,
+        reason="; ".join(judged.messages) or "the result fails the test of convergence",
+        lowest=_at_least(judged.minimum, judged.submission),
+        submission=judged.submission,
+    )
+
+
+def _at_least(lowest: float | None, submission: float | None) -> str:
+    if lowest is None:
+        return ""
+    return f"at least {distinct(lowest, lowest if submission is None else submission)[0]}"
+
+
+def _crashes_verifier(result: Result) -> bool:
+    return result.rules.benchmark(result.place.benchmark).convergence.crashes_verifier
+
+
+def _decided(result: Result) -> str:
+    """What the committee decided on a result that fails the test; empty where it decided nothing.
+
+    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it, or
+    grants it in its review.
+    """
+    if result.quirks.ignores_policy:
+        return ""
+    judged, factor = result.convergence, result.score.factor
+    granted = granted_in(result.rules, result.place.submitter, result.place.benchmark)
+    if granted is not None:
+        return f"; granted in review: {granted.evidence}"
+    if factor.committee is None:
+        return ""
+    if result.rules.published and factor.committee > 1 + MARGIN:
+        return (
+            f"; granted in review: the result was published with the factor {factor.committee:.6g} "
+            f"in {SCALING_FILE}"
+        )
+    ratio = normalising(judged)
+    if ratio is None:
+        return ""
+    too_soon = (judged.margin or 0) < 0
+    if not too_soon or abs(factor.committee - ratio) > MARGIN:
+        return ""
+    return (
+        "; scaling.json brings it to the reference's mean by the factor "
+        f"{factor.committee:.6g}, as the committee may decide"
+    )
