@@ -30,6 +30,9 @@ class LineNumbers:
         self._known: list[int] = []
         self._rest = _numbers(data, offsets, count)
 
+    def __len__(self) -> int:
+        return self.count
+
     def __getitem__(self, index: int) -> int:
         """The line of the offset at `index`, from 0; IndexError beyond the last."""
         missing = index + 1 - len(self._known)

@@ -198,7 +198,7 @@ def name_truncation(log: Log) -> None:
     if cut and log.ends_in_record:
         # At most the last line is one, whose fault comes last but for those of other lines
         index, fault = cut[-1]
-        last = log.lines.count if isinstance(log.lines, LineNumbers) else len(log.lines)
+        last = len(log.lines)
         if fault.position == last - 1:
             message = "the file ends within a record"
             log.faults[index] = replace(fault, kind=Fault.TRUNCATED, message=message)

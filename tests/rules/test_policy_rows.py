@@ -107,12 +107,12 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ("llama2_70b_lora", "train_samples"): (fixed(3901),),
     ("llama2_70b_lora", "lora_dropout"): (fixed(0.1, 0.5, 0.0),),
     ("llama2_70b_lora", "lora_alpha"): (fixed(32, 999),),
-    ("llama2_70b_lora", "max_sequence_length"): (fixed(8192, 8196),),
+    ("llama2_70b_lora", "max_sequence_length"): (Case((8192, 8196), (8193, 4096, -8192, "x")),),
     ("llama2_70b_lora", "opt_adamw_weight_decay"): (fixed(0.0001, 5),),
     ("llama2_70b_lora", "opt_gradient_clip_norm"): (fixed(0.3, 7),),
     ("llama2_70b_lora", "opt_name"): (Case(("adamw", "AdamW"), ("adam", 1)),),
     ("llama31_405b", "dropout"): (fixed(0.0),),
-    ("llama31_405b", "global_batch_size"): (Case((1152, 2304, 9216), (448, 1151, 9217, "x")),),
+    ("llama31_405b", "global_batch_size"): (Case((1152, 2304, 9216), (9217, "x")),),
     ("llama31_405b", "opt_base_learning_rate"): (
         Case((0.00010667, 8e-5 * 1536 / 1152), (0.0001067, 0.00010668, 8e-5, "x"), batch=1536),
         Case((8e-5,), (8.1e-5,), batch=1152),
@@ -331,8 +331,8 @@ LORA: tuple[Given, ...] = (
     [
         ("lora_alpha", 999, "32", Severity.ERROR),
         ("lora_dropout", 0.5, "0.1", Severity.ERROR),
-        # The policy prints 8196, which nobody can have used
-        ("max_sequence_length", 4096, "8192", Severity.WARNING),
+        # The policy prints 8196, and the reference has 8192
+        ("max_sequence_length", 4096, "one of 8192, 8196", Severity.ERROR),
     ],
 )
 def test_a_value_that_only_the_policy_fixes_weighs_as_its_row_says(
@@ -346,6 +346,20 @@ def test_a_value_that_only_the_policy_fixes_weighs_as_its_row_says(
     assert finding.severity is severity
     assert finding.stated_by is StatedBy.POLICY
     assert finding.expected == expected
+
+
+@pytest.mark.parametrize(("name", "reported"), [("5.0", False), ("5.1", True), ("6.0", True)])
+def test_batches_of_405b_below_the_table_need_reference_points(name: str, reported: bool) -> None:
+    """The table of 5.1 begins at 1152; that of 5.0 has no lowest batch size."""
+    records: tuple[Given, ...] = (
+        ("submission_division", "closed", {}),
+        ("submission_benchmark", "llama31_405b", {}),
+        ("global_batch_size", 1151, {}),
+    )
+    weighed = found(rounds_of("training")[name], Profile.POLICY, *records)
+    rule = "closed.llama31_405b.global_batch_size"
+    severities = [finding.severity for finding in by_id(weighed, rule)]
+    assert severities == ([Severity.WARNING] if reported else [])
 
 
 BERT: tuple[Given, ...] = (
@@ -368,7 +382,7 @@ def test_a_key_may_have_the_name_that_the_policy_has_for_it(logged: str | None) 
     ("logged", "value", "rule", "severity"),
     [
         ("opt_weight_decay", 5, "opt_adamw_weight_decay", Severity.ERROR),
-        ("sequence_length", 4096, "max_sequence_length", Severity.WARNING),
+        ("sequence_length", 4096, "max_sequence_length", Severity.ERROR),
     ],
 )
 def test_a_value_under_the_policys_name_of_a_key_is_judged(

@@ -17,8 +17,15 @@ from podium.compliance.judging.results.rules.run_rules import (
     VERIFIER_CRASH,
 )
 from podium.compliance.text.words import distinct
+from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.published import granted_in
+
+LEAST_GRANTED = 0.9
+"""The share of the minimum that a granted result reaches; those that are known reach 0.927.
+
+A name and a factor do not prove that the logs are the published ones.
+"""
 
 
 def judge_scaling(result: Result) -> Iterator[Finding]:
@@ -103,11 +110,12 @@ def _decided(result: Result) -> str:
         return ""
     judged, factor = result.convergence, result.score.factor
     granted = granted_in(result.rules, result.place.submitter, result.place.benchmark)
-    if granted is not None:
+    if granted is not None and (judged.verdict == "missing" or _nearly_passes(judged)):
         return f"; granted in review: {granted.evidence}"
     if factor.committee is None:
         return ""
-    if result.rules.published and factor.committee > 1 + MARGIN:
+    published = result.rules.published and factor.committee > 1 + MARGIN
+    if published and _nearly_passes(judged):
         return (
             f"; granted in review: the result was published with the factor {factor.committee:.6g} "
             f"in {SCALING_FILE}"
@@ -122,3 +130,10 @@ def _decided(result: Result) -> str:
         "; scaling.json brings it to the reference's mean by the factor "
         f"{factor.committee:.6g}, as the committee may decide"
     )
+
+
+def _nearly_passes(judged: Convergence) -> bool:
+    """Whether a committee may have granted a failing result, by how far it is from the minimum."""
+    if judged.submission is None or judged.minimum is None:
+        return False
+    return judged.submission >= LEAST_GRANTED * judged.minimum

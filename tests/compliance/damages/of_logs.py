@@ -37,16 +37,16 @@ DAMAGES = (
     Damage(
         "cut in the middle of a line",
         (in_bytes(ODD, lambda data: data[:9100]),),
-        "log.truncated",
-        f"{ODD}:40",
-        "PO",
+        "result.unfinished-run-dropped",
+        f"{ODD}:39",
+        "O",
     ),
     Damage(
         "cut at the end of a line",
         (lines(ODD, lambda text: text[:40]),),
-        "common.run_stop",
-        ODD,
-        "P",
+        "result.unfinished-run-dropped",
+        f"{ODD}:40",
+        "",
     ),
     Damage(
         "single quotes throughout",

@@ -68,7 +68,7 @@ def log(
         status="success",
         samples_count=samples(ends),
     )
-    return "\n".join(lines).encode()
+    return "\n".join(["loading the data", *lines]).encode()
 
 
 def findings(data: bytes, profile: Profile = Profile.POLICY) -> list[Finding]:
