@@ -1,11 +1,11 @@
-"""A training loop with its log: `python loop.py result_0.txt`.
+"""A training loop with its log: `python loop.py > result_0.txt`.
 
-The lines that mention `log`, `run` or `evaluation` are all that logging takes.
+The lines that mention `log`, `run` or `evaluation` are all that logging takes. The records go to
+standard output, among the lines of the framework: a result file holds both.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 
@@ -53,10 +53,10 @@ class Model:
         self.loss *= 0.999
 
 
-def main(path: str) -> None:
+def main() -> None:
     """Train until the target is reached."""
     config = Config()
-    with Logger(path) as log:
+    with Logger() as log:
         log.event("cache_clear", value=True)
         with log.init():
             log.submission(
@@ -84,9 +84,10 @@ def main(path: str) -> None:
                         samples += config.global_batch_size
                 with log.evaluation(samples_count=samples) as evaluation:
                     evaluation.accuracy(model.loss)
+                print(f"{samples} samples: loss {model.loss:.4f}")
                 if model.loss <= config.target:
                     run.success(samples_count=samples)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

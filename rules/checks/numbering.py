@@ -134,9 +134,14 @@ def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
     if marks is None or marks.unit != "samples_count" or len(points) < LEAST_STEPS:
         return
     due = schedule.due(batch)
-    small = bool(due) and points[-1] < UNIT_SLIP * due[0].interval
+    if not due:
+        return
+    # No schedule judges positions below this one, so they keep none
+    least = UNIT_SLIP * due[0].interval
     in_samples = [point * batch for point in points]
-    if schedule.judge(in_samples, batch) or not (small or schedule.judge(points, batch)):
+    if in_samples[-1] < least or schedule.judge(in_samples, batch):
+        return
+    if points[-1] >= least and not schedule.judge(points, batch):
         return
     yield Violation(
         places[0],

@@ -17,9 +17,9 @@ from tests.locations import ROOT
 _EXAMPLES = ROOT / "docs" / "examples"
 
 
-def run(name: str, path: Path, **variables: str) -> str:
+def run(name: str, *arguments: Path, **variables: str) -> str:
     done = subprocess.run(
-        [sys.executable, _EXAMPLES / name, path],
+        [sys.executable, _EXAMPLES / name, *arguments],
         capture_output=True,
         text=True,
         check=True,
@@ -31,7 +31,7 @@ def run(name: str, path: Path, **variables: str) -> str:
 
 def test_the_loop_gives_a_compliant_log(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
-    assert run("loop.py", path) == ""
+    path.write_text(run("loop.py"))
     done = subprocess.run(
         [sys.executable, "-m", "podium", "check", path, "--round=6.1", "--format=json"],
         capture_output=True,

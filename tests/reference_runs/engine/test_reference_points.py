@@ -18,6 +18,7 @@ RENAMED = {
     "max_steps": "opt_learning_rate_training_steps",
     "opt_max_grad_norm": "opt_gradient_clip_norm",
     "model_eva_ema_factor": "model_eval_ema_factor",
+    "sgd_opt_base_learning_rate": "opt_base_learning_rate",
 }
 """What a point calls otherwise than the config's field."""
 

@@ -292,6 +292,7 @@ WHOLE = (
     *(
         "cosmoflow",
         "deepcam",
+        "gnmt",
         "ncf",
         "oc20",
         "resnet",

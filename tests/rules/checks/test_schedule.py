@@ -133,7 +133,11 @@ def test_positions_in_steps_are_one_error(batch: int, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("batch", "first", "interval"),
-    [(32, 12_288, 12_288), (32, 384, 400), (32, 6144, 6144), (1, 12_288, 12_288)],
+    [
+        *((32, 12_288, 12_288), (32, 384, 400), (32, 6144, 6144), (1, 12_288, 12_288)),
+        # Too small for the schedule in samples as well as in steps
+        (16, 1, 1),
+    ],
 )
 def test_other_positions_are_not_taken_for_steps(batch: int, first: int, interval: int) -> None:
     assert STEPS not in GoodLog(grid(first, interval), batch=batch).violations()

@@ -834,7 +834,8 @@ def test_a_tree_that_may_not_be_written_is_judged(
     good.write(tmp_path / "tree" / "result_0.txt")
     read_only(tmp_path / "tree")
     done = subprocess_podium("check", tmp_path / "tree", "--round", "5.1")
-    assert (done.returncode, done.stderr) == (Exit.CLEAN, "")
+    following = "next: podium init FOLDER --submitter NAME --round 5.1\n"
+    assert (done.returncode, done.stderr) == (Exit.CLEAN, following)
 
 
 @pytest.fixture

@@ -328,7 +328,7 @@ def test_every_id_named_in_the_sources_is_explained() -> None:
     root = ROOT
     families = (
         r"\"((?:log|tree|result|system|rcp|score|power|internal|run|seed|seeds|code|repo|params|"
-        r"waivers|guard|earlier)\.(?!toml)[a-z0-9]+(?:-[a-z0-9]+)*)\""
+        r"waivers|guard|earlier)\.(?!(?:toml|json|html|css)\")[a-z0-9]+(?:-[a-z0-9]+)*)\""
     )
     known = {each.id for rules in ROUNDS for each in all_rules(rules)}
     named = {

@@ -295,14 +295,13 @@ def test_an_unknown_plugin_has_no_tests(site: Path) -> None:
 
 def test_no_plugin_may_have_the_name_of_a_family_of_rules() -> None:
     ids = {
-        one
+        rule.id
         for usage in USAGES
         for rules in rounds_of(usage).values()
         for rule in all_rules(rules)
-        for one in rule.ids
     }
     ours = {"house", "plugin", "podium"}
-    assert {one.partition(".")[0] for one in ids} | ours == TAKEN
+    assert {each.partition(".")[0] for each in ids} | ours == TAKEN
 
 
 def test_where_nothing_is_installed_nothing_is_loaded(log: Path) -> None:
