@@ -100,7 +100,10 @@ def _rule(name: str, found: Sequence[Finding], text: RuleText | None) -> dict[st
 
 
 def _sentence(text: str) -> str:
-    return clean(f"{text[:1].upper()}{text[1:]}.")
+    # An identifier keeps its case
+    first = text.split(" ", 1)[0]
+    begin = text[:1] if "_" in first else text[:1].upper()
+    return clean(f"{begin}{text[1:]}.")
 
 
 def _description(name: str, found: Sequence[Finding]) -> str:

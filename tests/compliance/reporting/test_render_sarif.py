@@ -178,3 +178,10 @@ def test_paths_are_placed_below_the_base(base: str, uri: str) -> None:
 )
 def test_the_root_is_a_uri_that_ends_in_a_slash(root: str, uri: str) -> None:
     assert sarif_run(sample(), root=root)["originalUriBaseIds"]["%SRCROOT%"] == {"uri": uri}
+
+
+def test_an_identifier_at_the_beginning_of_a_description_keeps_its_case() -> None:
+    text = sarif.RuleText("lora_rank is 16", "the rules fix it", "set lora_rank to 16")
+    found = [finding("a", id="closed.lora.rank", key=None)]
+    (rule,) = sarif_run(report(found), texts={"closed.lora.rank": text})["tool"]["driver"]["rules"]
+    assert rule["shortDescription"]["text"] == "lora_rank is 16."
