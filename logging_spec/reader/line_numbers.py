@@ -17,6 +17,12 @@ def unify_line_ends(data: bytes) -> bytes:
     return data
 
 
+def count_lines(data: bytes) -> int:
+    """How many lines there are; the last one may have no end."""
+    data = unify_line_ends(data)
+    return data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
+
+
 class LineNumbers:
     """The file lines, from 1, of `count` rising offsets, at most one on a line, that ends in LF.
 

@@ -100,8 +100,7 @@ def judge_log(
 
 def _holds_records_only(log: Log) -> bool:
     """Whether every line of a log is a record, or was to be one."""
-    lines = log.data.count(b"\n") + (not log.data.endswith(b"\n"))
-    return 0 < lines <= len(log.records) + len(log.lenient) + len(log.faults)
+    return 0 < log.line_count <= len(log.records) + len(log.lenient) + len(log.faults)
 
 
 def _leaves_out(finding: Finding) -> bool:
