@@ -17,6 +17,12 @@ def unify_line_ends(data: bytes) -> bytes:
     return data
 
 
+def count_lines(data: bytes) -> int:
+    """How many lines there are; the last one may have no end."""
+    data = unify_line_ends(data)
+    return data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
+
+
 class LineNumbers:
     """The file lines, from 1, of `count` rising offsets, at most one on a line, that ends in LF.
 
@@ -29,9 +35,6 @@ class LineNumbers:
         self.count = count
         self._known: list[int] = []
         self._rest = _numbers(data, offsets, count)
-
-    def __len__(self) -> int:
-        return self.count
 
     def __getitem__(self, index: int) -> int:
         """The line of the offset at `index`, from 0; IndexError beyond the last."""

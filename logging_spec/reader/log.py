@@ -86,7 +86,8 @@ class Log(msgspec.Struct):
     record, and `lines` the file line (from 1) of each such position. `timeless` are records, as in
     `lenient`, that lack a time: theirs is not a number.
     `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
-    one nothing. `ends_in_record`: the last line that is not blank bears a token.
+    one nothing. `ends_in_record`: the last line that is not blank bears a token. `line_count` are
+    the lines of the file, with or without a token; 0 where the records come from no file.
     """
 
     generation: Generation = "none"
@@ -99,6 +100,7 @@ class Log(msgspec.Struct):
     data: bytes = b""
     lines: Sequence[int] | LineNumbers = msgspec.field(default_factory=list)
     ends_in_record: bool = False
+    line_count: int = 0
 
     @property
     def head(self) -> memoryview:

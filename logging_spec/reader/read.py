@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from podium.logging_spec.limits import any_too_deep
 from podium.logging_spec.reader.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
-from podium.logging_spec.reader.line_numbers import LineNumbers, unify_line_ends
+from podium.logging_spec.reader.line_numbers import LineNumbers, count_lines, unify_line_ends
 from podium.logging_spec.reader.log import CRASHING as CRASHING
 from podium.logging_spec.reader.log import HEAD, Generation, decode
 from podium.logging_spec.reader.log import Fault as Fault
@@ -65,7 +65,7 @@ def parse_log(data: bytes, prefer: Generation = "mllog") -> Log:
 
 def parse_part(data: bytes, prefer: Generation = "mllog") -> Log:
     """Read some lines of a log that may go on: no end of it is called a truncation."""
-    log = Log(size=len(data), data=data)
+    log = Log(size=len(data), data=data, line_count=count_lines(data))
     log.lines = _take(data, _format_of(data, prefer), log, 0, 1)
     return log
 
@@ -184,10 +184,11 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
             if taken.count:
                 numbers += [line - 1 + each for each in taken]
             position += taken.count
-            line += unify_line_ends(block).count(b"\n")
+            line += count_lines(block)
     except BrokenCompressionError as error:
         message = f"cannot be decompressed to its end: {error}"
         log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
+    log.line_count = line - 1
     name_truncation(log)
     return position
 
@@ -198,7 +199,7 @@ def name_truncation(log: Log) -> None:
     if cut and log.ends_in_record:
         # At most the last line is one, whose fault comes last but for those of other lines
         index, fault = cut[-1]
-        last = len(log.lines)
+        last = log.lines.count if isinstance(log.lines, LineNumbers) else len(log.lines)
         if fault.position == last - 1:
             message = "the file ends within a record"
             log.faults[index] = replace(fault, kind=Fault.TRUNCATED, message=message)

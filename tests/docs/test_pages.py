@@ -118,7 +118,20 @@ def test_the_commands_have_the_options_that_are_shown(
 def test_a_link_leads_to_a_file(page: Path) -> None:
     links = [str(t.attrs["href"]) for t in inline(page) if t.type == "link_open"]
     own = [link for link in links if "://" not in link]
-    assert [link for link in own if not (page.parent / link).is_file()] == []
+    assert [link for link in own if not _is_place(link, page)] == []
+
+
+def _is_place(link: str, page: Path) -> bool:
+    """Whether a link names a file and, behind a #, one of its headings."""
+    name, _, heading = link.partition("#")
+    target = page.parent / name if name else page
+    return target.is_file() and (not heading or heading in _headings(target))
+
+
+def _headings(page: Path) -> set[str]:
+    """The names by which links lead to the headings of a page."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
 @by_page

@@ -99,12 +99,8 @@ def judge_log(
 
 
 def _holds_records_only(log: Log) -> bool:
-    """Whether every line of a log bears a record's token."""
-    count = len(log.lines)
-    # Most logs begin with lines of the framework: the others need not be counted
-    if not count or not log.ends_in_record or log.line_at(0) > 1:
-        return False
-    return log.line_at(count - 1) == count
+    """Whether every line of a log is a record, or was to be one."""
+    return 0 < log.line_count <= len(log.records) + len(log.lenient) + len(log.faults)
 
 
 def _leaves_out(finding: Finding) -> bool:

@@ -85,7 +85,7 @@ class Trace(msgspec.Struct, frozen=True):
     """The curves of one run, where its clock goes back (line, ms), and its telling stretches.
 
     `job` is the number and the line of the scheduler's job that the log names, if of just one.
-    `ends` is the line and the time of the last record. `records` has those of each key.
+    `records` has those of each key.
     """
 
     quality: Series = NO_SERIES
@@ -94,7 +94,6 @@ class Trace(msgspec.Struct, frozen=True):
     back: tuple[tuple[int, float], ...] = ()
     stretches: tuple[Stretch, ...] = ()
     job: tuple[int, int] | None = None
-    ends: tuple[int, float] | None = None
     records: dict[str, KeyRecords] = {}
 
 
@@ -112,7 +111,6 @@ def trace_of(run: Run, data: bytes = b"") -> Trace:
             *_sampled(_time_stretches(quality.points)),
         ),
         job=job_of(data),
-        ends=(run.line(len(run.records) - 1), run.records[-1].time_ms) if run.records else None,
         records={key: _of_key(run, places) for key, places in run.where.items()},
     )
 

@@ -43,7 +43,7 @@ _RULES: tuple[tuple[Kind, tuple[str, ...]], ...] = (
         (
             *("result.too-*", "result.broken-run-dropped", "result.invalid-log-name", "log.*"),
             *("result.numbering", "result.run-*", "common.*", "run.*", "throughput.*", "round.*"),
-            *("score.broken-run-counted", "review.missing-*", "review.unfinished-run"),
+            *("score.broken-run-counted", "review.missing-*", "result.unfinished-run-dropped"),
         ),
     ),
     (

@@ -24,8 +24,8 @@ OWN_FAULTS = frozenset({CRASHED.id, PROCESS_LOST.id})
 """Findings that are podium's own fault: nobody is asked about them."""
 
 
-RAISED = frozenset({"result.other-code"})
-"""Notes of the check that a reviewer asks about: two versions of the code in one result."""
+RAISED = frozenset({"result.other-code", "result.unfinished-run-dropped"})
+"""Notes of the check that a reviewer asks about: two versions of the code, a run that died."""
 
 _MORE = re.compile(r"\d+ more findings of this rule ")
 

@@ -192,20 +192,6 @@ MISSING_NUMBERS = policy(
     bad="the logs name the jobs 5119, 5120 and 5122, or are called result_5119_06.txt to _10.txt",
     good="the jobs are 5119, 5120 and 5121",
 )
-UNFINISHED_RUN = policy(
-    "review.unfinished-run",
-    Severity.ERROR,
-    says="a log goes on until its run has ended",
-    why="a log that ends during training lacks all records that follow, each of which is reported "
-    "by a rule of its own",
-    message="the log ends{at} during training, {seconds:.0f} s after run_start{dropped} ({count} "
-    "findings of the check)",
-    help="confirm that this is a failed run, and say why it ended",
-    cites=_RUNS,
-    varies="a warning where the check rejects nothing for what the log lacks",
-    bad="a log has run_start and two evaluations, and nothing more",
-    good="it has run_stop",
-)
 CONFIG_DISAGREES = policy(
     "review.config-disagrees",
     says="what a configuration file sets is what the log says",

@@ -17,7 +17,6 @@ from podium.compliance.tools.review.against import EarlierReview, compared, foll
 from podium.compliance.tools.review.anomalies.every import anomalies
 from podium.compliance.tools.review.anomalies.peers import ranked
 from podium.compliance.tools.review.anonymous import anonymised
-from podium.compliance.tools.review.causes import by_cause
 from podium.compliance.tools.review.code.model import CodeReview
 from podium.compliance.tools.review.code.session import CodeRequest, review_code
 from podium.compliance.tools.review.material import Material, read_round
@@ -58,7 +57,7 @@ def review_round(
     material = read_round(path, earlier, options, progress)
     found = anomalies(material)
     runs = {each.place.display_path: len(each.runs) for each in material.results}
-    causes = by_cause([*own_findings(material.outcome), *found], material)
+    causes = [*own_findings(material.outcome), *found]
     asked = objections_of(material.outcome, causes, runs)
     objections = [each for each in asked if each.severity != "note"]
     files: Manifest = manifest_of(material.homes)

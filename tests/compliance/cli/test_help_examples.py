@@ -21,7 +21,7 @@ from tests.builders import build
 from tests.compliance.cli.test_cli import CALLABLE, examples_of
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose
-from tests.compliance.trees import as_run, good, usual
+from tests.compliance.trees import Submission, as_run, good, usual
 from tests.core_only import Answer, Session, environment, make_environment, session
 from tests.docs.raw_logs import raw_logs
 from tests.docs.world import IDENTITY, RECORDED, as_clone
@@ -77,8 +77,8 @@ NOT_RUN = {
 
 BEFORE = {
     "podium init": ("Acme",),
-    "podium review training_results_v5.1": ("review",),
-    "podium review v5.1 --earlier": ("review",),
+    "podium review round training_results_v5.1": ("review",),
+    "podium review round v5.1 --earlier": ("review",),
     "podium unpack Acme.tar.zst": ("review",),
     "podium system init systems/ex_n8.json": ("systems/ex_n8.json",),
     "podium bundle Acme Acme.tar.zst": tuple(
@@ -123,6 +123,10 @@ def rounds(work: Path) -> None:
     tree = work / "training_results_v5.1"
     for copy in ("old", "new", "v5.1"):
         shutil.copytree(tree, work / copy)
+    shutil.copytree(work / "training_results_v5.0", work / "v5.0")
+    for name in ("Dell", "NVIDIA"):
+        which = build("training", "5.1", "closed", "llama31_8b")
+        Submission(work / "v5.1", which, name).system().code().result()
     for copy in ("submission", "round/first", "round/second"):
         shutil.copytree(tree / "Acme", work / copy)
     assert podium("review", work / "v5.1", "--output", work / "review").exit_code in (0, 1)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from podium.compliance.judging.options import Options
 from podium.compliance.tools.review.anomalies.every import anomalies
-from podium.compliance.tools.review.causes import by_cause
 from podium.compliance.tools.review.material import read_round
 from podium.rules.finding import Finding
 from tests.builders import Line, LogBuilder
@@ -38,7 +37,7 @@ def reviewed(build: Build) -> Reported:
             return []
         build(place)
         material = read_round(place / NAME, (), Options())
-        return by_cause([*material.outcome.findings, *anomalies(material)], material)
+        return [*material.outcome.findings, *anomalies(material)]
 
     return case
 
@@ -201,11 +200,6 @@ def said(log: LogBuilder, *texts: str) -> LogBuilder:
     return replace(log, lines=(*lines, *log.lines))
 
 
-def cut(log: LogBuilder) -> LogBuilder:
-    """The log until its third evaluation."""
-    return replace(log, lines=log.lines[: log.where("eval_accuracy")[2] + 1])
-
-
 # --- code and descriptions ---
 
 
@@ -263,7 +257,6 @@ CASES: dict[str, Case] = {
         ("review.seeds-reused", seeded(share=True), seeded(share=False)),
         ("review.missing-run", at_minutes(0, 42, 84, 170), at_minutes(0, 42, 84, 126)),
         ("review.missing-numbers", of_jobs(5119, 5120, 5122), of_jobs(5119, 5120, 5121)),
-        ("review.unfinished-run", with_log(cut), alone),
         (
             "review.config-disagrees",
             configured("export OPT_BASE_LEARNING_RATE=0.5\n"),

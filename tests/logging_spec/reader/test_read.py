@@ -373,6 +373,20 @@ def test_a_file_is_read_as_its_bytes_are(tmp_path: Path) -> None:
     assert read_log(path).size == len(LOG)
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("last", [b"", b"done"])
+def test_all_lines_of_a_file_are_counted(
+    end: bytes, compressed: bool, last: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = end.join([b"start", A.encode(), b"", B.encode(), last])
+    path = write(tmp_path / "result_0.txt", gzip.compress(data) if compressed else data)
+    wanted = 5 if last else 4
+    assert read_log(path).line_count == wanted
+    in_pieces(monkeypatch, 64)
+    assert read_log(path).line_count == wanted
+
+
 @pytest.mark.parametrize("name", ["result_0.txt", "result_0.txt.gz", "result_0"])
 def test_compressed_files_are_known_by_their_bytes(tmp_path: Path, name: str) -> None:
     for data in (

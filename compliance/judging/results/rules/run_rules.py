@@ -133,6 +133,8 @@ UNFINISHED_RUN_DROPPED = note(
     help="submit the log as it is, or repeat the whole set of runs",
     cites=RUNS,
     bad="the log of one run ends after an evaluation that misses the target",
+    # In a result that is rejected for another reason nothing is excused
+    follows=(Follows("common.run_stop"),),
 )
 EVALUATIONS_LEFT_OUT = policy(
     "result.evaluations-left-out",

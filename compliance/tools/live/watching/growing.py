@@ -15,6 +15,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from podium.logging_spec.reader.inflate import GZIP, ZSTD
+from podium.logging_spec.reader.line_numbers import count_lines
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import name_truncation, parse_part, read_log
 from podium.logging_spec.reader.record import Record
@@ -72,6 +73,8 @@ class GrowingLog:
         else:
             odd = self.odd
         log = replace(log, faults=log.faults[:])
+        if not self.compressed:
+            log.line_count = self.lines + count_lines(self.rest)
         name_truncation(log)
         # Where each token-bearing line is a record, `places` is left out, as by the reader.
         return log if odd or self.compressed else replace(log, places=None)

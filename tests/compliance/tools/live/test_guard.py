@@ -286,3 +286,11 @@ def test_at_run_start_a_note_tells_what_is_still_missing() -> None:
     ]
     assert [(note.id, note.severity) for note in notes] == [(NOT_YET_LOGGED.id, Severity.NOTE)]
     assert "max_steps" in notes[0].message
+
+
+def test_records_without_a_file_say_nothing_of_its_other_lines() -> None:
+    log = good()
+    watching = guard(log)
+    for record in parse_log(log.bytes()).records:
+        watching(record)
+    assert watching.finish() == ()

@@ -13,7 +13,7 @@ from podium.compliance.exit_codes import Exit
 from podium.compliance.tools.review.kinds import KINDS, kind_of
 from tests.builders import LogBuilder, build
 from tests.compliance.tools.review.rounds import NAME, own, relearned, submission
-from tests.compliance.trees import Submission
+from tests.compliance.trees import Submission, usual
 
 
 def review(place: Path, *words: object) -> tuple[dict[str, Any], Path]:
@@ -46,20 +46,33 @@ def cut(tree: Submission, *numbers: int) -> None:
 # --- one cause ---
 
 
-def test_a_log_that_ends_early_is_one_objection(tmp_path: Path) -> None:
-    tree = of_ten(tmp_path)
-    before, _ = review(tmp_path / "whole") if (of_ten(tmp_path / "whole")) else ({}, tmp_path)
-    cut(tree, 0)
+@pytest.mark.parametrize("numbers", [(0,), (0, 1)])
+def test_a_log_that_ends_early_is_one_objection(numbers: tuple[int, ...], tmp_path: Path) -> None:
+    of_ten(tmp_path / "whole")
+    before, _ = review(tmp_path / "whole")
+    cut(of_ten(tmp_path), *numbers)
     made, output = review(tmp_path)
     asked = objections(made)
-    assert asked.keys() - objections(before).keys() == {"review.unfinished-run"}
-    one = asked["review.unfinished-run"]
-    assert one["severity"] == "error"
-    assert "at line 25 during training, 3 s after run_start" in one["message"]
-    assert "dropped as the slowest of 10" in one["message"]
+    assert asked.keys() - objections(before).keys() == {"common.run_stop"}
+    one = asked["common.run_stop"]
+    assert (one["severity"], len(one["evidence"])) == ("error", len(numbers))
+    assert "the last record is epoch_stop in line 25" in one["ask"]
     letter = (output / "objections" / "Acme.md").read_text(encoding="utf-8")
-    assert "confirm that this is a failed run" in letter
-    assert "log run_stop" not in letter
+    assert "explain it, or replace the run" in letter
+    assert letter.count("## ") == len(asked)
+
+
+def test_a_run_that_died_in_an_accepted_result_is_one_objection(tmp_path: Path) -> None:
+    usual(tmp_path / "whole" / NAME)
+    before, _ = review(tmp_path / "whole")
+    cut(usual(tmp_path / NAME), 1)
+    made, _ = review(tmp_path)
+    asked = objections(made)
+    assert asked.keys() - objections(before).keys() == {"result.unfinished-run-dropped"}
+    one = asked["result.unfinished-run-dropped"]
+    assert (one["severity"], one["kind"]) == ("warning", "runs")
+    assert "ends during training at line 30; dropped as the slowest" in one["message"]
+    assert made["submissions"][0]["verdict"] == "accepted"
 
 
 def test_fields_of_one_fault_are_one_objection(tmp_path: Path) -> None:
