@@ -218,7 +218,7 @@ def test_copies_and_mixed_settings_are_on_the_first_screen(review: Path, tmp_pat
       .map((row) => row.cells[1].textContent);
     """
     kinds = told(review, "index.html", act + TELL % "rows", tmp_path)
-    assert {"copied", "settings"} <= {*kinds}
+    assert {"copies", "settings"} <= {*kinds}
     assert kinds[0] == "copied"
 
 
