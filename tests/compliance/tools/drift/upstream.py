@@ -74,6 +74,12 @@ class Release:
         )
         assert count == 1
         parser.write_text(text)
+        meta = self.rules.parent / "benchmark_meta.py"
+        text, count = re.subn(
+            r"(?m)^( +)'dlrmv4': 10,", r"\g<0>\n\1'ocean_small': 5,", meta.read_text()
+        )
+        assert count == 1
+        meta.write_text(text)
         self._write_ocean(name)
         path = self.path(f"{name}/closed_llama31_8b")
         text, count = re.subn(r"<= *3\.3\b", "<= 3.2", path.read_text())
