@@ -199,7 +199,7 @@ class Task(ABC, Generic[C]):
 
         return partial(self.initial_tensor, RandomTensors(self.setting.seed, self.device))
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random initial values of one tensor, distributed as those of `build`."""
         raise NotImplementedError(f"{type(self).__name__} cannot be divided along a mesh")
 

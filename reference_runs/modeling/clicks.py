@@ -116,12 +116,12 @@ class ClickPrediction(Ranking[K]):
         """As they are: the files were shuffled when they were made, and the rules allow no more."""
         return range(self.config.train_samples)
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random values with the deviations of the model's own."""
         if name.startswith("tables."):
-            return random.uniform(name, shape, math.sqrt(1 / shape[0]))
+            return draws.uniform(name, shape, math.sqrt(1 / shape[0]))
         variance = 2 / sum(shape) if len(shape) > 1 else 1 / shape[0]
-        return random.normal(name, shape, math.sqrt(variance))
+        return draws.normal(name, shape, math.sqrt(variance))
 
     def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         """Of a batch of clicks."""

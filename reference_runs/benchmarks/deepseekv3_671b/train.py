@@ -57,11 +57,11 @@ class ExpertPretraining(Pretraining[DeepSeekV3]):
         layout = deepseek(config.layers, config.dense_layers, config.experts)
         return Published(path, layout, names)
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random values of a tensor that is not published."""
         if name.endswith(".correction"):
             return torch.zeros(shape, device=self.device)
-        return super().initial_tensor(random, name, shape)
+        return super().initial_tensor(draws, name, shape)
 
     @property
     def deviation(self) -> float:

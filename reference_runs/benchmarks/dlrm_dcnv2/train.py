@@ -42,11 +42,11 @@ class CrossedClickPrediction(ClickPrediction[DlrmDcnv2]):
         """Tables, perceptrons and cross network, with random weights."""
         return DlrmDcn(self.config)
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random values as the model's own; biases of crosses are 0."""
         if len(shape) == 1 and name.startswith("crosses."):
             return torch.zeros(shape, device=self.device)
-        return super().initial_tensor(random, name, shape)
+        return super().initial_tensor(draws, name, shape)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adagrad on everything, tables included."""

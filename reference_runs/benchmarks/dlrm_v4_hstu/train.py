@@ -73,12 +73,12 @@ class PlayPrediction(Ranking[DlrmV4]):
         """Tables and layers, with random weights."""
         return DlrmHstu(self.config)
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random values as the model's own."""
         kind, size = first_numbers(name, shape)
         if kind == "constant":
             return torch.full(shape, size, device=self.device)
-        return (random.uniform if kind == "uniform" else random.normal)(name, shape, size)
+        return (draws.uniform if kind == "uniform" else draws.normal)(name, shape, size)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Row-wise Adagrad for the tables, Adam for all else."""

@@ -83,15 +83,15 @@ class Flow(Task[Flux]):
         """The transformer, with random weights."""
         return FluxTransformer(self.config)
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random values as the model's own, which are drawn in another order."""
         if len(shape) == 1:
             return torch.full(shape, 0.0 if name.endswith("bias") else 1.0, device=self.device)
         if name.endswith(ZERO):
             return torch.zeros(shape, device=self.device)
         if name.startswith(VECTORS):
-            return random.normal(name, shape, DEVIATION)
-        return random.uniform(name, shape, math.sqrt(6 / sum(shape)))
+            return draws.normal(name, shape, DEVIATION)
+        return draws.uniform(name, shape, math.sqrt(6 / sum(shape)))
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW, with the same decay for every tensor."""

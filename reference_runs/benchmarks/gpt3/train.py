@@ -61,13 +61,13 @@ class Gpt3Pretraining(Pretraining[Gpt3]):
         """The model with random weights."""
         return Decoder(self.config)
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random values of one deviation for all matrices."""
         if name.endswith("bias"):
             return torch.zeros(shape, device=self.device)
         if len(shape) == 1:
             return torch.ones(shape, device=self.device)
-        return random.normal(name, shape, self.config.initial_deviation)
+        return draws.normal(name, shape, self.config.initial_deviation)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam with a decoupled decay of all weights, those of norms and biases included."""

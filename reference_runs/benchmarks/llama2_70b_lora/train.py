@@ -88,11 +88,11 @@ class FineTuning(LanguageModel[Llama2Lora]):
         """The adapters are."""
         return is_adapter(name)
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """An adapter's initial values: its second matrix is 0."""
         if ".up." in name:
             return torch.zeros(shape, device=self.device)
-        return random.uniform(name, shape, 1 / math.sqrt(shape[-1]))
+        return draws.uniform(name, shape, 1 / math.sqrt(shape[-1]))
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on the adapters."""

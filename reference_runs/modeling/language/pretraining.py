@@ -134,12 +134,12 @@ class LanguageModel(Task[D]):
         """Whether a tensor is the benchmark's own, in no published model."""
         return False
 
-    def initial_tensor(self, random: RandomTensors, name: str, shape: torch.Size) -> Tensor:
+    def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
         """Random values of a tensor that is not published."""
         if len(shape) == 1:
             return torch.ones(shape, device=self.device)
         deviation = deviation_of(name, self.deviation, self.config.layers)
-        return random.normal(name, shape, deviation)
+        return draws.normal(name, shape, deviation)
 
     @property
     def deviation(self) -> float:
