@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
@@ -139,7 +140,7 @@ def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
     # No schedule judges positions below this one, so they keep none
     least = UNIT_SLIP * due[0].interval
     in_samples = [point * batch for point in points]
-    if in_samples[-1] < least or schedule.judge(in_samples, batch):
+    if not least <= in_samples[-1] < math.inf or schedule.judge(in_samples, batch):
         return
     if points[-1] >= least and not schedule.judge(points, batch):
         return

@@ -74,14 +74,15 @@ def _lines(records: Sequence[Record]) -> bytes:
     parts = [(record.key, record.value, record.metadata) for record in records]
     try:
         return _encoder.encode_lines(parts)
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can spell and UTF-8 cannot
+    # Half a surrogate pair, which UTF-8 cannot spell; a metric that is null, in a derived record
+    except (UnicodeEncodeError, TypeError):
         return b"".join(b"%s\n" % _line(part) for part in parts)
 
 
 def _line(part: tuple[Any, ...]) -> bytes:
     try:
         return _encoder.encode(part)
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, TypeError):
         return repr(part).encode(errors="replace")
 
 

@@ -265,6 +265,7 @@ def test_the_name_of_a_log_without_records_is_a_fault_by_itself(tmp_path: Path) 
 
 ROW_IDS = (
     "common.run_start",
+    "common.run_stop",
     "common.submission_division",
     "closed.bert.opt_name",
     "closed.submission_benchmark",
