@@ -374,7 +374,7 @@ LONG = [
         short=SHORT["gpt3"],
         converges=True,
     ),
-    *runs("llama2_70b_lora", "closed", by=by_policy(("max_sequence_length",)), converges=True),
+    *runs("llama2_70b_lora", "closed", converges=True),
     *runs("llama31_8b", "open", rounds=rounds_of("llama31_8b")[-1:], converges=True),
     *runs("llama31_8b", "closed", OF_8B, converges=True),
     *runs(

@@ -58,8 +58,8 @@ LLAMA2_70B_LORA = Benchmark(
         policy_row(
             k.MAX_SEQUENCE_LENGTH,
             one_of(8192, 8196),
+            # A warning only: the value that the text prints is not the one that it means
             why="the policy prints 8196, the reference's data and every published log have 8192",
-            policy_severity=Severity.ERROR,
         ),
         policy_row(k.TRAIN_SAMPLES, equals(3901), why=SAMPLES, policy_severity=Severity.ERROR),
         policy_row(k.EVAL_SAMPLES, equals(173), why=SAMPLES, policy_severity=Severity.ERROR),

@@ -30,7 +30,7 @@ def weight(log: LogBuilder, rule: str) -> Severity | None:
         (("training", "5.0", "llama31_405b"), "global_batch_size", 1120, None),
         (("training", "5.1", "llama31_405b"), "global_batch_size", 9217, WARNING),
         (("training", "5.1", "llama31_405b"), "global_batch_size", 1151, WARNING),
-        (("training", "6.0", "llama2_70b_lora"), "max_sequence_length", 4096, ERROR),
+        (("training", "6.0", "llama2_70b_lora"), "max_sequence_length", 4096, WARNING),
         (("training", "6.0", "llama2_70b_lora"), "max_sequence_length", 8196, None),
         (("training", "4.1", "gpt3"), "opt_end_learning_rate", 2e-5, WARNING),
         (("hpc", "3.0", "cosmoflow"), "opt_learning_rate_decay_boundary_epochs", [-1], ERROR),

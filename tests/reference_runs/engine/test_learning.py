@@ -70,7 +70,6 @@ that would forget its sizes."""
 OF_POLICY = {
     "cosmoflow": {"train_samples", "eval_samples"},
     "gnmt": {"eval_samples"},
-    "llama2_70b_lora": {"max_sequence_length"},
     "oc20": {"train_samples", "eval_samples"},
     "rgat": {"train_samples", "eval_samples"},
     "stable_diffusion": {"eval_samples"},
