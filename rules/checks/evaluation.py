@@ -27,7 +27,7 @@ from podium.rules.checks.watch import following, on, stopped
 from podium.rules.consequences import OF_REPEATED_RECORDS, Follows
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Finding, Severity
-from podium.rules.model.schedule import Schedule
+from podium.rules.model.schedule import Miss, Schedule
 from podium.rules.run import Run
 from podium.rules.table import Violation
 
@@ -102,6 +102,17 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
     rounded up to the next whole batch. Some benchmarks skip the evaluations that cannot reach the
     target; none may skip others.
     """
+    for place, miss in _misses(run, context):
+        yield Violation(place, miss.message, miss.expected, miss.actual, miss.hint)
+
+
+def leaves_out(run: Run, context: Context) -> bool:
+    """Whether an evaluation comes later than the schedule sets it: one before it is left out."""
+    return any(miss.late for _, miss in _misses(run, context))
+
+
+def _misses(run: Run, context: Context) -> Iterator[tuple[int, Miss]]:
+    """What is off the schedule, with the index of the record at fault."""
     schedule = context.schedule
     if schedule is None:
         return
@@ -113,7 +124,7 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
         batch = 1.0
     points, places = points_of(run, schedule, batch)
     for miss in schedule.judge(points, batch):
-        yield Violation(places[miss.index], miss.message, miss.expected, miss.actual, miss.hint)
+        yield places[miss.index], miss
 
 
 _TARGET = at(0, "submission_benchmark", "llama31_8b")

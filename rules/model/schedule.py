@@ -87,13 +87,17 @@ class Due(msgspec.Struct, frozen=True):
 
 
 class Miss(msgspec.Struct, frozen=True):
-    """What is off: the evaluation at fault (by its place among the points), and why."""
+    """What is off: the evaluation at fault (by its place among the points), and why.
+
+    `late`: it comes later than the schedule sets it, not sooner.
+    """
 
     index: int
     message: str
     expected: str
     actual: float
     hint: str
+    late: bool
 
 
 class Schedule(msgspec.Struct, frozen=True, dict=True):
@@ -218,6 +222,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
             _worked_out(formula, first, due.unit),
             point,
             f"evaluate first at {_number(first)} {due.unit}, then every {_number(due.interval)}",
+            late=point > first,
         )
 
     def _about_intervals(self, points: Sequence[float], due: Due, bad: list[int]) -> Miss:
@@ -235,6 +240,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
             f"evaluate every {_number(due.interval)} {due.unit}, neither less nor more often"
             if not self.often
             else f"evaluate at least every {_number(due.interval)} {due.unit}",
+            late=gap > due.interval,
         )
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -26,6 +25,7 @@ from podium.compliance.judging.logs.log_rules import (
 from podium.compliance.judging.logs.policy import PolicyReading
 from podium.compliance.judging.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
+from podium.rules.checks.evaluation import leaves_out, off_schedule
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
@@ -34,8 +34,6 @@ from podium.rules.table import Violation
 if TYPE_CHECKING:
     from podium.compliance.judging.logs.facts import Facts
     from podium.rules.checks import Check
-
-OFF_SCHEDULE = "evaluation.off-schedule"
 
 MOST_PER_RULE = 20
 """Findings of one rule in one file beyond this many are counted in the last one."""
@@ -84,7 +82,7 @@ def judge_log(
         verdict.facts = gather(
             log, judgement.run, rules, profile, path, _errors(verdict), with_trace=with_trace
         )
-        verdict.facts.leaves_out = any(map(_leaves_out, verdict.findings))
+        verdict.facts.leaves_out = judgement.leaves_out(verdict.findings)
         if profile is Profile.POLICY and verdict.facts.broken:
             from podium.compliance.judging.logs.unfinished import unfinished
 
@@ -101,14 +99,6 @@ def judge_log(
 def _holds_records_only(log: Log) -> bool:
     """Whether every line of a log is a record, or was to be one."""
     return 0 < log.line_count <= len(log.records) + len(log.lenient) + len(log.faults)
-
-
-def _leaves_out(finding: Finding) -> bool:
-    """Whether a finding says that an evaluation comes later than the schedule sets it."""
-    if finding.id != OFF_SCHEDULE or not isinstance(finding.actual, int | float):
-        return False
-    due = re.search(r"([\d.]+) \w+$|= ([\d.]+)\)$", finding.expected)
-    return due is not None and finding.actual > float(due[1] or due[2])
 
 
 def _errors(verdict: LogVerdict) -> set[str]:
@@ -139,11 +129,16 @@ class _Judgement:
         self.verifier = VerifierReading(log, rules)
         self.run = self.verifier.run
 
+    @cached_property
+    def policy(self) -> PolicyReading:
+        """The policy's reading of the run; made once the verifier has read it."""
+        return PolicyReading(self.verifier)
+
     def verdict(self) -> LogVerdict:
         verdict = LogVerdict()
         theirs = broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*advised(PolicyReading(self.verifier).review(theirs), self.verifier)]
+            broken = [*advised(self.policy.review(theirs), self.verifier)]
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
         found = [*self._findings(broken), *self._about_crash(self.profile)]
@@ -167,9 +162,14 @@ class _Judgement:
 
     def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
         """What checks that the round does not have find; by the policy's reading of the run."""
-        reading = PolicyReading(self.verifier)
-        applying = tuple(each for each in checks if each.applies(reading.context))
-        return [*self._findings(reading.found_by(applying))]
+        applying = tuple(each for each in checks if each.applies(self.policy.context))
+        return [*self._findings(self.policy.found_by(applying))]
+
+    def leaves_out(self, findings: Iterable[Finding]) -> bool:
+        """Whether the run leaves out an evaluation, where a finding says that one is off."""
+        if all(each.id != off_schedule.id for each in findings):
+            return False
+        return leaves_out(self.policy.run, self.policy.context)
 
     def _official(
         self, lines: Iterable[Finding], theirs: Iterable[RuleViolation]
