@@ -91,6 +91,18 @@ def environment(interpreter: Path) -> dict[str, str]:
     }
 
 
+def shell(interpreter: Path, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Have a shell that has the environment active carry out a command in a folder."""
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment(interpreter),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 class Session:
     """One process of the environment, in which commands are called one after the other."""
 

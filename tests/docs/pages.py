@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -118,3 +120,49 @@ def copied(root: Path) -> Copy:
         leave = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / part, root / part, symlinks=True, ignore=leave)
     return Copy(root)
+
+
+# --- commands of a walk-through ---
+
+
+def _comparable(text: str) -> str:
+    """A text as it is compared: on one line, without times, shares and sizes in decimals."""
+    return re.sub(r"\d+\.\d+(?=%|\s|$)", "#", " ".join(text.split()))
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """Each command of a block, with its further lines, and what it prints."""
+    found: list[tuple[str, str]] = []
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines()
+        last = 0
+        if "<<'END'" in lines[0]:
+            last = lines.index("END")
+        while lines[last].endswith("\\"):
+            last += 1
+        found.append(("\n".join(lines[: last + 1]), "\n".join(lines[last + 1 :])))
+    return found
+
+
+def differs(shown: str, printed: str) -> str:
+    """Which part of the output that a page shows is not printed, in order; "" for none.
+
+    Parts are separated by `…`, which stands for anything.
+    """
+    text, at = _comparable(printed), 0
+    for part in filter(None, map(_comparable, shown.split("…"))):
+        found = text.find(part, at)
+        if found < 0:
+            return f"--- shown: {part}\n--- printed: {text[at:]}"
+        at = found + len(part)
+    return ""
+
+
+def words_of(command: str, folder: Path) -> list[str]:
+    """The words of a podium command, with globs as a shell expands them."""
+    _, *words = shlex.split(command.replace("\\\n", " "))
+    return [
+        each
+        for word in words
+        for each in (sorted(glob.glob(word, root_dir=folder)) if "*" in word else [word])
+    ]

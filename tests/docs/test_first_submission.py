@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import re
-import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.core_only import Session, environment, make_environment, session
-from tests.docs.pages import blocks
+from tests.docs.pages import blocks, commands, differs, words_of
 from tests.docs.raw_logs import CONFIG, raw_logs
-from tests.docs.test_tutorial import commands, told
 from tests.docs.world import git
 
 PAGE = "first_submission.md"
@@ -46,16 +43,6 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def words_of(command: str, folder: Path) -> list[str]:
-    """The words of a podium command, with globs as a shell expands them."""
-    _, *words = shlex.split(command.replace("\\\n", " "))
-    return [
-        each
-        for word in words
-        for each in (sorted(glob.glob(word, root_dir=folder)) if "*" in word else [word])
-    ]
-
-
 def carried_out(command: str, place: Path, core: Session) -> str:
     """What a command prints to both streams."""
     if command.startswith("podium "):
@@ -76,13 +63,8 @@ def test_the_page_leads_from_raw_logs_to_a_package(work: Path, tmp_path: Path) -
         for command, output in (pair for block in shown for pair in commands(block.text)):
             if command.startswith(INSTALL):
                 continue
-            printed, at = told(carried_out(command, work, core)), 0
-            for piece in filter(None, map(told, output.split("…"))):
-                found = printed.find(piece, at)
-                if found < 0:
-                    wrong.append(f"{command}\n--- shown: {piece}\n--- printed: {printed[at:]}")
-                    break
-                at = found + len(piece)
+            if difference := differs(output, carried_out(command, work, core)):
+                wrong.append(f"{command}\n{difference}")
     assert wrong == [], "\n\n".join(wrong)
     assert {path: path.read_bytes() for path in (work / "rawlogs").iterdir()} == before
 

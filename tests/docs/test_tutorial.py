@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import blocks
+from tests.docs.pages import blocks, commands, differs
 from tests.locations import ROOT
 
 INSTALLS = ("python -m pip", "mkdir tutorial")
 """What the page begins with: the test has podium already, and makes the folder."""
-
-
-def told(text: str) -> str:
-    """A text as it is compared: on one line, without times, shares and sizes in decimals."""
-    return re.sub(r"\d+\.\d+(?=%|\s|$)", "#", " ".join(text.split()))
-
-
-def commands(text: str) -> list[tuple[str, str]]:
-    """Each command of a block, with its further lines, and what it prints."""
-    found: list[tuple[str, str]] = []
-    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-        lines = part.splitlines()
-        last = 0
-        if "<<'END'" in lines[0]:
-            last = lines.index("END")
-        while lines[last].endswith("\\"):
-            last += 1
-        found.append(("\n".join(lines[: last + 1]), "\n".join(lines[last + 1 :])))
-    return found
 
 
 def run(command: str, place: Path) -> str:
@@ -64,12 +44,6 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
         for command, shown in commands(block.text):
             if command.startswith(INSTALLS):
                 continue
-            printed = told(run(command, place))
-            at = 0
-            for piece in filter(None, map(told, shown.split("…"))):
-                found = printed.find(piece, at)
-                if found < 0:
-                    wrong.append(f"{command}\n--- shown: {piece}\n--- printed: {printed[at:]}")
-                    break
-                at = found + len(piece)
+            if difference := differs(shown, run(command, place)):
+                wrong.append(f"{command}\n{difference}")
     assert wrong == [], "\n\n".join(wrong)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +10,9 @@ import pytest
 
 from tests.builders import build
 from tests.compliance.trees import as_run
-from tests.core_only import Session, environment, make_environment, session
-from tests.docs.pages import blocks
-from tests.docs.test_first_submission import words_of
-from tests.docs.test_tutorial import INSTALLS, commands
+from tests.core_only import Session, make_environment, session, shell
+from tests.docs.pages import blocks, commands, words_of
+from tests.docs.test_tutorial import INSTALLS
 
 
 def illegal(place: Path) -> None:
@@ -57,14 +55,7 @@ def carried_out(command: str, place: Path, core: Session, interpreter: Path) -> 
         wanted = int(command.startswith(tuple(FOUND)))
         assert answer.status == wanted, f"{command}: {answer.text}"
         return
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=place,
-        env=environment(interpreter),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = shell(interpreter, command, place)
     assert done.returncode == 0 or command.startswith("grep"), f"{command}: {done.stderr}"
     assert not re.search("cp:|No such file", done.stderr), f"{command}: {done.stderr}"
 

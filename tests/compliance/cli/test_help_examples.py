@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -22,7 +21,7 @@ from tests.compliance.cli.test_cli import CALLABLE, examples_of
 from tests.compliance.command_line import podium
 from tests.compliance.packs import Loose
 from tests.compliance.trees import Submission, as_run, good, usual
-from tests.core_only import Answer, Session, environment, make_environment, session
+from tests.core_only import Answer, Session, make_environment, session, shell
 from tests.docs.raw_logs import raw_logs
 from tests.docs.world import IDENTITY, RECORDED, as_clone
 
@@ -162,14 +161,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, Pa
 def carried_out(example: str, folder: Path, core: tuple[Session, Path]) -> Answer:
     calls, interpreter = core
     if not example.startswith("podium ") or set(example) & set("|>$"):
-        done = subprocess.run(
-            ["bash", "-c", example],
-            cwd=folder,
-            env=environment(interpreter),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = shell(interpreter, example, folder)
         return Answer(done.returncode, done.stdout + done.stderr)
     words = shlex.split(example)[1:]
     found = (sorted(glob.glob(word, root_dir=folder)) or [word] for word in words)
