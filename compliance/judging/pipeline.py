@@ -71,7 +71,7 @@ def check_inputs(
         contents=None if memory is None else memory.contents,
     )
     groups = judge_logs(inputs, options, progress, known=known or {}, taking=taking)
-    judgements = [*judge_submissions(groups, options, surroundings)]
+    judgements = judge_submissions(groups, options, surroundings)
     if memory is not None:
         memory.keep()
     report = conclude(inputs, judgements, plugins.entries, options)

@@ -26,8 +26,9 @@ from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.samples import DatasetSize  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.modeling.beams import END, PAD  # noqa: E402
+from podium.reference_runs.modeling.beams import END  # noqa: E402
 from podium.reference_runs.modeling.translation import Languages  # noqa: E402
+from tests.reference_runs.laws import predicts_from_the_past, reaches_every_parameter  # noqa: E402
 
 
 def task(config: Gnmt | None = None) -> RecurrentTranslation:
@@ -48,24 +49,13 @@ def test_no_word_of_the_toy_languages_is_a_mark() -> None:
 
 def test_a_step_reaches_every_parameter() -> None:
     trained = task()
-    model = trained.build()
-    loss = trained.loss(model, next(trained.batches(1, 0)))
-    loss.total.backward()
+    loss = reaches_every_parameter(trained, trained.build())
     assert 4 < loss.total.item() / float(loss.items) < 6  # about log 130 at the start
-    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
 def test_no_word_sees_those_behind_it_nor_padding() -> None:
     torch.manual_seed(1)
-    model = RecurrentTranslator(smoke()).eval()
-    source, target = torch.randint(2, 120, (3, 7)), torch.randint(2, 120, (3, 9))
-    scores = model(source, target)
-    changed = target.clone()
-    changed[:, 5:] = 3
-    assert torch.allclose(scores[:, :6], model(source, changed)[:, :6], atol=1e-5)
-    assert not torch.allclose(scores[:, 6:], model(source, changed)[:, 6:], atol=1e-3)
-    wider = torch.nn.functional.pad(source, (0, 4), value=PAD)
-    assert torch.allclose(scores, model(wider, target), atol=1e-5)
+    predicts_from_the_past(RecurrentTranslator(smoke()).eval())
 
 
 def test_word_by_word_is_the_same_as_all_at_once() -> None:

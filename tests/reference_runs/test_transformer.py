@@ -26,6 +26,7 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.modeling.beams import END, PAD, penalty  # noqa: E402
 from podium.reference_runs.modeling.translation import padded, synthetic  # noqa: E402
+from tests.reference_runs.laws import predicts_from_the_past, reaches_every_parameter  # noqa: E402
 
 DERIVED = 6 * (12 * 1024**2 + 5120 + 4096) + 6 * (16 * 1024**2 + 5120 + 6144) + 33_708 * 1024
 """Table 3 of the paper by matrices: 210.8 million with the benchmark's vocabulary (213 million with
@@ -50,24 +51,13 @@ def test_the_reference_model_has_the_size_that_its_published_shapes_add_up_to() 
 
 def test_a_step_reaches_every_parameter() -> None:
     trained = task()
-    model = trained.build()
-    loss = trained.loss(model, next(trained.batches(1, 0)))
-    loss.total.backward()
+    loss = reaches_every_parameter(trained, trained.build())
     assert 4 < loss.total.item() / float(loss.items) < 7  # about log 128 at the start
-    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
 
 def test_no_word_sees_those_behind_it_nor_padding() -> None:
     torch.manual_seed(1)
-    model = Translator(smoke()).eval()
-    source, target = torch.randint(2, 120, (3, 7)), torch.randint(2, 120, (3, 9))
-    scores = model(source, target)
-    changed = target.clone()
-    changed[:, 5:] = 3
-    assert torch.allclose(scores[:, :6], model(source, changed)[:, :6], atol=1e-5)
-    assert not torch.allclose(scores[:, 6:], model(source, changed)[:, 6:], atol=1e-3)
-    wider = torch.nn.functional.pad(source, (0, 4), value=PAD)
-    assert torch.allclose(scores, model(wider, target), atol=1e-5)
+    predicts_from_the_past(Translator(smoke()).eval())
 
 
 def test_word_by_word_is_the_same_as_all_at_once() -> None:
