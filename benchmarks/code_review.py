@@ -120,7 +120,7 @@ class Maker:
 
 
 def measure(folder: Path) -> int:
-    """Review the code of one round beside the other, and print what that takes."""
+    """Review the code of one round with the other as base, and print the cost."""
     rounds = [str(folder / f"training_results_v{name}") for name in ("5.1", "5.0")]
     command = [sys.executable, "-m", "podium", "review", "code", rounds[0], "--earlier", rounds[1]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -54,7 +54,7 @@ def _next_line(words: Sequence[object]) -> str:
 
 
 def shown_from_here(path: Path) -> Path:
-    """A path as it is typed in the working directory, where it lies in it."""
+    """A path as it is typed in the working directory, where it is in it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 

@@ -44,7 +44,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What submissions are judged with besides their files.
+    """What submissions are judged with in addition to their files.
 
     `plugins` is what plug-ins found in each log, by the path that a report shows. `name_rounds`:
     files name their rounds, as these differ. `comparators` compare each with something outside the

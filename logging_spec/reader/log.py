@@ -49,7 +49,7 @@ class LineFault(msgspec.Struct, frozen=True):
     """One fault: its kind, a sentence about it, and where in the log it is.
 
     `position` counts token-bearing lines from 0 (-1: the file as a whole, or the line of the file
-    that `line` gives). `recovered` tells whether the tolerant reading made records of the line all
+    that `line` gives). `recovered`: whether the tolerant reading made records of the line all
     the same, `key` which key the line names, as far as it is legible; `cut`: the line seems cut.
     """
 

@@ -36,7 +36,7 @@ class Beams:
         self.ended_words_BKL = self.words_BKL
 
     def extend(self, scores_BKV: Tensor, bonus_BK: Tensor | float = 0.0) -> Tensor:
-        """Add the best words; returns which open beam each new one goes on from, (B, K).
+        """Add the best words; returns which open beam each new one continues, (B, K).
 
         `bonus_BK`, 0 or less, is added to what beams that end here have.
         """

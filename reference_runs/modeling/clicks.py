@@ -27,7 +27,7 @@ DENSE_FEATURES = 13
 TASK_SEED = 12
 FACTORS = 4
 PAIRS = ((0, 1), (0, 2), (1, 3), (2, 4))
-"""Tables whose factors are multiplied: neither table tells anything alone."""
+"""Tables whose factors are multiplied: neither table predicts anything alone."""
 STRENGTH = 2.6
 BASE = -1.4
 """Log odds of a click where nothing speaks for or against one; a quarter of all are clicks."""
@@ -107,7 +107,7 @@ class ClickPrediction(Ranking[K]):
         return synthetic(self.config, self.setting.seed)
 
     def largest_batch(self) -> Batch:
-        """The shapes of any: at full size, what tells clicks apart takes as much as the tables."""
+        """The shapes of any: at full size, what predicts clicks takes as much as the tables."""
         count, config = self.micro_batch_size, self.config
         ids = [torch.zeros(count, each, dtype=torch.int64) for each in config.ids]
         return torch.zeros(count, DENSE_FEATURES), ids, torch.zeros(count)

@@ -19,7 +19,7 @@ FOLDER, FILE = "base", "base.pt"
 
 def published_weights(path: Path) -> dict[str, Tensor]:
     """The weights of a published model, of which nothing is read yet; raises DataMissing."""
-    # Mapped, so that hundreds of gigabytes need not be in memory beside the model's own
+    # Mapped, so that hundreds of gigabytes need not be in memory together with the model's
     found = saved_tensors(path, "weights", mapped=True)
     if not isinstance(found, dict):
         raise DataMissing(f"{path} must hold tensors by name")
@@ -49,7 +49,7 @@ def fill(
 ) -> None:
     """Give a model its weights, all but those whose names are to be kept; raises DataMissing.
 
-    One tensor is read after the other: together they may not fit beside the model.
+    One tensor is read after the other: together they may not fit next to the model.
     """
     wanted = {name: tensor for name, tensor in model.state_dict().items() if not kept(name)}
     for name in [*wanted, *weights]:

@@ -99,7 +99,7 @@ def epoch_from_zero(run: Run, context: Context) -> Iterator[Violation]:
 
 
 LEAST_STEPS = 2
-"""Evaluations from which on a unit can be told by their distances."""
+"""The number of evaluations whose distances show the unit."""
 
 
 def _steps(batch: int, *positions: float) -> str:

@@ -27,14 +27,14 @@ DECLARED = frozenset(
 """Keys that a run logs at its beginning, once."""
 
 _FEWEST = 3
-"""Declarations that are logged again by a run that begins anew: fewer may be repeated alone."""
+"""Declarations that are logged again by a run that begins again: fewer may be repeated alone."""
 
 _PAIRS = (
     ("init_start", "submission_benchmark"),
     ("submission_benchmark", "run_start"),
     ("init_start", "run_start"),
 )
-"""Keys that a run logs one after the other: what begins anew logs both again, in this order."""
+"""Keys that a run logs one after the other: what begins again logs both again, in this order."""
 
 _PROGRESS = ("init_stop", "run_start", "block_start", "epoch_start")
 
@@ -315,7 +315,7 @@ def _first_implausible(run: Run) -> int | None:
     start = run.where.get("run_start", (None,))[0]
     if start is not None and _begins_outside(run, run.records[start]):
         return start
-    # Published logs give 0 as the time of records that nobody measures by
+    # Published logs give 0 as the time of records that no time is measured by
     return next((i for i, record in enumerate(run.records) if record.time_ms < 0), None)
 
 

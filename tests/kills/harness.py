@@ -145,7 +145,7 @@ def lost_or_mixed(log: Path, expected: Counter[str], tally: Tally) -> list[str]:
 
 
 def podium(words: list[str]) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own, by which its processes are found."""
+    """Start a command in a new session, by which its processes are found."""
     line = [sys.executable, "-m", "podium", *words]
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     return subprocess.Popen(line, **streams, start_new_session=True)

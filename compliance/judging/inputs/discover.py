@@ -77,7 +77,7 @@ class PathContents(msgspec.Struct, frozen=True):
     `nearly` have the `results` of a submission or its described `systems`, not both; `linked` are
     links to folders in a round, which are not followed; `nested` are submissions that lie too deep;
     `spooled` is the file that holds standard input. `scope` is the folder of results that PATH
-    names, below the submission that it lies in.
+    names, below the submission that it is in.
     """
 
     kind: PathKind
@@ -151,7 +151,7 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
 
 
 def _or_above(path: Path) -> Iterator[Path]:
-    """A folder, and those that have it in their `results`, if it lies in such a folder."""
+    """A folder, and those that have it in their `results`, if it is in such a folder."""
     yield path
     here = Path(os.path.abspath(path))
     for folder in [here, *here.parents][: DEEPEST_RESULT + 1]:

@@ -151,7 +151,7 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
 def private_folder(name: str) -> Iterator[Path]:
     """A folder for what one call reads, removed at the end; also those that killed calls left."""
     place = Path(tempfile.gettempdir(), name)
-    # Nobody else would remove what a call that was killed has left
+    # No other call would remove what a killed call has left
     remove_disposable(place)
     with staging(place, draft=True) as folder:
         yield folder

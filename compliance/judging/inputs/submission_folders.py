@@ -14,7 +14,7 @@ DEEPEST = 6
 """So many folders below a PATH submissions are looked for; in 0.5 they lie up to three lower."""
 
 _LOGS = ("*/*/result*.txt*", "*/*/*/result*.txt*")
-"""What lies in a folder of results: logs by system and benchmark, in HPC by metric as well."""
+"""What a folder of results contains: logs by system and benchmark, in HPC by metric as well."""
 
 PARTS = {"results": ("result", "results"), "systems": ("system", "systems")}
 """The folders that make a submission, and how their names may be meant."""
@@ -54,10 +54,10 @@ def submissions_below(folders: list[Path], request: RoundRequest) -> Iterator[Pa
 
 
 def too_deep(path: Path, found: Path, request: RoundRequest) -> bool:
-    """Whether a submission lies deeper below a path than those of a round do.
+    """Whether a submission is deeper below a path than those of a round are.
 
-    So does one in a folder of its own name. The layout of 0.5 has folders between, and a folder of
-    several rounds has those of the rounds.
+    One in a folder of the same name is, too. The layout of 0.5 has folders between, and a folder
+    of several rounds has those of the rounds.
     """
     above = found.absolute().parent
     if request.choose(found).rules.package.nested_submissions:

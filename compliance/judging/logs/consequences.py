@@ -38,7 +38,7 @@ class Causes(msgspec.Struct, frozen=True):
 
     `repeats` are the ids of rules that only report records for being in the log more than once;
     `unread` of those that are broken only because the official reader cannot read some lines.
-    `keys` are the keys that such lines name, and `cut` tells that lines are missing altogether.
+    `keys` are the keys that such lines name, and `cut` means that lines are missing.
     `without_value` are the lines of records that lack their value, `without_metadata` of those that
     lack their metadata.
     """

@@ -76,7 +76,7 @@ NESTED = both(
     says="a submission lies directly in the folder of its round",
     why="the official verifier is started for the folders in a round's; in one that only holds "
     "another folder it finds no results and ends without a verdict",
-    message="the submission lies in {folder}; its results and systems must lie in {above}",
+    message="the submission is in {folder}; its results and systems must be in {above}",
     help="move what is in {folder} up to {above}",
     cites=STRUCTURE,
     bad="a round's folder has AMD/AMD/results",

@@ -169,7 +169,7 @@ class _Reading:
     def _seen_form(self, flag: str) -> str:
         """How the official verifier sees a flag."""
         if self.top:
-            return f"{flag} on a line of its own, with a line end"
+            return f"{flag} alone on a line, with a line end"
         if flag in _OFFICIAL_BELOW:
             return f"{flag} as the last line, without a line end"
         return f"{flag} into {PARAMS_FILE} in the submission's own folder"

@@ -1,4 +1,4 @@
-"""What a release says of a round besides its rule files: runs, names, reference points."""
+"""What a release says of a round outside its rule files: runs, names, reference points."""
 
 from __future__ import annotations
 

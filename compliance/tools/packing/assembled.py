@@ -1,7 +1,7 @@
 """Folders whose podium.toml names results, assembled for one call as `podium pack` would do it.
 
 The tree is a copy in a private folder, which goes with the call. Reports show its paths below the
-folder that podium.toml lies in.
+folder that podium.toml is in.
 """
 
 from __future__ import annotations

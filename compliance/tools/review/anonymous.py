@@ -49,7 +49,7 @@ COMMON = frozenset(
         "of",
     ]
 )
-"""Words in names of systems that identify nobody."""
+"""Words in names of systems that do not identify a submitter."""
 
 FIXED = frozenset(
     [
@@ -107,7 +107,7 @@ def anonymised(review: Review, files: Manifest, material: Material) -> Review:
     submitter: they are what is compared. Numbers of names and objections come from no property of
     them, and nothing keeps the order of the names. `files` are the paths of the submissions.
     """
-    # Hashes of names would have an order that whoever knows the names works out
+    # Anyone who knows the names could work out an order by their hashes
     shuffled = random.SystemRandom()
     names = _Names(material, shuffled)
     hide = names.replacer([*files], {result.benchmark for result in review.results})
@@ -178,7 +178,7 @@ class _Names:
         self.products = self._products()
 
     def _organizations(self) -> dict[str, str]:
-        """Organizations that logs and descriptions name: a word of its own for each new one."""
+        """Organizations that logs and descriptions name: a word for each new one."""
         named = {run.facts.org or "" for result in self.results for run in result.runs}
         named |= {one.submitter for result in self.results if (one := result.description)}
         found, strangers = {}, []
@@ -292,7 +292,7 @@ def _file_words(paths: Iterable[str], known: set[str]) -> dict[str, str]:
     for name, holders in owners.items():
         if len(holders) == 1 and name not in known and not _RESULT_FILE.fullmatch(name):
             stem, dot, ending = name.rpartition(".")
-            # A system's name may have a point of its own
+            # A system's name may contain a point
             plain = dot and stem and ending.isalpha() and len(ending) <= LEAST_WORD + 1
             found[name] = f"file-{len(found) + 1:04}{f'.{ending}' if plain else ''}"
     return found

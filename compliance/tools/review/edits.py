@@ -57,7 +57,7 @@ def _changed(then: RunEntry, now: RunEntry) -> str:
         return "log edited"
     keys = [*_keys(then.records, now.records)]
     if not keys:
-        return "edited lines that are no records"
+        return "edited lines that are not records"
     what = "text" if all(key.startswith(TEXTS) for key, _ in keys) else "records"
     return f"{what} edited: {join_limited([text for _, text in keys], MOST_KEYS)}"
 

@@ -87,7 +87,7 @@ PACE = policy(
 TOO_FAST = own(
     "review.too-fast",
     says="a result trains about as fast as others on the same accelerator",
-    why="a speed that nobody else reaches has a reason that can be named, or is a mistake",
+    why="a speed that no other result reaches has a reason that can be named, or is a mistake",
     message="{speed:.4g} {unit} per second and accelerator, {times:.2f} times the median of "
     "{peers} results on as many {accelerator} (robust z = {z:.1f})",
     help="ask what makes it so fast: precision, batch size, software, or another count of "

@@ -134,7 +134,7 @@ def from_files(folder: Path, config: UNet3D, expected: DatasetSize) -> tuple[Fil
             if not _path(folder, number, kind).is_file():
                 raise DataMissing(f"{_path(folder, number, kind)} is missing")
     training = sorted(there - {*held_out})
-    expected.check_training(folder, len(training), f"cases beside those of {path.name}")
+    expected.check_training(folder, len(training), f"cases next to those of {path.name}")
     classes = config.classes
     return Files(folder, training, classes), Files(folder, held_out, classes)
 

@@ -79,7 +79,7 @@ class LanguageModel(Task[D]):
 
     @property
     def starts_trained(self) -> bool:
-        """Whether the benchmark goes on from published weights."""
+        """Whether the benchmark continues from published weights."""
         return False
 
     def start_weights(self) -> Path | None:

@@ -68,7 +68,7 @@ COPIED_RUN = policy(
     why="two logs with the same times and evaluations are one run submitted twice; so are two with "
     "the same losses and outcomes, for the digits of two runs always differ",
     message="this log {likeness}; each run must be its own",
-    help="replace the copy by a run of its own, or explain how both logs came about",
+    help="replace the copy by another run, or explain how both logs were made",
     cites=RUNS,
     varies="a warning where the two are in different results, or only their numbers are the same, "
     "unless their seeds differ; a note where one organization has power measurements of the run",

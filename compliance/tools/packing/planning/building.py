@@ -79,7 +79,7 @@ class _Builder:
             self.plan.miss(f"benchmarks/{benchmark}", "this benchmark has no code")
 
     def _unnamed(self) -> None:
-        """Note a README beside podium.toml that a tree of named results does not take."""
+        """Note a README next to podium.toml that a tree of named results leaves out."""
         name, plan = "README.md", self.plan
         beside = (self.base / "systems").is_dir() and (self.base / name).is_file()
         if self.config.results and beside and name not in plan.entries:

@@ -223,7 +223,7 @@ def ranked(material: Material) -> list[tuple[float, Result]]:
     """The tested results that pass, the closest to the minimum of the reference first.
 
     One that is the minimum itself is left out: where all converge at one evaluation, as RetinaNet
-    does after four epochs, that is no sign of a choice.
+    does after four epochs, that is not a sign of a choice.
     """
     tested = ((margin_of(result), result) for result in material.timed())
     found = [(share, result) for share, result in tested if share is not None and share > EXACT]

@@ -125,7 +125,7 @@ def _compared(
     )
     origin = pool.trees[base.entry.tree]
     here, there = (benchmark_of(each.path)[1] for each in (file, base.entry.file))
-    # The reference has folders of its own
+    # The reference has other folders
     same = here == there or (origin.reference and base.entry.file.name == file.name)
     return FileDiff(
         path=path,

@@ -1,4 +1,4 @@
-"""The order in which the code of a round is read: whoever had it first comes first.
+"""The order in which the code of a round is read: the submitter that had it first comes first.
 
 The vendor of the accelerators, then the earliest logs. Names decide nothing.
 """
@@ -52,7 +52,7 @@ def ordered(trees: Sequence[CodeTree], heads: Sequence[Sequence[LogHead]]) -> li
         for benchmark, files in by_benchmark.items():
             first = _first_log(logs, benchmark)
             reason = _reason(first, vendor=vendor)
-            # Where nothing tells who was first, the order must favor nobody's name
+            # Where it is unknown who was first, the order must not depend on a name
             neutral = _digest(files)
             known = float("inf") if first is None else first
             order = (0 if vendor else 1, known, neutral)

@@ -41,7 +41,7 @@ class CodeRequest(msgspec.Struct, frozen=True, kw_only=True):
 def review_code(
     code: RoundCode, request: CodeRequest, *, earlier: Sequence[RoundCode] = ()
 ) -> CodeReview:
-    """Review the code of a round; raises UsageFault where the request names nobody."""
+    """Review the code of a round; raises UsageFault where the request names no submitter."""
     rounds = sorted(earlier, key=_round)
     _refuse_unknown(request, code, rounds)
     pool = _known(request, code, rounds)
@@ -49,7 +49,7 @@ def review_code(
     before = [tree for each in rounds for tree in each.trees]
     cells = []
     for folder in code.folders:
-        # A submission is no base of itself
+        # A submission is not a base of itself
         asked = _is_asked(folder, request.only) and folder.tree.submitter != request.base
         cell = review_folder(folder, code.logs.get(folder.tree.root, ()), known, compare=asked)
         if asked:

@@ -179,5 +179,5 @@ def minutes_dots(result: ResultEntry) -> list[int]:
 
 
 def is_tie(submission: float, minimum: float) -> bool:
-    """Whether a result equals the minimum: where evaluations are coarse, that tells nothing."""
+    """Whether a result equals the minimum: where evaluations are coarse, that means nothing."""
     return abs(submission - minimum) <= GRID * abs(minimum)

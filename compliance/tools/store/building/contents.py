@@ -92,7 +92,7 @@ class RoundFiles(msgspec.Struct, frozen=True):
 
 
 def files_of(root: Path) -> RoundFiles:
-    """What lies below a folder; raises NothingToJudge where there is no such folder."""
+    """The files below a folder; raises NothingToJudge where there is no such folder."""
     if not root.is_dir():
         raise NothingToJudge(f"no such folder: {root}")
     listed_ns = time.time_ns()

@@ -33,7 +33,7 @@ def chip_of(text: str) -> str:
 def place_in(path: str) -> tuple[str, str]:
     """The submitter and the system that a path names, "" each where it names none.
 
-    For logs right below the folder of their system, which is no layout of a result.
+    For logs right below the folder of their system, which is not the layout of a result.
     """
     parts = path.split("/")
     if "results" not in parts:

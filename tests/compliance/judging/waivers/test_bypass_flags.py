@@ -168,7 +168,7 @@ def test_each_file_is_read_and_told_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "text", "form"),
     [
-        ("", "rcp-bypass", "rcp-bypass on a line of its own, with a line end"),
+        ("", "rcp-bypass", "rcp-bypass alone on a line, with a line end"),
         (RESULT, "rcp-bypass\n", "rcp-bypass as the last line, without a line end"),
     ],
 )

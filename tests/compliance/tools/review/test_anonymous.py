@@ -107,7 +107,7 @@ def test_another_organization_has_a_word_of_its_own(hidden: Path) -> None:
 
 
 def test_the_order_shows_nothing(place: Path, tmp_path: Path) -> None:
-    """Words are drawn at random: nobody who knows the names can work out whose each is."""
+    """Words are drawn at random: the names do not show whose each is."""
     words = set()
     for number in range(12):
         made = review(place, tmp_path / str(number), "--anonymous", "--no-curves")

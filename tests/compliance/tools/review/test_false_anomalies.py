@@ -1,4 +1,4 @@
-"""What is no anomaly: kernels of fixed length, whole evaluation steps, several equal systems."""
+"""What is not an anomaly: kernels of fixed length, whole steps, several equal systems."""
 
 from __future__ import annotations
 

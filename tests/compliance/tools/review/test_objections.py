@@ -124,7 +124,7 @@ def test_places_raise_no_rank(tmp_path: Path) -> None:
     assert kinds == sorted(kinds)
     (many,) = [each for each in made["objections"] if each["rule"] == "repo.space-in-name"]
     assert len(many["evidence"]) > 10
-    # What says that there is more is no headline
+    # What says that there is more is not a headline
     assert not many["message"].endswith("not listed")
     index = (output / "index.html").read_text(encoding="utf-8")
     assert index.index("result.copied-run") < index.index("repo.space-in-name")
