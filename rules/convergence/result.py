@@ -17,6 +17,10 @@ Verdict = Literal["pass", "fail", "missing", "not_applicable"]
 
 Role = Literal["scored", "fastest", "slowest"]
 
+Fault = Literal["", "crash", "mixed", "unfinished"]
+"""Why a result is not compared: the official verifier ends in a traceback, its runs are not of one
+kind, or too many did not converge."""
+
 
 class RunRank(msgspec.Struct, frozen=True):
     """A run's place among those of its result: 1 converged first.
@@ -39,7 +43,7 @@ class Convergence(msgspec.Struct, frozen=True):
     `scaling_factor` multiplies the score: 1 unless the result passes and was faster than the
     reference. `points` are the references used: one, or the two interpolated between.
     `other` is the judgement by the official verifier where the policy's comes out differently.
-    `crashes_verifier`: the official verifier ends in a traceback before it compares anything.
+    `fault` says why nothing is compared.
     """
 
     verdict: Verdict
@@ -57,7 +61,7 @@ class Convergence(msgspec.Struct, frozen=True):
     runs: tuple[RunRank, ...] = ()
     messages: tuple[str, ...] = ()
     other: Convergence | None = None
-    crashes_verifier: bool = False
+    fault: Fault = ""
 
     @property
     def margin(self) -> float | None:

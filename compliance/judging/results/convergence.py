@@ -15,7 +15,7 @@ from podium.rules.convergence.data import Point, points_of
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import Case, Reference, References, references_of
 from podium.rules.convergence.policy_method import POLICY
-from podium.rules.convergence.result import Convergence, Verdict, converged_at, places_of
+from podium.rules.convergence.result import Convergence, Fault, Verdict, converged_at, places_of
 from podium.rules.convergence.statistics import maximum_speedup, normalisation, trimmed
 from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
@@ -139,9 +139,11 @@ class _Judge:
         if len(sizes) == 1 and size is not None:
             self.size = size
         if crash := self._crash():
-            return self._ends("fail", crash, crashes=True)
-        if wrong := self._mixed() or self._unfinished():
-            return self._ends("fail", wrong)
+            return self._ends("fail", crash, fault="crash")
+        if mixed := self._mixed():
+            return self._ends("fail", mixed, fault="mixed")
+        if unfinished := self._unfinished():
+            return self._ends("fail", unfinished, fault="unfinished")
         if size is None:
             return self._ends("fail", "no run logs global_batch_size: log it once per run")
         self.case, reference = self.known.match(size)
@@ -149,7 +151,7 @@ class _Judge:
             return self._ends("missing", self._missing(size))
         return self._compare(size, reference)
 
-    def _ends(self, verdict: Verdict, message: str, *, crashes: bool = False) -> Convergence:
+    def _ends(self, verdict: Verdict, message: str, *, fault: Fault = "") -> Convergence:
         return Convergence(
             verdict,
             self.case,
@@ -158,7 +160,7 @@ class _Judge:
             runs=self.places,
             pruned=self.known.pruned,
             messages=(message,),
-            crashes_verifier=crashes,
+            fault=fault,
         )
 
     def _crash(self) -> str:

@@ -151,7 +151,7 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
     if failed <= allowed < lacking and not verdict.result.weak:
         names = [run.name for run in scored if verdict.failing(run) or not run.facts.run.converged]
         # Where these runs fail the test of convergence, this is why
-        fails = any("did not converge" in text for text in verdict.result.convergence.messages)
+        fails = verdict.result.convergence.fault == "unfinished"
         yield NOT_CONVERGED.found(
             context.profile,
             where,

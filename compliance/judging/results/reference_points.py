@@ -61,7 +61,7 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
     # That the official verifier crashes on a benchmark says nothing of the result
     if not result.quirks.crashes_on_logs and _crashes_verifier(result):
         theirs = ours
-    if theirs.crashes_verifier:
+    if theirs.fault == "crash":
         # A bypass flag lets the comparison's result through, but does not prevent the crash
         reason = "; ".join(theirs.messages)
         crash = VERIFIER_CRASH.found(result.profile, result.place.display_path, reason=reason)
@@ -69,7 +69,7 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
         named = (run.fault for run in result.runs if f"crashes on {run.display_path}:" in reason)
         yield replace(crash, caused_by=next(named, ""))
     judged = ours if ours.verdict != "pass" else theirs
-    if judged.verdict == "pass" or judged.crashes_verifier:
+    if judged.verdict == "pass" or judged.fault == "crash":
         return
     stated_by = StatedBy.BOTH
     if ours.verdict == "pass":
