@@ -1,0 +1,51 @@
+"""The words that docs/style.md avoids are in no message, help text, page, docstring or comment."""
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.source import PACKAGES, ROOT
+
+AVOIDED = re.compile(
+    r"\b(told|beside|anew|mend(s|ed|ing)?|(lie|lies|lay) in|(is|are|was|were) no|of (its|their) own|whoever|nobody"
+    r"|(goes|go|going|went) on|com(es?|ing) to nothing|in force|seldom)\b"
+    # "is no longer" and "is no more than" are plain English
+    r"(?! (longer|more|less|later|earlier|larger|smaller|higher|lower|greater|worse|better|different)\b)",
+    re.IGNORECASE,
+)
+FOLDERS = (*PACKAGES, "docs", "benchmarks", ".ci")
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "pyproject.toml", "mkdocs.yml")
+SUFFIXES = {".py", ".md", ".j2", ".js", ".css", ".toml", ".yml", ".yaml", ".json"}
+LISTED = "docs/style.md"
+"""The page that lists the words."""
+PROSE = (tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
+
+
+def _prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Comments and strings of a module, with their lines; every line of any other file."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield from enumerate(source.splitlines(), 1)
+        return
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in PROSE:
+            yield from enumerate(token.string.splitlines(), token.start[0])
+
+
+def _files() -> Iterator[Path]:
+    for folder in FOLDERS:
+        yield from (file for file in sorted((ROOT / folder).rglob("*")) if file.suffix in SUFFIXES)
+    yield from (ROOT / page for page in PAGES if (ROOT / page).exists())
+
+
+def test_no_text_has_an_avoided_word() -> None:
+    avoided = [
+        f"{path.relative_to(ROOT)}:{line}: {word[0]}"
+        for path in _files()
+        if path != ROOT / LISTED
+        for line, prose in _prose(path)
+        for word in AVOIDED.finditer(prose)
+    ]
+    assert not avoided, f"{len(avoided)} words to replace, see {LISTED}:\n" + "\n".join(avoided)
