@@ -217,13 +217,11 @@ def test_training_starts_from_the_published_weights(tmp_path: Path) -> None:
     assert torch.equal(model.relation.weight, weights["cls/seq_relationship/output_weights"])
     del weights["bert/embeddings/LayerNorm/beta"]
     torch.save(weights, path)
-    with pytest.raises(
-        DataMissing, match=r"base\.pt holds no tensor bert/embeddings/LayerNorm/beta"
-    ):
+    with pytest.raises(DataMissing, match=r"base\.pt has no tensor bert/embeddings/LayerNorm/beta"):
         started(tmp_path)
     weights["bert/embeddings/LayerNorm/beta"] = torch.zeros(3)
     torch.save(weights, path)
-    with pytest.raises(DataMissing, match=r"LayerNorm/beta is of shape \(3,\); expected \(64,\)"):
+    with pytest.raises(DataMissing, match=r"LayerNorm/beta has shape \(3,\); expected \(64,\)"):
         started(tmp_path)
 
 

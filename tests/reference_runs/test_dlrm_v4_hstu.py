@@ -203,8 +203,8 @@ def test_plays_are_read_by_day(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "wrong", "said"),
     [
-        (f"{CACHE}/flat_is_like.npy", np.zeros(3, bool), r"is of shape \(3,\); expected \(24,\)"),
-        (f"{CACHE}/anchor_ts_L4086.npy", np.zeros(3), r"is of shape \(3,\); expected \(12,\)"),
+        (f"{CACHE}/flat_is_like.npy", np.zeros(3, bool), r"has shape \(3,\); expected \(24,\)"),
+        (f"{CACHE}/anchor_ts_L4086.npy", np.zeros(3), r"has shape \(3,\); expected \(12,\)"),
         (f"{CACHE}/flat_item_ids.npy", np.full(24, 24), "holds the item 24; expected 0 to 23"),
         (f"{CACHE}/flat_uid.npy", np.full(24, 1024), "holds the user 1024; expected 0 to 1023"),
     ],

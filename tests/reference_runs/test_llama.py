@@ -170,7 +170,7 @@ def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
         tokens.tofile(tmp_path / f"{name}.bin")
     training, _ = from_files(tmp_path, config, DatasetSize(1000, 1000))
     training.__getitems__([0, 998])
-    with pytest.raises(DataMissing, match=r"the token id 2000 behind token 3996; expected .*2000"):
+    with pytest.raises(DataMissing, match=r"the token id 2000 after token 3996; expected .*2000"):
         training.__getitems__([0, 999])
 
 

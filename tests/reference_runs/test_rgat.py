@@ -165,12 +165,12 @@ def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "wrong", "said"),
     [
-        ("paper/node_feat.npy", np.zeros((6, 16), np.float32), r"is of shape \(6, 16\)"),
+        ("paper/node_feat.npy", np.zeros((6, 16), np.float32), r"has shape \(6, 16\)"),
         ("paper__cites__paper/edge_index.npy", np.full((3, 2), 6), "joins a paper beyond the 6"),
         (
             "paper__cites__paper/edge_index.npy",
             np.zeros((2, 3), int),
-            r"is of shape \(2, 3\); ",
+            r"has shape \(2, 3\); ",
         ),
         ("paper/node_label_2K.npy", np.zeros(5), "holds 5 classes; expected 6"),
         ("paper/node_label_2K.npy", np.full(6, 2983), "holds classes 2983 to 2983; expected 0"),

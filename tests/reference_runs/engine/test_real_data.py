@@ -136,7 +136,7 @@ def test_short_data_are_told_by_name_or_logged_as_they_are(name: str, tmp_path: 
     assert LITTLE[name].short in said
     assert f" holds {found} " in said
     least = "at least " if find(name).reference().samples_are_least else ""
-    assert f"; expected {least}{found + 3}; --allow-subset takes what is there" in said
+    assert f"; expected {least}{found + 3}; --allow-subset accepts this size" in said
     # Nothing was trained, so that there is no log
     assert list((tmp_path / "logs").glob("*")) == []
     status, said = podium(name, data, tmp_path / "logs", "--allow-subset", **more)

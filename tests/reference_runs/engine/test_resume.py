@@ -130,7 +130,7 @@ def test_another_run_is_not_resumed(more: tuple[str, ...], said: str, tmp_path: 
     status, told = smoke(tmp_path, *more, "--resume")
     assert status == 2
     assert told.count("\n") == 1
-    assert f"is of another run: {said}" in told
+    assert f"belongs to another run: {said}" in told
     # The run can still be resumed as it is
     assert (tmp_path / "logs" / "result_0.txt").read_bytes() == before
     assert smoke(tmp_path, "--resume")[0] == 1
@@ -157,7 +157,7 @@ def test_a_checkpoint_without_its_run_is_refused(tmp_path: Path) -> None:
     torch.save(state, tmp_path / "state.pt")
     status, told = smoke(tmp_path, "--resume")
     assert (status, told.count("\n")) == (2, 1)
-    assert "does not describe its run" in told
+    assert "was written by an older podium" in told
     (tmp_path / "state.pt").write_bytes(b"damaged")
     status, told = smoke(tmp_path, "--resume")
     assert (status, told.count("\n")) == (2, 1)

@@ -272,11 +272,11 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("sentiment", "--memory", "80"), "must be a size like 80GiB"),
+        (("sentiment", "--memory", "80"), "expected a size such as 80GiB"),
         (("sentiment", "--mesh", "tp=2"), "cannot be divided along tp"),
-        (("llama31_8b", "--mesh", "tp=2", "--accelerators", "4"), "is 2 ranks; there are 4"),
-        (("minigo",), "its model makes its data"),
-        (("sentiment", "--accelerators", "7"), "cannot be shared out among 7 ranks"),
+        (("llama31_8b", "--mesh", "tp=2", "--accelerators", "4"), "needs 2 ranks; got 4"),
+        (("minigo",), "its model generates its data"),
+        (("sentiment", "--accelerators", "7"), "cannot be divided among 7 ranks"),
     ],
 )
 def test_what_cannot_be_planned_is_one_line(words: tuple[str, ...], said: str) -> None:

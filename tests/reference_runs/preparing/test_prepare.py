@@ -328,7 +328,7 @@ def test_pieces_of_another_source_are_not_gone_on_with(
     work.mkdir()
     (work / "plan.json").write_text('"resnet of /elsewhere"')
     assert prepare("resnet", source) == 2
-    assert "holds pieces of another source or setting; remove it" in capsys.readouterr().err
+    assert "has pieces of another source or setting; remove it" in capsys.readouterr().err
 
 
 # --- bad sources ---
@@ -423,10 +423,13 @@ def test_fewer_shards_are_taken_where_that_is_allowed(source: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["rnnt", "--from", "."], "rnnt's dataset is not prepared by podium, but for deepcam, "),
+        (
+            ["rnnt", "--from", "."],
+            "rnnt: podium cannot prepare this dataset, only those of deepcam, ",
+        ),
         (["nothing", "--from", "."], "no bundled trainer is named nothing"),
-        (["resnet", "--from", "absent"], "--from: there is no folder absent"),
-        (["llama31_8b", "--from", ".", "--tokenizer", "no"], "--tokenizer: there is no file no"),
+        (["resnet", "--from", "absent"], "--from: folder absent does not exist"),
+        (["llama31_8b", "--from", ".", "--tokenizer", "no"], "--tokenizer: file no does not exist"),
     ],
 )
 def test_what_cannot_be_prepared_is_told(
