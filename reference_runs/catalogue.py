@@ -120,7 +120,7 @@ def task_of(name: str) -> type[Task[Any]]:
         plural = "s" if len(missing) > 1 else ""
         raise IncompleteTrainer(
             f"{found.__module__}.{found.__qualname__} does not define the method{plural} "
-            f"{', '.join(missing)}; every trainer must define it"
+            f"{', '.join(missing)}; every trainer must"
         )
     return found
 

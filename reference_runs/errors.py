@@ -16,7 +16,7 @@ class Interrupted(RunAborted):
 
 
 class UnknownBenchmark(RunFault):
-    """There is no bundled trainer with that name."""
+    """No bundled trainer has that name."""
 
 
 class IncompleteTrainer(RunFault):

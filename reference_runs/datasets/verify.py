@@ -76,7 +76,7 @@ class Verified:
 
     @property
     def usable(self) -> bool:
-        """Whether there are no faults."""
+        """Whether the dataset has no faults."""
         return not self.faults
 
 

@@ -68,7 +68,7 @@ class Ranks:
     def sum(self, value: torch.Tensor) -> torch.Tensor:
         """The sum over all ranks that process different samples, on each of them."""
         if self.world > 1:
-            # Without a second rank there is no process group
+            # A single rank has no process group
             group = None if self.data is None else self.data.get_group()
             dist.all_reduce(value, group=group)
         return value

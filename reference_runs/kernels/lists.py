@@ -35,7 +35,7 @@ def plain(name: str) -> dict[str, Any]:
 
 
 def rows(kind: str, name: ListName) -> Sequence[Sequence[Any]]:
-    """The rows of a DeepBench list; empty if there is no such list."""
+    """The rows of a DeepBench list; empty for a list that DeepBench does not have."""
     found: Sequence[Sequence[Any]] = plain("problems.json")[kind].get(name, ())
     return found
 

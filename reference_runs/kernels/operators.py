@@ -24,7 +24,7 @@ _PARTS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
 
 
 def kind_of(operator: str) -> Kind:
-    """The kind of an operator, by its name (aten::mm); `other` if there is no specific kind."""
+    """The kind of an operator, by its name (aten::mm); `other` by default."""
     name = operator.partition("::")[2]
     if name in PRODUCTS:
         return "gemm"

@@ -145,7 +145,7 @@ class Bench:
         found = skipped(item, precision, "")
         room, wanted = available(self.conditions.device), needed(problem, precision)
         if room is not None and wanted > room:
-            return replace(found, reason=f"needs {_mb(wanted)} of memory; {_mb(room)} free")
+            return replace(found, reason=f"needs {_mb(wanted)} of memory; {_mb(room)} are free")
         try:
             return self._rated(replace(found, status="measured", timing=self._timing(item)))
         except (Unsupported, NotImplementedError) as error:

@@ -128,5 +128,5 @@ def _drop_cached_files(folder: Path) -> int:
 
 
 def _accelerators(ranks: Ranks) -> int:
-    """Accelerators per node; the CPU counts as one if there is no accelerator."""
+    """Accelerators per node; the CPU counts as one without an accelerator."""
     return ranks_per_node() if ranks.device.type == "cuda" else 1

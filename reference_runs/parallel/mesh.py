@@ -69,7 +69,7 @@ def check(mesh: Mesh, axes: tuple[str, ...], config: Any) -> None:
     for axis, size in mesh.sizes().items():
         if size > 1 and axis not in axes:
             able = ", ".join(axes)
-            hint = f"it supports {able}" if able else "leave --mesh out: its ranks share the batch"
+            hint = f"it has {able}" if able else "leave --mesh out: its ranks share the batch"
             raise RunFault(f"--mesh: {config.name} cannot be divided along {axis}; {hint}")
     if getattr(config, "sparse_gradients", False):
         raise RunFault("--mesh requires --set sparse_gradients=False")

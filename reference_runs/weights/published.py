@@ -74,7 +74,7 @@ class Published(Mapping[str, "Tensor"]):
         if name not in self._open:
             self._open[name] = _opened(self.folder / name)
         found = self._open[name]
-        if tensor not in found.keys():  # noqa: SIM118 - a file of safetensors is no mapping
+        if tensor not in found.keys():  # noqa: SIM118 - a safetensors file is not a mapping
             raise DataMissing(f"{self.folder / name} has no tensor {tensor}, but {INDEX} lists it")
         return found
 

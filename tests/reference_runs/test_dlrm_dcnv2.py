@@ -135,16 +135,16 @@ def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
     ("file", "wrong", "said"),
     [
         ("dense.npy", np.zeros((4, 12)), r"has shape \(4, 12\); expected \(4, 13\)"),
-        ("multi_hot.npz", {"0": np.zeros((4, 3), np.int32)}, "holds 1 tables; expected 2"),
+        ("multi_hot.npz", {"0": np.zeros((4, 3), np.int32)}, "contains 1 tables; expected 2"),
         (
             "multi_hot.npz",
             {"0": np.zeros((4, 3), np.int32), "1": np.zeros((4, 4), np.int32)},
-            r"holds a table 1 of shape \(4, 4\); expected \(4, 2\)",
+            r"table 1 has shape \(4, 4\); expected \(4, 2\)",
         ),
         (
             "multi_hot.npz",
             {"0": np.zeros((4, 3), np.int32), "1": np.full((4, 2), 3, np.int32)},
-            "holds the id 3 in table 1; expected 0 to 2",
+            "contains the id 3 in table 1; expected 0 to 2",
         ),
     ],
 )

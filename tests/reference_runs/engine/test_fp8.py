@@ -106,7 +106,10 @@ def test_the_log_says_so(tmp_path: Path) -> None:
         (("resnet",), "--precision fp8: resnet has no layers that support it; try bf16"),
         (
             ("llama31_8b", "--mesh", "tp=2"),
-            "--mesh cannot be combined with --precision fp8 along tp: 8-bit layers",
+            (
+                "--mesh cannot be combined with --precision fp8 along tp:"
+                " 8-bit layers cannot be divided"
+            ),
         ),
     ],
 )

@@ -300,7 +300,7 @@ def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) 
     ("name", "mesh", "said"),
     [
         ("llama31_8b", "tp", "'tp' is not an axis; expected e.g. dp=2,fsdp=4,tp=2"),
-        ("llama31_8b", "tp=0", "'tp=0' is no axis"),
+        ("llama31_8b", "tp=0", "'tp=0' is not an axis"),
         ("llama31_8b", "tp=2,tp=2", "names tp twice"),
         ("llama31_8b", "pp=4", "pp is 4; expected at most layers, which is 2"),
         ("llama31_8b", "pp=2", "pp is 2; expected at most gradient_accumulation_steps, which is 1"),
@@ -321,8 +321,8 @@ def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) 
             "sp=2",
             "llama31_8b cannot be divided along sp; it has pp, dp, fsdp",
         ),
-        ("retinanet", "sp=5", "sp is 5; must be at most 4, the rows of the second level"),
-        ("unet3d", "sp=4", "is (4, 4, 4), must have equal sides that 8 divides"),
+        ("retinanet", "sp=5", "sp is 5; expected at most 4, the rows of the second level"),
+        ("unet3d", "sp=4", "is (4, 4, 4); expected equal sides that 8 divides"),
     ],
 )
 def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(

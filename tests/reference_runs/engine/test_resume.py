@@ -113,15 +113,21 @@ def test_a_fault_of_the_run_ends_it_whatever_checkpoint_is_there(tmp_path: Path)
     [
         (
             ("--set", "opt_base_learning_rate=0.0"),
-            "opt_base_learning_rate is 0.004 there, 0.0 here",
+            "opt_base_learning_rate is 0.004 in the checkpoint, 0.0 in this run",
         ),
-        (("--set", "global_batch_size=8"), "global_batch_size is 16 there, 8 here"),
-        (("--set", "target=0.9"), "target is 0.68 there, 0.9 here"),
-        (("--seed", "77"), "--seed is 1 there, 77 here"),
-        (("--round", "6.0"), "--round is 6.1 there, 6.0 here"),
-        (("--division", "closed"), "--division is open there, closed here"),
-        (("--precision", "bf16"), "--precision is fp32 there, bf16 here"),
-        (("--org", "Acme"), "--org is podium reference trainers there, Acme here"),
+        (
+            ("--set", "global_batch_size=8"),
+            "global_batch_size is 16 in the checkpoint, 8 in this run",
+        ),
+        (("--set", "target=0.9"), "target is 0.68 in the checkpoint, 0.9 in this run"),
+        (("--seed", "77"), "--seed is 1 in the checkpoint, 77 in this run"),
+        (("--round", "6.0"), "--round is 6.1 in the checkpoint, 6.0 in this run"),
+        (("--division", "closed"), "--division is open in the checkpoint, closed in this run"),
+        (("--precision", "bf16"), "--precision is fp32 in the checkpoint, bf16 in this run"),
+        (
+            ("--org", "Acme"),
+            "--org is podium reference trainers in the checkpoint, Acme in this run",
+        ),
     ],
 )
 def test_another_run_is_not_resumed(more: tuple[str, ...], said: str, tmp_path: Path) -> None:

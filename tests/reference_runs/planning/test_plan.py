@@ -262,7 +262,7 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
     result = podium("run", "sentiment", "--plan", "--memory", "1GiB")
     assert result.exit_code == 0, result.stderr
     assert "podium run sentiment --scale smoke" in result.stdout
-    assert "at the peak of a step or an evaluation, of 1.00 GiB" in result.stdout
+    assert "at the peak of a step or an evaluation, out of 1.00 GiB" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     result = podium("run", "sentiment", "--plan", "--memory", "1MiB")
     assert result.exit_code == 1

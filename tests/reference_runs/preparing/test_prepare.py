@@ -351,7 +351,7 @@ BAD: list[tuple[str, str, Callable[[Path], object], str]] = [
         "llama31_8b",
         "tokenizer.json",
         Path.unlink,
-        "tokenizer.json is missing; name the benchmark's",
+        "tokenizer.json is missing; name a tokenizer",
     ),
     ("llama31_8b", "tokenizer.json", broken(b"{}"), "tokenizer.json cannot be read as a tokenizer"),
     (
@@ -360,12 +360,12 @@ BAD: list[tuple[str, str, Callable[[Path], object], str]] = [
         Path.unlink,
         "lacks 1 of 128 shards: c4-train.00",
     ),
-    ("llama31_8b", shard(Path(), 800).as_posix(), cut, "cannot be read behind line"),
-    ("llama31_8b", shard(Path(), 800).as_posix(), broken(b"none"), "cannot be read behind line 0"),
+    ("llama31_8b", shard(Path(), 800).as_posix(), cut, "cannot be read after line"),
+    ("llama31_8b", shard(Path(), 800).as_posix(), broken(b"none"), "cannot be read after line 0"),
     (
         *("llama31_8b", shard(Path(), 800).as_posix()),
         broken(gzip.compress(b'{"text": "one"}\n{"url": 1}\n')),
-        "json.gz:2 is no JSON object with a text",
+        "json.gz:2 is not a JSON object with a text",
     ),
     (
         "llama2_70b_lora",
@@ -382,12 +382,12 @@ BAD: list[tuple[str, str, Callable[[Path], object], str]] = [
     (
         *("resnet", "imagenet_2012_validation_synset_labels.txt"),
         broken(b"n00000000\n"),
-        "holds 4 images; imagenet_2012_validation_synset_labels.txt 1",
+        "has 4 images; imagenet_2012_validation_synset_labels.txt has 1",
     ),
     (
         *("resnet", "imagenet_2012_validation_synset_labels.txt"),
         broken(b"../n0000\n"),
-        "holds '../n0000'; expected classes",
+        "contains '../n0000'; expected classes",
     ),
 ]
 
