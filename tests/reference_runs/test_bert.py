@@ -242,7 +242,7 @@ def test_files_follow_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "wrong", "said"),
     [
-        ("input_ids", np.zeros((4, 8)), r"input_ids has shape \(4, 8\); expected \(4, 32\)"),
+        ("input_ids", np.zeros((4, 8)), r"has input_ids of shape \(4, 8\); expected \(4, 32\)"),
         ("masked_lm_ids", np.full((4, 4), 20), "contains 20 in masked_lm_ids; expected 0 to 19"),
         ("segment_ids", None, "contains no segment_ids"),
     ],

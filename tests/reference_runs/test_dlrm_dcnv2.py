@@ -139,7 +139,7 @@ def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
         (
             "multi_hot.npz",
             {"0": np.zeros((4, 3), np.int32), "1": np.zeros((4, 4), np.int32)},
-            r"table 1 has shape \(4, 4\); expected \(4, 2\)",
+            r"has a table 1 of shape \(4, 4\); expected \(4, 2\)",
         ),
         (
             "multi_hot.npz",

@@ -162,7 +162,7 @@ def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"train\.bin .*; these look like 16-bit ids"):
         from_files(tmp_path, config, DatasetSize(3, 2))
     path.write_bytes(b"12345")
-    with pytest.raises(DataMissing, match=r"train\.bin cannot be read as a row of uint32"):
+    with pytest.raises(DataMissing, match=r"train\.bin cannot be read as an array of uint32"):
         from_files(tmp_path, config, DatasetSize(3, 2))
     tokens = np.zeros(4000, dtype=np.uint32)
     tokens[3998] = 2000  # far behind what is looked at first

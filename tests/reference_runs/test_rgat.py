@@ -176,7 +176,7 @@ def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
         ("paper/node_label_2K.npy", np.full(6, 2983), "contains classes 2983 to 2983; expected 0"),
         ("train_idx.pt", torch.tensor([6]), "names papers beyond the 6"),
         ("train_idx.pt", b"no tensor", "cannot be read as a tensor"),
-        ("val_idx.pt", torch.tensor([0.5]), "expected a tensor of paper indices"),
+        ("val_idx.pt", torch.tensor([0.5]), "is not a tensor of paper indices"),
     ],
 )
 def test_a_wrong_file_of_the_graph_is_told_by_name(

@@ -96,7 +96,7 @@ class Files(torch.utils.data.Dataset[Batch]):
             # Labels may be a column
             wanted = (count, self._widths[name])
             if shape != wanted and (FIELDS[name] or shape != (count,)):
-                raise DataMissing(f"{path}: {name} has shape {shape}; expected {wanted}")
+                raise DataMissing(f"{path} has {name} of shape {shape}; expected {wanted}")
         return int(count)
 
 

@@ -88,7 +88,7 @@ def _day(folder: Path, day: int, config: DlrmDcnv2) -> Clicks:
         raise DataMissing(f"{path} contains {len(shapes)} tables; expected {len(expected)}")
     for table, (found, wanted) in enumerate(zip(shapes, expected, strict=True)):
         if found != wanted:
-            raise DataMissing(f"{path}: table {table} has shape {found}; expected {wanted}")
+            raise DataMissing(f"{path} has a table {table} of shape {found}; expected {wanted}")
     return Clicks(dense, tables, labels)
 
 

@@ -166,7 +166,7 @@ def _split(path: Path, papers: int) -> Ids:
     """The indices of the papers in a part of the split, (N,)."""
     found = saved_tensors(path, "a tensor")
     if not isinstance(found, torch.Tensor) or found.dim() != 1 or found.is_floating_point():
-        raise DataMissing(f"{path}: expected a tensor of paper indices")
+        raise DataMissing(f"{path} is not a tensor of paper indices")
     if len(found) and not 0 <= int(found.min()) <= int(found.max()) < papers:
         raise DataMissing(f"{path} names papers beyond the {papers} of node_feat.npy")
     numbers: Ids = found.numpy()

@@ -500,5 +500,5 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         ranks = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
         done = elsewhere("llama31_8b", "--output", tmp_path, **ranks, MASTER_PORT=str(port))
     assert done.returncode == 2
-    assert f"port {port} is taken" in done.stderr
+    assert f"port {port} is in use" in done.stderr
     assert "Traceback" not in done.stderr
