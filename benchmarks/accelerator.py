@@ -83,7 +83,7 @@ def _scenes(task: Any, config: Any) -> Any:
 
 
 OBJECTS = 8
-"""In a scene."""
+"""Objects per scene."""
 
 
 def _volumes(_: Any, config: Any) -> Any:

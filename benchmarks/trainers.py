@@ -30,7 +30,7 @@ class Nowhere:
     """A sink that discards everything."""
 
     def write(self, line: bytes) -> None:
-        """Forget it."""
+        """Discard it."""
 
     def retry(self) -> None:
         """Do nothing, since nothing is stored."""

@@ -54,7 +54,7 @@ class Sums:
 
 @dataclass
 class Verified:
-    """A dataset, verified."""
+    """The result of verifying a dataset."""
 
     benchmark: str
     parts: list[SplitReport]

@@ -26,7 +26,7 @@ def mapped_array(path: Path) -> NDArray[Any]:
 
 
 def saved_tensors(path: Path, what: str, mapped: bool = False) -> Any:
-    """What `torch.save` wrote; raises DataMissing if it is not one.
+    """The content of a file from `torch.save`; raises DataMissing if it is invalid.
 
     what: description of the expected content, for the message. mapped: memory-map the file, which
     files from PyTorch before 1.6 do not support.

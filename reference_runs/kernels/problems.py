@@ -161,7 +161,7 @@ class SparseGemm:
 
     @property
     def label(self) -> str:
-        """Sides and sparsity."""
+        """Dimensions and sparsity."""
         return f"{self.m}x{self.n}x{self.k} {self.sparsity:.0%} zero"
 
 

@@ -35,7 +35,7 @@ def with_fp8(model: nn.Module, parts: Sequence[str]) -> nn.Module:
     """The model with the linear layers below `parts` replaced, with the same weights.
 
     Inputs, weights and gradients are scaled to the 8-bit range for each product; weights stay in
-    single precision. Unchanged are routers, since close scores decide which experts are used, and
+    single precision. Routers are unchanged, since close scores decide which experts are used. So are
     layers whose dimensions are not multiples of 16. Raises LibraryMissing, RunFault.
     """
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Bert(Config):
-    """One training of BERT's second phase. A sample is a pair of texts with masked words."""
+    """Training of BERT's second phase. A sample is a pair of texts with masked words."""
 
     name: ClassVar[str] = "bert"
     unit: ClassVar[Unit] = Unit.SAMPLES_AS_EPOCHS

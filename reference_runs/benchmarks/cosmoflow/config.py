@@ -16,7 +16,7 @@ from podium.reference_runs.engine.reference_point import ReferencePoint
 
 @dataclass(frozen=True, kw_only=True)
 class CosmoFlow(Config):
-    """One training of a regressor. A sample is a volume."""
+    """Training of a regressor. A sample is a volume."""
 
     name: ClassVar[str] = "cosmoflow"
     unit: ClassVar[Unit] = Unit.EPOCHS

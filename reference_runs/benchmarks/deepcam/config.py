@@ -32,7 +32,7 @@ ONLY_OF = {
 
 @dataclass(frozen=True, kw_only=True)
 class DeepCam(Config):
-    """One training of the segmentation network. A sample is a map of the weather."""
+    """Training of the segmentation network. A sample is a map of the weather."""
 
     name: ClassVar[str] = "deepcam"
     unit: ClassVar[Unit] = Unit.EPOCHS

@@ -18,7 +18,7 @@ from podium.reference_runs.modeling.language.config import RotaryPretrainingConf
 
 @dataclass(frozen=True, kw_only=True)
 class DeepSeekV3(RotaryPretrainingConfig):
-    """One continued pretraining of a DeepSeek-V3 decoder.
+    """Continued pretraining of a DeepSeek-V3 decoder.
 
     `ffn_width` is that of the first, dense layers. `kv_heads` equals `heads`: keys and values share
     a latent vector instead.

@@ -32,7 +32,7 @@ class ExpertPretraining(Pretraining[DeepSeekV3]):
 
     @property
     def starts_trained(self) -> bool:
-        """It does."""
+        """True: it continues from published weights."""
         return True
 
     def language(self) -> Language:

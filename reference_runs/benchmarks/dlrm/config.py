@@ -37,7 +37,7 @@ TENSORS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Dlrm(ClickConfig):
-    """One training on click logs: dense features, and one id of each categorical one."""
+    """Training on click logs: dense features, and one id of each categorical one."""
 
     name: ClassVar[str] = "dlrm"
     unit: ClassVar[Unit] = Unit.FRACTIONS_FROM_ONE

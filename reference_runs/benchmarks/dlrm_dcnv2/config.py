@@ -25,7 +25,7 @@ IDS = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10,
 
 @dataclass(frozen=True, kw_only=True)
 class DlrmDcnv2(ClickConfig):
-    """One training on click logs: dense features, and bags of ids of categorical ones."""
+    """Training on click logs: dense features, and bags of ids of categorical ones."""
 
     name: ClassVar[str] = "dlrm_dcnv2"
     unit: ClassVar[Unit] = Unit.FRACTIONS

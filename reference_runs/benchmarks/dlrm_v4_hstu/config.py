@@ -36,7 +36,7 @@ POOLS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class DlrmV4(Config):
-    """One training on a stream of plays. A sample is a play with its history."""
+    """Training on a stream of plays. A sample is a play with its history."""
 
     name: ClassVar[str] = "dlrm_v4_hstu"
     sends_activations: ClassVar[bool] = False

@@ -132,7 +132,7 @@ class Plays(torch.utils.data.Dataset[Any]):
         return Plays(self._events, self._days, range(day, day + 1), self._config)
 
     def day(self, number: int) -> int:
-        """Of a sample."""
+        """The day of a sample."""
         return self.first + int(np.searchsorted(self.ends, number, side="right"))
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:

@@ -32,7 +32,7 @@ class SwishNorm(nn.LayerNorm):
     """x times the sigmoid of its layer norm."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., D) to the same."""
+        """(..., D) to the same shape."""
         return x * super().forward(x).sigmoid()
 
 
@@ -86,7 +86,7 @@ class Positions(nn.Module):
         self.times = nn.Embedding(config.time_buckets + 1, config.width)
 
     def forward(self, x_BSD: Tensor, times_BL: Tensor, candidate_B: Tensor) -> Tensor:
-        """(B, S, D) to the same."""
+        """(B, S, D) to the same shape."""
         columns = torch.arange(x_BSD.shape[1], device=x_BSD.device)
         back = (CONTEXTS + candidate_B[:, None] - columns).clamp(min=0) + CONTEXTS
         place_BS = torch.where(columns < CONTEXTS, columns, back)
@@ -115,7 +115,7 @@ class Layer(nn.Module):
         self.out = nn.Linear(3 * inner, config.width, bias=False)
 
     def forward(self, x_BSD: Tensor) -> Tensor:
-        """(B, S, D) to the same."""
+        """(B, S, D) to the same shape."""
         u, v, q, k = self.uvqk(self.norm(x_BSD)).chunk(4, dim=-1)
         u = F.silu(u)
         v_BHSE, q_BHSE, k_BHSE = (

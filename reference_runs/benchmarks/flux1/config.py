@@ -24,7 +24,7 @@ TIMES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Flux(Config):
-    """One training of a FLUX.1 transformer. A sample is an image with its caption."""
+    """Training of a FLUX.1 transformer. A sample is an image with its caption."""
 
     name: ClassVar[str] = "flux1"
     unit: ClassVar[Unit] = Unit.SAMPLES

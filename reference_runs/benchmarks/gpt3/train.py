@@ -36,7 +36,7 @@ class Gpt3Pretraining(Pretraining[Gpt3]):
 
     @property
     def starts_trained(self) -> bool:
-        """It does."""
+        """True: it continues from published weights."""
         return True
 
     def generated_data(self) -> tuple[Sequences, Sequences]:

@@ -19,7 +19,7 @@ END_OF_TEXT = 128_001
 
 @dataclass(frozen=True, kw_only=True)
 class GptOss(RotaryPretrainingConfig):
-    """One pretraining of a mixture-of-experts decoder. `ffn_width` is that of each expert."""
+    """Pretraining of a mixture-of-experts decoder. `ffn_width` is that of each expert."""
 
     name: ClassVar[str] = "gpt_oss_20b"
 

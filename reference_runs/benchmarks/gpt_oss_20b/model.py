@@ -79,7 +79,7 @@ def _blocks(x_BHLE: Tensor, window: int, fill: int) -> Tensor:
 
 
 def _window_mask(blocks: int, window: int, device: torch.device) -> Tensor:
-    """Which keys of the previous and its own block a query attends to, (N, 1, W, 2W)."""
+    """The mask of keys in the previous and the same block for each query, (N, 1, W, 2W)."""
     query = torch.arange(window, device=device)[:, None] + window
     key = torch.arange(2 * window, device=device)
     seen = (key <= query) & (key >= query - window)

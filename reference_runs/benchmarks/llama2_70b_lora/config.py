@@ -17,7 +17,7 @@ from podium.reference_runs.modeling.language.config import RotaryConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Llama2Lora(RotaryConfig):
-    """One fine-tuning of a Llama 2 model through low-rank adapters."""
+    """Fine-tuning of a Llama 2 model through low-rank adapters."""
 
     name: ClassVar[str] = "llama2_70b_lora"
     metric: ClassVar[str] = "evaluation loss"

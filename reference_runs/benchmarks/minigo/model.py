@@ -44,7 +44,7 @@ class BatchNorm(nn.BatchNorm2d):
         super().__init__(channels, affine=affine, momentum=MOMENTUM)
 
     def forward(self, x_BCNN: Tensor) -> Tensor:
-        """(B, C, N, N) to the same."""
+        """(B, C, N, N) to the same shape."""
         if not (self.training and dist.is_initialized()):
             return super().forward(x_BCNN)
         x = x_BCNN.float()
@@ -81,7 +81,7 @@ class Residual(nn.Module):
         self.second = _block(filters, filters)
 
     def forward(self, x_BCNN: Tensor) -> Tensor:
-        """(B, C, N, N) to the same."""
+        """(B, C, N, N) to the same shape."""
         return F.relu(x_BCNN + self.second(F.relu(self.first(x_BCNN))))
 
 

@@ -15,7 +15,7 @@ from podium.reference_runs.engine.config import Config, Unit
 
 @dataclass(frozen=True, kw_only=True)
 class Ncf(Config):
-    """One training of NeuMF. A sample is a user, an item and whether the two go together."""
+    """Training of NeuMF. A sample is a user, an item and whether the two go together."""
 
     name: ClassVar[str] = "ncf"
     unit: ClassVar[Unit] = Unit.EPOCHS

@@ -16,7 +16,7 @@ from podium.reference_runs.engine.reference_point import ReferencePoint
 
 @dataclass(frozen=True, kw_only=True)
 class Oc20(Config):
-    """One training of a force field. A sample is a structure: some atoms in a periodic cell."""
+    """Training of a force field. A sample is a structure: some atoms in a periodic cell."""
 
     name: ClassVar[str] = "oc20"
     unit: ClassVar[Unit] = Unit.EPOCHS

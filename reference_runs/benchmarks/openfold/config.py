@@ -20,7 +20,7 @@ NONE = "none: made chains"
 
 @dataclass(frozen=True, kw_only=True)
 class OpenFold(Config):
-    """One training of the network. A sample is a crop of a protein chain."""
+    """Training of the network. A sample is a crop of a protein chain."""
 
     name: ClassVar[str] = "openfold"
     unit: ClassVar[Unit] = Unit.SAMPLES_AS_EPOCHS

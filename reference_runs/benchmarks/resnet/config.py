@@ -23,7 +23,7 @@ NAMES_TENSORS = ("1.1", "2.0", "2.1")
 
 @dataclass(frozen=True, kw_only=True)
 class ResNet(Config):
-    """One training of a ResNet with bottleneck blocks.
+    """Training of a ResNet with bottleneck blocks.
 
     The config has the settings of both optimizers; those of `opt_name` are used and logged.
     """

@@ -46,7 +46,7 @@ class Classification(Task[ResNet]):
         self.check_span("model_bn_span", "images")
 
     def generated_data(self) -> tuple[Source, Source]:
-        """Drawn images."""
+        """Generated images."""
         config, seed = self.config, self.setting.seed
         counts = config.train_samples, config.eval_samples
         training, evaluation = synthetic(counts, config.image_size, seed)

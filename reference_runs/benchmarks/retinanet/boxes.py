@@ -98,7 +98,7 @@ def suppress(boxes_N4: Tensor, scores_N: Tensor, classes_N: Tensor, most_overlap
     beats_NN = rivals_NN.triu(diagonal=1).float()
     stays_N = torch.ones_like(scores_N, dtype=beats_NN.dtype)
     while True:
-        beaten_by_N = stays_N @ beats_NN  # number of remaining boxes
+        beaten_by_N = stays_N @ beats_NN  # number of better remaining boxes
         judged_N = (beaten_by_N == 0).float()
         if torch.equal(judged_N, stays_N):
             return order_N[stays_N > 0]

@@ -25,7 +25,7 @@ NAMES_TENSORS = ("2.0", "2.1")
 
 @dataclass(frozen=True, kw_only=True)
 class RetinaNet(Config):
-    """One training of a RetinaNet detector."""
+    """Training of a RetinaNet detector."""
 
     name: ClassVar[str] = "retinanet"
     unit: ClassVar[Unit] = Unit.EPOCHS

@@ -50,7 +50,7 @@ class FrozenNorm(nn.Module):
             self.register_buffer(name, torch.full((channels,), float(start)))
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """(B, C, H, W) to the same."""
+        """(B, C, H, W) to the same shape."""
         if self.measures:
             variance, mean = torch.var_mean(x_BCHW, (0, 2, 3), correction=0)
             self.running_var.copy_(variance)

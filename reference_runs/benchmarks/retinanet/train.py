@@ -66,7 +66,7 @@ class Detection(Task[RetinaNet]):
         super().prepare()
 
     def generated_data(self) -> tuple[Source, Source]:
-        """Drawn scenes."""
+        """Generated scenes."""
         config, seed = self.config, self.setting.seed
         counts = config.train_samples, config.eval_samples
         training, evaluation = synthetic(counts, config.image_size, seed)

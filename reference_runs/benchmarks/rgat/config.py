@@ -44,7 +44,7 @@ def both_ways(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Rgat(Config):
-    """One training on a heterogeneous graph. A sample is a seed: a paper with a known class."""
+    """Training on a heterogeneous graph. A sample is a seed: a paper with a known class."""
 
     name: ClassVar[str] = "rgat"
     unit: ClassVar[Unit] = Unit.FRACTIONS

@@ -50,13 +50,13 @@ class Classification(Task[Rgat]):
         self.evaluation = Seeds(data, data.evaluation, self.config, seed=0)
 
     def largest_batch(self) -> Sampled:
-        """As if all nodes had neighbors of every kind, and no node were drawn twice."""
+        """A batch as if all nodes had neighbors of every kind, and no node were drawn twice."""
         config = self.config
         seeds = self.micro_batch_size
         return largest_neighbourhood(config.relations, config.fan_outs, seeds, config.features)
 
     def batches(self, epoch: int, first: int) -> Iterator[Sampled]:
-        """As for every task, with a separate dropout seed for each step."""
+        """The micro-batches of an epoch, with a separate dropout seed for each step."""
         parts, steps = self.config.gradient_accumulation_steps, self.config.steps_per_epoch
         for number, batch in enumerate(super().batches(epoch, first)):
             step = (epoch - 1) * steps + first + number // parts

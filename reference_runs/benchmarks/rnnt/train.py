@@ -32,7 +32,7 @@ class Recognition(Task[RnnT]):
     evaluation: Utterances
 
     def generated_data(self) -> tuple[Utterances, Utterances]:
-        """The toy language, spoken."""
+        """Utterances of the toy language."""
         config, seed = self.config, self.setting.seed
         training, evaluation = synthetic(config, seed)
         if config.shuffled_labels:

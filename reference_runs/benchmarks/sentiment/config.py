@@ -14,7 +14,7 @@ from podium.reference_runs.engine.config import Config, Unit
 
 @dataclass(frozen=True, kw_only=True)
 class Sentiment(Config):
-    """One training of a classifier. A sample is a review."""
+    """Training of a classifier. A sample is a review."""
 
     name: ClassVar[str] = "sentiment"
     unit: ClassVar[Unit] = Unit.EPOCHS

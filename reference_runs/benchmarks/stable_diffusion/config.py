@@ -32,7 +32,7 @@ class Scores(float):
 
 @dataclass(frozen=True, kw_only=True)
 class StableDiffusion(Config):
-    """One training of the U-Net. A sample is an image with its caption."""
+    """Training of the U-Net. A sample is an image with its caption."""
 
     name: ClassVar[str] = "stable_diffusion"
     unit: ClassVar[Unit] = Unit.SAMPLES

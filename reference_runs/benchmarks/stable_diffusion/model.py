@@ -80,7 +80,7 @@ class Transformer(nn.Module):
         self.down = nn.Linear(INNER * width, width)
 
     def forward(self, x_BCHW: Tensor, text: Tensor) -> Tensor:
-        """(B, C, height, width) to the same."""
+        """(B, C, height, width) to the same shape."""
         x = self.inward(self.norm(x_BCHW).flatten(2).transpose(1, 2))
         x = x + self.image(h := self.norm1(x), h)
         x = x + self.text(self.norm2(x), text)

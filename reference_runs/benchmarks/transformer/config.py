@@ -15,7 +15,7 @@ from podium.reference_runs.modeling.translation_config import TranslationConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(TranslationConfig):
-    """One training of a Transformer."""
+    """Training of a Transformer."""
 
     name: ClassVar[str] = "transformer"
 

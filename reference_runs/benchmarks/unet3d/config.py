@@ -28,7 +28,7 @@ CASES = 168
 
 @dataclass(frozen=True, kw_only=True)
 class UNet3D(Config):
-    """One training of a 3D U-Net."""
+    """Training of a 3D U-Net."""
 
     name: ClassVar[str] = "unet3d"
     unit: ClassVar[Unit] = Unit.EPOCHS

@@ -40,7 +40,7 @@ class Segmentation(Task[UNet3D]):
     evaluation: Source
 
     def generated_data(self) -> tuple[Source, Source]:
-        """Drawn volumes."""
+        """Generated volumes."""
         config, seed = self.config, self.setting.seed
         counts = config.train_samples, config.eval_samples
         training, evaluation = synthetic(counts, config.volume_size, seed)
@@ -53,7 +53,7 @@ class Segmentation(Task[UNet3D]):
         return from_files(self.data_folder, self.config, self.expected)
 
     def use(self, data: tuple[Source, Source]) -> None:
-        """Cut training patches."""
+        """Set the training patches and the evaluation volumes."""
         self.training, self.evaluation = Patches(data[0], self.config, self.setting.seed), data[1]
 
     def build(self) -> nn.Module:

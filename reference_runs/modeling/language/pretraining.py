@@ -197,7 +197,7 @@ class Pretraining(LanguageModel[P]):
     """
 
     def language(self) -> Language:
-        """If training starts from a base, another language: half of the contexts differ."""
+        """The synthetic language; after a base, half of its contexts differ from the base's."""
         language = super().language()
         return language.changed(CHANGED_SHARE, CHANGED_SEED) if self.starts_trained else language
 

@@ -56,7 +56,7 @@ def step_ms(profile: Profile) -> float | None:
 def _advantages(
     found: Mapping[str, Mapping[str, Profile]], devices: list[str]
 ) -> dict[str, dict[str, float]]:
-    """By model and device: the step time relative to the product of a model and a device effect.
+    """Step times by model and device, relative to the product of a model and a device effect.
 
     A time is modeled as a model's work times a device's slowness. The residuals of its logarithm,
     after subtracting the means of rows and columns, are the advantages.
