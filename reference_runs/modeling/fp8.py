@@ -35,8 +35,9 @@ def with_fp8(model: nn.Module, parts: Sequence[str]) -> nn.Module:
     """The model with the linear layers below `parts` replaced, with the same weights.
 
     Inputs, weights and gradients are scaled to the 8-bit range for each product; weights stay in
-    single precision. Routers are unchanged, since close scores decide which experts are used. So are
-    layers whose dimensions are not multiples of 16. Raises LibraryMissing, RunFault.
+    single precision. Routers are unchanged, since close scores decide which experts are used.
+    Layers are also unchanged if their dimensions are not multiples of 16. Raises LibraryMissing,
+    RunFault.
     """
     try:
         with _errors_only("torchao", "torch.utils._pytree"):

@@ -41,7 +41,7 @@ class DayFiles(torch.utils.data.Dataset[Any]):
         return int(self.ends[-1])
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Samples by index, as in `Clicks`; the indices of a batch are consecutive and may span two days."""
+        """Samples by index; the indices of a batch are consecutive and may span two days."""
         at = np.asarray(indices)
         day_of = np.searchsorted(self.ends, at, side="right")
         parts = []
