@@ -216,9 +216,9 @@ def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
     [
         (["llama31_8"], "no bundled trainer is named llama31_8; did you mean llama31_8b"),
         (["llama31_8b", "--device", "cuda:99"], "--device is cuda"),
-        (["llama31_8b", "--device", "abacus"], "--device is abacus; must be auto, cpu or cuda"),
+        (["llama31_8b", "--device", "abacus"], "--device is abacus; expected auto, cpu or cuda"),
         (["ncf", "--device", "cpu", "--precision", "tf32"], "cpu has no TF32"),
-        (["llama31_8b", "--scale", "reference"], "--data is needed at reference scale"),
+        (["llama31_8b", "--scale", "reference"], "--data is required at reference scale"),
         (["llama31_8b", "--set", "last_step"], "--set is 'last_step'; must be KEY=VALUE"),
     ],
 )
