@@ -260,7 +260,11 @@ class _Inspection:
             return
         if name in COUNTS:
             yield from self._bad_count(each, "empty")
-        elif self.known and each.required(self.period):
+        elif not (self.known and each.required(self.period)):
+            return
+        elif each.kind is FieldKind.DIVISION:
+            yield from self._division(self.fields[name])
+        else:
             severity = Severity.NOTE if each.seldom else Severity.WARNING
             yield from self._found(
                 EMPTY_FIELD, name, severity=severity, what=f"`{name}` is", meaning=each.meaning
