@@ -642,7 +642,6 @@ def test_an_empty_division_is_an_error(division: str | None) -> None:
     assert (found.id, found.severity) == ("system.bad-division", Severity.ERROR)
 
 
-
 # --- agreement ------------------------------------------------------------------------------------
 
 
