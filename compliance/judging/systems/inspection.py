@@ -260,11 +260,7 @@ class _Inspection:
             return
         if name in COUNTS:
             yield from self._bad_count(each, "empty")
-        elif not (self.known and each.required(self.period)):
-            return
-        elif each.kind is FieldKind.DIVISION:
-            yield from self._division(self.fields[name])
-        else:
+        elif self.known and each.required(self.period):
             severity = Severity.NOTE if each.seldom else Severity.WARNING
             yield from self._found(
                 EMPTY_FIELD, name, severity=severity, what=f"`{name}` is", meaning=each.meaning
