@@ -230,7 +230,7 @@ def _steps(
 def _part(
     number: int, part: StepStatus, names: Mapping[str, str], width: int, *, begun: bool
 ) -> Iterator[str]:
-    state = "done" if begun else "not started"
+    state = "done" if begun else "nothing to check yet"
     if part.to_do:
         state = f"{len(part.to_do)} to do"
     if part.advised:

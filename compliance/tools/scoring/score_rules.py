@@ -123,5 +123,5 @@ NO_ENERGY = policy_in_both(
     help="see the findings of `podium check` on these files",
     cites="power measurement rules, Scoring",
     bad="power/result_0 has a node_0.txt without a reading",
-    good="there is no power folder",
+    good="the result has no power folder",
 )

@@ -46,8 +46,8 @@ def score(
     `factors` is the source of factors. `published` means scaling.json only. `computed` means
     scaling.json or, without one, the reference points. None selects the convention of the round.
 
-    Raises ComplianceError (UsageFault, NothingToJudge) for invalid arguments. If there is no score,
-    `minutes` is None, and a finding has the reason.
+    Raises ComplianceError (UsageFault, NothingToJudge) for invalid arguments. For a result without
+    a score, `minutes` is None, and a finding has the reason.
     """
     options = Options(
         usage=usage,

@@ -25,7 +25,7 @@ LONGEST_HEADER = 1 << 16
 
 
 def encrypt_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secret: str) -> None:
-    """Encrypt a stream for recipients, or with a passphrase if there are no recipients."""
+    """Encrypt a stream for recipients, or with a passphrase if `recipients` is empty."""
     age = needed("pyrage", "age encryption", "bundle")
     if recipients:
         age.encrypt_io(plain, out, [_recipient(age, text) for text in recipients])

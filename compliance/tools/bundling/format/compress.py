@@ -83,7 +83,7 @@ class _Plain:
         return self._out.write(data)
 
     def close(self) -> None:
-        """Do nothing: there is no buffer."""
+        """Do nothing: this writer has no buffer."""
 
 
 def expanding(compression: Compression, source: Source) -> Source:

@@ -38,7 +38,7 @@ class Hashing:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: there is no buffer."""
+        """Do nothing: this writer has no buffer."""
 
     @property
     def sha256(self) -> str:

@@ -20,7 +20,7 @@ def differing(
 ) -> Iterator[str]:
     """Paths below `root` that differ from a tree in git: changed, new, deleted, submodules.
 
-    A folder stands for all its files if none of them is left. With `names`, only these top-level
+    A folder represents its files if none of them is left. With `names`, only these top-level
     names are compared. Only folders that both sides have are read, however many a hostile store
     claims to have.
     """

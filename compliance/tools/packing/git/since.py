@@ -33,7 +33,7 @@ class Changes:
 
     @property
     def accepted(self) -> bool:
-        """Whether there is no problem and every report accepts."""
+        """Whether every report accepts, without problems."""
         rejected = any(report.rejected_by for report in self.reports.values())
         return not rejected and not self.problems
 

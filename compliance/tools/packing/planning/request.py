@@ -40,8 +40,8 @@ def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()
         fields = read_config(file)
     elif not given.get("submitter"):
         raise UsageFault(
-            f"there is no {CONFIG_FILE} in {path}; create one with `podium init`, or pass "
-            "--submitter and --round"
+            f"{path} has no {CONFIG_FILE}; create one with `podium init`, or pass --submitter "
+            "and --round"
         )
     for text in settings:
         fields = fields | setting(text)

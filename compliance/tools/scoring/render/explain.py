@@ -93,7 +93,7 @@ def _mean(scored: ScoredResult, width: int) -> Iterator[str]:
     entry = scored.entry
     kept = [run.minutes for run in entry.run_list if run.scored and run.minutes is not None]
     if entry.minutes is None or not kept:
-        yield from wrap("2. There is no mean, so the result has no score.", width, "", "   ")
+        yield from wrap("2. The result has no mean and no score.", width, "", "   ")
         return
     display_path = [f"{minutes:.6f}" for minutes in kept]
     # A result of unet3d has 32 scored runs
@@ -132,9 +132,9 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
     yield from wrap(source, width, "   ", "   ")
     if entry.factors == "published" and entry.factor_source == "none" and differs(entry):
         text = (
-            f"There is no scaling.json, and the results of {entry.round} are published: published "
-            "scores use only factors from scaling.json. --factors computed multiplies by "
-            f"{entry.computed_factor!r}."
+            f"The result has no scaling.json, and the results of {entry.round} are published: "
+            "published scores use only factors from scaling.json. --factors computed multiplies "
+            f"by {entry.computed_factor!r}."
         )
         yield from wrap(text, width, "   ", "   ")
     if factor.note:

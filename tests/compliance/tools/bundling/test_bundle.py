@@ -387,7 +387,7 @@ def test_a_changed_byte_is_refused_by_the_hash_and_without_it(
     assert "damaged" in capsys.readouterr().err
     stated = ["--sha256", hashlib.sha256(data).hexdigest().upper()]
     assert run([*call, *stated]) == Exit.FOUND
-    assert "by --sha256" in capsys.readouterr().err
+    assert "from --sha256" in capsys.readouterr().err
     archive.write_bytes(data)
     assert run([*call, "--sha256", "abc"]) == Exit.USAGE
     assert not tree.with_name("out").exists()

@@ -74,7 +74,7 @@ def test_the_doctor_examines_the_named_results(loose: Loose) -> None:
     done = podium("doctor", loose.work)
     assert done.exit_code == Exit.CLEAN
     assert f"$ podium pack {loose.work}" in done.stdout
-    assert "not started" not in done.stdout
+    assert "nothing to check yet" not in done.stdout
 
 
 @pytest.mark.parametrize("command", ["check", "score", "doctor"])
