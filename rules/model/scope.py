@@ -49,7 +49,7 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
         return tuple(scope_of(f"{self.name}.{v.name}", v.rows) for v in self.variants)
 
     def citing(self, text: str, targets: str, sections: Mapping[str, str]) -> Scope:
-        """The same scope with citations: rows without one cite `text`, rows with a target `targets`.
+        """The same scope with citations: rows without one cite `text`, targets cite `targets`.
 
         `sections` has the citation for a key if it is the same for every benchmark.
 
