@@ -100,7 +100,7 @@ def _unquoted(text: str) -> str:
 
 
 def _object(text: str) -> tuple[dict[str, Any] | None, str]:
-    """The JSON object at the start of a text, and the rest; None if there is no such object."""
+    """The JSON object at the start of a text, and the rest; None without an object."""
     if too_deep(text) or too_long(text):
         return None, ""
     try:

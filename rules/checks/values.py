@@ -129,7 +129,7 @@ def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
     for key, meant in _misspelt(tuple(run.where)):
         yield Violation(
             run.where[key][0],
-            f"the key {show(key)} is not a standard key; did you mean {meant}?",
+            f"the key is {show(key)}; must be {meant} if that key is intended",
             meant,
             key,
             f"log it as {meant}",

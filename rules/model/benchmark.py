@@ -118,12 +118,12 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     that model, at the seconds after run_start in its `timestamp`; empty if run_stop ends it.
     `gathers` names the metadata member that identifies a checkpoint, if a rule is about several
     metrics of one checkpoint. `comparable` is the span of rounds whose results may be compared
-    (MLCommons' table of compatible results), None if there is no other round; `compared_as` is a
-    later name of the benchmark; `also_called` are other names in use. `borrowable`: its
-    hyperparameters may be borrowed. `starts_from_weights`: training starts from given weights.
-    `not_mechanical` are requirements, one sentence each with its section, that no submitted file
-    shows: a reviewer checks them in code. Sources: training rules, Benchmark Results, Scoring and
-    Hyperparameter Borrowing; HPC rules.
+    (MLCommons' table of compatible results), None without another round; `compared_as` is a later
+    name of the benchmark; `also_called` are other names in use. `borrowable`: its hyperparameters
+    may be borrowed. `starts_from_weights`: training starts from given weights. `not_mechanical` are
+    requirements, one sentence each with its section, that no submitted file shows: a reviewer
+    checks them in code. Sources: training rules, Benchmark Results, Scoring and Hyperparameter
+    Borrowing; HPC rules.
     """
 
     name: str
