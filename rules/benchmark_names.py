@@ -32,7 +32,7 @@ def intended(name: str, rules: Round) -> str:
     return _intended(name, rules.usage, rules.name) if 2 < len(name) < LONGEST else ""
 
 
-# Bounded, since names come from logs, which may hold any number of different ones
+# Bounded, because names come from logs, which may have any number of them
 @lru_cache(maxsize=4096)
 def _intended(name: str, usage: str, round_name: str) -> str:
     rules = find_round(usage, round_name)

@@ -83,7 +83,7 @@ _WANTED: Final[Mapping[ValueType, str]] = {
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
-    "str": "a text",
+    "str": "a string",
     "list": "a list",
     "object": "an object",
     "none": "null",

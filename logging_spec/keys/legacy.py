@@ -32,7 +32,7 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
     {
         key.name: key
         for key in (
-            _key05("run_clear_caches", "none", "caches dropped", role="point"),
+            _key05("run_clear_caches", "none", "caches cleared", role="point"),
             _key05("run_set_random_seed", "any", "random seed set", role="point"),
             _key05("seed", "int", "random seed of the run", role="point"),
             _key05("run_start", "none", "timed part begins", role="interval_start"),

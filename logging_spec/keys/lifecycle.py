@@ -16,7 +16,7 @@ _power = partial(Key, role="power")
 
 CACHE_CLEAR = _point("cache_clear", "bool", "caches of the operating system cleared")
 INIT_START = _start("init_start", "none", "initialization begins; limited, not scored")
-INIT_STOP = _end("init_stop", "none", "initialisation ends")
+INIT_STOP = _end("init_stop", "none", "initialization ends")
 RUN_START = _start("run_start", "none", "scored time begins")
 # `any`: null in most published logs, but numbers, strings and objects occur
 RUN_STOP = _end("run_stop", "any", "scored time ends; its metadata has the status")

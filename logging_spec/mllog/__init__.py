@@ -18,12 +18,12 @@ mllogger = MLLogger()
 _lock = threading.RLock()
 
 _KINDS: dict[str, tuple[type, str]] = {
-    "default_namespace": (str, "a text"),
+    "default_namespace": (str, "a string"),
     "default_stack_offset": (int, "a whole number"),
     "default_clear_line": (bool, "True or False"),
-    "root_dir": (str, "a text"),
+    "root_dir": (str, "a string"),
     "logger": (logging.Logger, "a logging.Logger"),
-    "filename": (str, "a text"),
+    "filename": (str, "a string"),
 }
 
 

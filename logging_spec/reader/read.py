@@ -197,7 +197,7 @@ def name_truncation(log: Log) -> None:
     """Name the fault of a truncated last record: the file ends within it."""
     cut = [each for each in enumerate(log.faults) if each[1].cut]
     if cut and log.ends_in_record:
-        # Only the last line can be one; its fault is the last except for those of other lines
+        # Only the last line can be truncated; its fault is the last, except for stray lines
         index, fault = cut[-1]
         last = log.lines.count if isinstance(log.lines, LineNumbers) else len(log.lines)
         if fault.position == last - 1:

@@ -205,7 +205,7 @@ def _no_integer(_: Run, record: Record) -> bool:
     watches=(on("seed", when=_no_integer),),
 )
 def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
-    """The official checker truncates: 1.5, 1.9 and true would all be one seed, shared by runs."""
+    """The official checker truncates: 1.5, 1.9 and true would all be the same seed."""
     if not context.limits.seeds_logged:
         return
     records = run.records

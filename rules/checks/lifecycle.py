@@ -106,7 +106,7 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
         Follows("result.not-converged", Reach.RESULT),
     ),
     key="run_stop",
-    says="a run that was aborted counts as one that did not converge",
+    says="an aborted run counts as not converged",
     cites=TRAINING + "Benchmark Results",
     severity=Severity.NOTE,
     bad=at(60, "run_stop", status="aborted"),
@@ -201,7 +201,7 @@ def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
     when = f"{minutes(early)} before" if early else "at the same time as"
     return Violation(
         run.where[key][0],
-        f"the time of {key} is {when} that of {other}; must be later",
+        f"the time of {key} is {when} the time of {other}; must be later",
         f"after {other}",
         early and -early,
         "take time_ms from one clock, at the moment of the event",

@@ -62,7 +62,8 @@ def _stop_and_passing(run: Run, context: Context) -> tuple[int, int] | None:
 def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
     """The score is the time to train that checkpoint, whatever the order of the evaluations.
 
-    The time of an earlier checkpoint would improve the score and the convergence.
+    Convergence is compared at this checkpoint, and the time of an earlier one would improve the
+    score.
     """
     found = _stop_and_passing(run, context)
     if found is None:

@@ -125,7 +125,7 @@ def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
     by_benchmark=True,
 )
 def unstarted(run: Run, context: Context) -> Iterator[Violation]:
-    """The outcome's position is compared with reference runs: it must be the evaluation's."""
+    """Convergence is compared at the position of the outcome: it must be the evaluation's."""
     key = outcome_key(run)
     starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
     # Positions in two units cannot be matched

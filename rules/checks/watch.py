@@ -27,7 +27,7 @@ def always(_: Run, __: Record) -> bool:
 
 def again(run: Run, record: Record) -> bool:
     """The second record of its key, and later ones."""
-    # The record itself stands in the run already
+    # The run already contains the record itself
     return len(run.where[record.key]) > 1
 
 

@@ -118,7 +118,7 @@ class every_batch_from(OnSamples, frozen=True):
         return f"at {self.start.text} samples first, then after every batch"
 
     def advice(self, key: str, run: Run | None) -> str:
-        return f"log {key} in order of training, the first {worked_out(self.start, run)} samples in"
+        return f"log {key} in training order, the first after {worked_out(self.start, run)} samples"
 
     def when(self, run: Run) -> str:
         return f"first at {worked_out(self.start, run)} samples, then after every batch"

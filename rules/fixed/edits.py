@@ -1,6 +1,6 @@
 """Edits of a complete submission, as data: how a rule's example violates it.
 
-The submission is that of submitter Acme: the result `results/ex_n8/llama31_405b` of training 5.1,
+The submission is from the submitter Acme: the result `results/ex_n8/llama31_405b` of training 5.1,
 closed division, three runs on the system `systems/ex_n8.json`, with code below `benchmarks/`.
 """
 

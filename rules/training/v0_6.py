@@ -307,7 +307,7 @@ MINIGO = Benchmark(
         ),
         row(
             k.EVAL_RESULT,
-            in_sequence("when the model it names was saved and evaluated", minigo=True),
+            in_sequence("after the model that it names is saved and evaluated", minigo=True),
             policy=(),
             why=STRICT,
             cites=CITES,

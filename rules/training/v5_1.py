@@ -41,7 +41,7 @@ V5_1 = V5_0.next(
                     row(
                         k.GLOBAL_BATCH_SIZE,
                         policy=(at_least(1152), at_most(9216)),
-                        why="outside these batch sizes the policy requires new reference points",
+                        why="the policy requires new reference points for other batch sizes",
                         hint="submit reference runs at this batch size; until then the smallest "
                         "reference point applies below it",
                     ),

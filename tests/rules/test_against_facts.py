@@ -213,7 +213,7 @@ OF_MINIGO: dict[str, tuple[str, ...]] = {
     "intended: metadata.timestamp agrees within 1.5 ms with (time the model of metadata.iteration "
     "was saved - run_start time); as the incumbent writes it the absolute value is taken of the "
     "comparison's boolean, so only 'difference < 1.5e-3' counts; and metadata.iteration <= last "
-    "evaluated epoch": ("when the model it names was saved and evaluated",),
+    "evaluated epoch": ("after the model that it names is saved and evaluated",),
 }
 """The same for MiniGo in 0.6, which has its own order of records."""
 

@@ -25,7 +25,7 @@ GPT3 = Benchmark(
         row(
             k.GLOBAL_BATCH_SIZE,
             policy=(at_least(1536), at_most(8192)),
-            why="outside these batch sizes the policy gives no learning rate",
+            why="the policy has no learning rate for other batch sizes",
         ),
         row(k.MAX_SEQUENCE_LENGTH, equals(2048)),
         row(k.OPT_NAME, equals("adam")),

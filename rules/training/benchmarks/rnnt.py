@@ -36,7 +36,8 @@ RNNT = Benchmark(
         row(
             k.TRAIN_SAMPLES,
             policy=(at_least(270_000), at_most(290_000)),
-            why="the number of utterances, of 281 thousand, depends on the maximum length",
+            why="the number of remaining utterances, of 281 thousand, depends on the maximum "
+            "length",
         ),
         row(k.EVAL_SAMPLES, equals(2703)),
         row(k.DATA_TRAIN_MAX_DURATION),

@@ -67,7 +67,7 @@ def _unet3d(longest: int | None = None) -> Schedule:
 def _dlrm() -> Schedule:
     """A twentieth of an epoch; the first epoch counts as 0 or as 1."""
     twentieth = constant(0.05)
-    # Logs of 1.0 count from 0, those of 1.1 to 2.1 from 1 (training rules, RCP Rules)
+    # Logs of 1.0 count from 0, logs of 1.1 to 2.1 from 1 (training rules, RCP Rules)
     starts = (twentieth, constant(1.05))
     grids = (Grid(twentieth, start, "epochs", slack=0.02, per_batch=0) for start in starts)
     return Schedule(tuple(grids), positions=("epoch_num",))

@@ -18,7 +18,7 @@ from podium.rules.table import AT_LEAST_ONCE, Violation, WholeLogRule, row
 WEIGHTS = "weights_initialization"
 
 NAMES_DIFFER = (
-    "the names are those of one framework's implementation; the committee accepted others"
+    "the names come from the implementation in one framework; the committee accepted others"
 )
 
 
