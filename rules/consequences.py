@@ -51,7 +51,7 @@ OF_ANOTHER_ROUND = Follows("round.mismatch", Reach.MARKED)
 
 
 def _absence(_: Finding, finding: Finding) -> bool:
-    """Whether a finding is about a missing record; other findings are about legible lines."""
+    """Whether a finding is about a missing record: rules still apply to all legible lines."""
     return finding.line is None
 
 
