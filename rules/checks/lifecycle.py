@@ -198,7 +198,7 @@ def times_not_physical(run: Run, _: Context) -> Iterator[Violation]:
 
 
 def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
-    when = f"{minutes(early)} before" if early else "at the same time as"
+    when = f"{minutes(early)} before" if early else "the same as"
     return Violation(
         run.where[key][0],
         f"the time of {key} is {when} the time of {other}; must be later",
