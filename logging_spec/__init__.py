@@ -1,4 +1,4 @@
-"""The log format: its words, its lines, a reader, and an emitter for training programs."""
+"""The log format: keys, lines, a reader, and an emitter for training programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Each part is imported when it is asked for: a training program wants no reader.
+    # Each part is imported on first access: a training program needs no reader.
     from importlib import import_module
 
     if name == "mllog":

@@ -1,6 +1,6 @@
-"""Limits of what is decoded, checked before a decoder sees a text, so that none can be exhausted.
+"""Limits of decoded text, checked before a decoder runs, so that no decoder can be exhausted.
 
-They hold for log records, JSON and TOML alike; sizes of files stand with those who open them.
+They apply to log records, JSON and TOML; code that opens files limits their sizes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from itertools import accumulate
 from typing import Any
 
 DEEPEST = 128
-"""Levels of lists and objects in each other. What is judged goes three or four levels deep."""
+"""Maximum nesting depth of lists and objects. Rules read three or four levels."""
 
 MOST_DIGITS = 4300
-"""Digits of one integer: Python, and with it the official verifier, reads no more by default."""
+"""Maximum digits of an integer: the default limit of Python, and of the official verifier."""
 
 MOST_PARTS = 64
-"""Names joined by dots in one TOML key: the time to read a key grows with their square."""
+"""Maximum parts of a dotted TOML key: the time to read a key grows with their square."""
 
-# What is in quotes is no bracket. Without its closing quote a text goes on to the end
+# Text in quotes is not a bracket. A string without a closing quote ends at the end
 _JSON = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 _SCALAR = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[^\s,}\]]*+', re.DOTALL)
 _TOML = re.compile(
@@ -31,15 +31,15 @@ _TOML = re.compile(
     r"|#[^\n]*+",
     re.DOTALL,
 )
-# A fraction or an exponent of any length is read: only integers are not
+# A fraction or an exponent may have any length; only integers are limited
 _LONG_INTEGER = re.compile(rf"(?<![0-9.eE+-])[+-]?[0-9]{{{MOST_DIGITS + 1},}}(?![0-9.eE])")
-# Neither begins in the middle of a run: the time to search would grow with its square
+# A match never begins inside a run: the time of the search would grow with its square
 _LONG_NUMBER = re.compile(rf"(?<![0-9_])[0-9_]{{{MOST_DIGITS + 1}}}")
 _LONG_KEY = re.compile(rf"(?<![\w \t.-])[ \t]*+(?:[\w-]++[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
 
 
 class BeyondLimitError(ValueError):
-    """A text that is not decoded; the message says which limit it exceeds."""
+    """Text that is not decoded; the message names the limit that it exceeds."""
 
 
 TOO_DEEP = f"values are nested more than {DEEPEST} deep"
@@ -47,7 +47,7 @@ TOO_LONG = f"a number has more than {MOST_DIGITS} digits"
 
 
 def too_deep(text: str | bytes) -> bool:
-    """Whether JSON text goes deeper than the limit; only a long text is looked through."""
+    """Whether JSON text is nested deeper than the limit; only long text is searched."""
     # Each level has two brackets
     if len(text) <= 2 * DEEPEST:
         return False
@@ -61,10 +61,10 @@ def too_deep(text: str | bytes) -> bool:
 
 
 def any_too_deep(texts: list[bytes]) -> bool:
-    """Whether one of several texts goes deeper than the limit."""
+    """Whether one of several texts is nested deeper than the limit."""
     # Each level has two brackets
     long = [text for text in texts if len(text) > 2 * DEEPEST]
-    # All at once, because every log passes here: the opening brackets of each text are left
+    # All at once, because every log passes here: leaves the opening brackets of each text
     brackets = b"\n".join(long).translate(None, _NO_BRACKETS)
     return max(map(len, brackets.split(b"\n"))) > DEEPEST and any(map(too_deep, long))
 
@@ -73,8 +73,8 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[{\n"))
 
 
 def _without_strings(text: bytes) -> bytes:
-    """The brackets of JSON text that are not within quotes."""
-    # Outside of quotes a backslash is an error, at which every decoder ends
+    """The brackets of JSON text outside of quotes."""
+    # Outside of quotes a backslash is an error at which every decoder stops
     marks = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
     # Two quotes in a row enclose no bracket, or separate two strings
     return _STRING_OF_BRACKETS.sub(b"", marks.replace(b'""', b""))
@@ -86,8 +86,8 @@ _STRING_OF_BRACKETS = re.compile(rb'"[^"]*+"?')
 
 def _deepest(text: bytes) -> int:
     """The highest level of brackets in a text without strings and comments."""
-    # Each bracket is one step up or down. The interpreter adds them up without bytecode, because a
-    # line of a log may hold millions of brackets
+    # Each bracket is one step up or down. Built-in functions add them up without bytecode, because
+    # a line of a log may have millions of brackets
     steps = memoryview(text.translate(_STEPS, _NO_STEPS)).cast("b")
     return max(accumulate(steps), default=0)
 
@@ -97,14 +97,14 @@ _NO_STEPS = bytes(set(range(256)) - set(b"[{]}"))
 
 
 def too_long(text: str) -> bool:
-    """Whether JSON text has an integer of more digits than the limit, outside of quotes."""
+    """Whether JSON text has an integer with more digits than the limit, outside of quotes."""
     if len(text) <= MOST_DIGITS or not _LONG_INTEGER.search(text):
         return False
     return bool(_LONG_INTEGER.search(_JSON.sub(" ", text)))
 
 
 def refuse(text: str | bytes) -> None:
-    """Raise BeyondLimitError where JSON text exceeds a limit."""
+    """Raise BeyondLimitError if JSON text exceeds a limit."""
     if too_deep(text):
         raise BeyondLimitError(TOO_DEEP)
     if too_long(text if isinstance(text, str) else text.decode("latin-1")):
@@ -112,9 +112,9 @@ def refuse(text: str | bytes) -> None:
 
 
 def read_json(text: str | bytes, decode: Callable[[str], Any] = json.loads) -> Any:
-    """What JSON text holds; raises ValueError, of which BeyondLimitError is one.
+    """The value of JSON text; raises ValueError, including its subclass BeyondLimitError.
 
-    `decode` reads it, for one who is stricter than Python.
+    `decode` is the decoder, for callers that are stricter than Python.
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
@@ -123,13 +123,13 @@ def read_json(text: str | bytes, decode: Callable[[str], Any] = json.loads) -> A
 
 
 def syntax_problem(error: json.JSONDecodeError) -> str:
-    """What a decoder says is wrong, in lower case; without the "starting at" that some end in."""
+    """The error message of a decoder, in lower case and without a final "starting at"."""
     text = error.msg.removesuffix(" at").removesuffix(" starting")
     return f"{text[:1].lower()}{text[1:]}"
 
 
 def value_end(text: str, start: int) -> int:
-    """Where the JSON value at `start` ends; the end of the text where its brackets are open."""
+    """The end of the JSON value at `start`; the end of the text if its brackets are open."""
     if text[start : start + 1] not in ("[", "{"):
         found = _SCALAR.match(text, start)
         return found.end() if found else start
@@ -146,8 +146,8 @@ def value_end(text: str, start: int) -> int:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """What TOML text holds; raises ValueError, of which BeyondLimitError is one."""
-    import tomllib  # most calls read none
+    """The value of TOML text; raises ValueError, including its subclass BeyondLimitError."""
+    import tomllib  # rarely needed
 
     bare = _TOML.sub(_quoted, text) if len(text) > MOST_PARTS else text
     if _deepest(bare.encode("utf-8", "surrogatepass")) > DEEPEST:
@@ -157,18 +157,18 @@ def read_toml(text: str) -> dict[str, Any]:
     if _LONG_KEY.search(bare):
         raise BeyondLimitError(f"a key has more than {MOST_PARTS} parts")
     found = tomllib.loads(text)
-    # Keys with dots and names of tables nest without a bracket
+    # Dotted keys and table names nest without brackets
     refuse_deep(found)
     return found
 
 
 def _quoted(match: re.Match[str]) -> str:
-    """What stands for a token where only bare numbers and keys are looked for."""
+    """The replacement of a quoted token in a search for bare numbers and keys."""
     return "q" if match[0][0] in "\"'" else " "
 
 
 def refuse_deep(value: Any) -> None:
-    """Raise BeyondLimitError where a value goes deeper than the limit."""
+    """Raise BeyondLimitError if a value is nested deeper than the limit."""
     level = [value]
     for _ in range(DEEPEST + 1):
         level = [member for each in level for member in _members(each)]
@@ -184,9 +184,9 @@ def _members(value: Any) -> list[Any]:
 
 
 def shallow(value: Any) -> Any:
-    """A value cut at the limit: a list or an object below it is the texts that it holds.
+    """A value cut at the limit: a list or an object below it is replaced by its text.
 
-    So whoever looks for a word in a record finds it there all the same.
+    A search for a word in a record still finds it there.
     """
     return _cut(value, DEEPEST)
 

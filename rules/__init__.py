@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    # Building every round takes a few milliseconds that `podium --help` need not pay.
+    # Building every round takes a few milliseconds, which `podium --help` does not need.
     if name == "rounds":
         from podium.rules.catalogue import Rounds
 

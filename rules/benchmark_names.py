@@ -1,7 +1,7 @@
-"""Names of benchmarks that a round does not have, and the benchmarks that are meant.
+"""Benchmark names that a round does not have, and the benchmarks that they mean.
 
-The other names of a benchmark are data, its `also_called`: those of the policy, of folders, of logs
-and of the reference code.
+The other names of a benchmark are data, `also_called`: the names in the policy, in folders, in logs
+and in the reference code.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from podium.rules.catalogue import find_round, rounds_of
 from podium.rules.model.round import Round
 
 LONGEST = 100
-"""Letters of a name that is compared with others; a log may hold any string."""
+"""Maximum length of a name that is compared with others; a log may contain any string."""
 
 LEAST_LIKENESS = 0.85
-"""How alike a name and a benchmark's must be for a log to be judged as that benchmark's."""
+"""Minimum similarity of a name and a benchmark for a log to be checked as that benchmark."""
 
 _BETWEEN = re.compile(r"[\W_]+")
 
 
 def intended(name: str, rules: Round) -> str:
-    """The benchmark that a name stands for; empty where the round has none, or several.
+    """The benchmark that a name means; empty if the round has none or several.
 
-    A name that the rules themselves know stands for itself, also one that another round had.
+    A name that the rules know means itself, even if another round had it.
     """
     if name in rules.allowed or name in rules.benchmarks or name in rules.aliases:
         return name
     return _intended(name, rules.usage, rules.name) if 2 < len(name) < LONGEST else ""
 
 
-# Bounded, since names come from logs, which may hold any number of different ones
+# Bounded, because names come from logs, which may have any number of them
 @lru_cache(maxsize=4096)
 def _intended(name: str, usage: str, round_name: str) -> str:
     rules = find_round(usage, round_name)
@@ -48,8 +48,8 @@ def _intended(name: str, usage: str, round_name: str) -> str:
 
 
 def near_names(name: str, rules: Round) -> list[str]:
-    """The benchmarks that a name was probably to be, the newest first."""
-    # What people are known to call a benchmark outranks what is only spelt alike
+    """The benchmarks that a name probably means, the newest first."""
+    # A known other name outranks a name with a similar spelling
     found = _called(name, rules)
     if found or len(name) >= LONGEST:
         return found
@@ -57,7 +57,7 @@ def near_names(name: str, rules: Round) -> list[str]:
 
 
 def _called(name: str, rules: Round) -> list[str]:
-    """The benchmarks that people call so, or whose names begin so."""
+    """The benchmarks with this other name, or whose names start with it."""
     letters = _letters(name)
     if meant := _spellings(rules.usage, rules.name).get(letters):
         return [*meant]
@@ -65,7 +65,7 @@ def _called(name: str, rules: Round) -> list[str]:
 
 
 def advice_on(name: str, rules: Round) -> tuple[str, str]:
-    """The other rounds that have a benchmark of a name, where that is what is wrong; and advice."""
+    """(the other rounds that have a benchmark of this name, as the end of a sentence; advice)."""
     elsewhere = rounds_with(rules.usage, name)
     near = _called(name, rules) if elsewhere else near_names(name, rules)
     if near:
@@ -77,7 +77,7 @@ def advice_on(name: str, rules: Round) -> tuple[str, str]:
 
 @cache
 def _spellings(usage: str, round_name: str) -> dict[str, tuple[str, ...]]:
-    """The benchmarks of a round by each of their names, in letters and digits alone."""
+    """The benchmarks of a round by each of their names, reduced to letters and digits."""
     rules = find_round(usage, round_name)
     found: dict[str, tuple[str, ...]] = {}
     for benchmark in reversed(rules.allowed):
@@ -85,7 +85,7 @@ def _spellings(usage: str, round_name: str) -> dict[str, tuple[str, ...]]:
         for name in (benchmark, *known.also_called):
             others = (each for each in found.get(_letters(name), ()) if each != benchmark)
             found[_letters(name)] = (*others, benchmark)
-    # A benchmark's own name is no other benchmark's
+    # The name of a benchmark never means another benchmark
     return found | {_letters(name): (name,) for name in rules.allowed}
 
 
@@ -95,5 +95,5 @@ def _letters(name: str) -> str:
 
 @cache
 def rounds_with(usage: str, name: str) -> tuple[str, ...]:
-    """The rounds that take results of a benchmark of this name."""
+    """The rounds that accept results of a benchmark with this name."""
     return tuple(each for each in rounds_of(usage) if name in find_round(usage, each).allowed)

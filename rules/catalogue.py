@@ -12,14 +12,14 @@ USAGES = ("training", "hpc")
 
 
 class UnknownRound(LookupError):
-    """A usage or round that does not exist; the sentence names those that do."""
+    """A usage or round that does not exist; the message names the existing ones."""
 
 
 class _Usage(Mapping[str, Round]):
     """The rounds of one usage by name, oldest first.
 
-    A round is loaded when it is asked for, with those before it, of which it states the changes:
-    a call that judges by an old round need not wait for the newer ones.
+    A round is loaded on first access, together with the rounds before it, because it states only
+    changes. A call that needs an old round does not wait for newer ones.
     """
 
     def __init__(self, usage: str, names: tuple[str, ...]) -> None:
@@ -37,7 +37,7 @@ class _Usage(Mapping[str, Round]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        # Mapping's own way would load the round to find out whether there is one
+        # The default implementation would load the round
         return name in self.names
 
     def __iter__(self) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""The documents that rules cite, where several modules name the same one.
+"""The cited documents that several modules name.
 
-A citation is `document, heading`; several are joined with `; `. `rules/clauses` holds the documents
+A citation is `document, heading`; several are joined with `; `. `rules/clauses` has the documents
 with all their headings.
 """
 
@@ -15,7 +15,7 @@ LIBRARY = "official logging library"
 """Its sections are the members of a record."""
 
 OWN = "podium"
-"""Podium's own rules, which neither the policy nor the official verifier states."""
+"""Rules of podium that neither the policy nor the official verifier states."""
 
 LOGGING = "submission rules, Logging requirements"
 
@@ -30,10 +30,10 @@ _PROGRAMS = {
     "seeds": "seed_checker",
     "system": "system_desc_checker",
 }
-"""The program that judges a family of rules, where it is not the package checker itself."""
+"""The program that checks a family of rules, if it is not the package checker itself."""
 
 
 def official(rule: str) -> str:
-    """The citation of the official program that holds a rule, by the rule's id."""
+    """The citation of the official program that checks a rule, by the id of the rule."""
     program = _PROGRAMS.get(rule.partition(".")[0], "package_checker")
     return f"{VERIFIER}, {program}"

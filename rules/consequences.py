@@ -1,8 +1,8 @@
-"""Which findings follow from which: declared by rules, so that one fault is reported once.
+"""Findings that follow from other findings: rules declare them, so one fault is reported once.
 
-A rule names the rules from whose findings its own may follow, as `follows`. The declarations form
-no cycle, and `mark` makes none: from each finding that it marks a chain of causes leads to one that
-is not marked, counts, and weighs at least as much.
+A rule lists the rules whose findings may cause its findings in `follows`. The declarations have no
+cycle, and `mark` creates none. From each marked finding a chain of causes leads to a finding that
+is not marked, counts, and has at least the same severity.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ class Reach(Enum):
     FILE = auto()
     """In the same file."""
     RESULT = auto()
-    """At the same result, or in one of its files."""
+    """In the same result, or in one of its files."""
     SYSTEM = auto()
     """In the results of the system that the cause describes."""
     MARKED = auto()
-    """Where the code that reports the cause marks it; nothing else does."""
+    """Marked only by the code that reports the cause."""
 
 
 Condition = Callable[[Finding, Finding], bool]
-"""Whether a finding follows from a cause: called with the cause first."""
+"""Whether a finding follows from a cause; called with the cause first."""
 
 
 class Follows(msgspec.Struct, frozen=True):
-    """What a rule's findings follow from: the id of the causing rule, how far away, and when."""
+    """A possible cause: the id of the causing rule, its distance, and a condition."""
 
     cause: str
     reach: Reach = Reach.FILE
@@ -42,16 +42,16 @@ class Follows(msgspec.Struct, frozen=True):
 
 
 Declared = Callable[[str], Sequence[Follows]]
-"""What the findings of a rule follow from, by its id; the first that applies is the cause."""
+"""Possible causes by the id of the rule; the first that applies is the cause."""
 
 OF_REPEATED_RECORDS = (Follows("log.several-attempts"), Follows("log.repeated-by-ranks"))
-"""What findings follow from about records that are in a log more than once."""
+"""Causes of findings about records that are in a log more than once."""
 
 OF_ANOTHER_ROUND = Follows("round.mismatch", Reach.MARKED)
 
 
 def _absence(_: Finding, finding: Finding) -> bool:
-    """Whether a finding is about what a log lacks: of a line that is legible the rules hold."""
+    """Whether a finding is about a missing record: rules still apply to all legible lines."""
     return finding.line is None
 
 
@@ -60,7 +60,7 @@ CONTENT = (
     Follows("log.no-records", when=_absence),
     OF_ANOTHER_ROUND,
 )
-"""What all findings about the content of a log follow from: it has none, or another round's."""
+"""Causes of all findings about the content of a log: no content, or content of another round."""
 
 UNREAD_LINES = tuple(
     Follows(f"log.{fault}")
@@ -81,7 +81,7 @@ UNREAD_LINES = tuple(
         "broken-compression",
     )
 )
-"""The faults of lines that keep records from being read, the most telling first."""
+"""The faults of lines that prevent records from being read, the most informative first."""
 
 
 def _about_the_name(_: Finding, finding: Finding) -> bool:
@@ -93,18 +93,18 @@ _OF_ANOTHER_BENCHMARK = Follows("result.other-benchmark", when=_about_the_name)
 ROWS: Mapping[str, tuple[Follows, ...]] = {
     "common": (_OF_ANOTHER_BENCHMARK,),
     "closed": (_OF_ANOTHER_BENCHMARK,),
-    # Logs of the other division are judged by its rules, which need not be intended
+    # Logs of the other division are checked with its rules, perhaps unintentionally
     "open": (
         Follows("system.division-mismatch", Reach.SYSTEM),
         Follows("result.other-division"),
         _OF_ANOTHER_BENCHMARK,
     ),
 }
-"""What rows of tables follow from besides, by the first part of their ids."""
+"""Additional causes of table rows, by the first part of their ids."""
 
 
 def same_line(cause: Finding, finding: Finding) -> bool:
-    """Whether a finding is about the line of its cause."""
+    """Whether a finding is about the same line as its cause."""
     return finding.line == cause.line or f"line {cause.line}:" in finding.message
 
 
@@ -117,7 +117,7 @@ OF_A_NAMED_FILE = tuple(
     Follows(cause, Reach.RESULT, of_its_file)
     for cause in ("log.wrong-type", *(each.cause for each in UNREAD_LINES))
 )
-"""What findings about a result follow from that name the run that is at fault."""
+"""Causes of findings about a result that name the run at fault."""
 
 OF_THE_SAME_LINE = tuple(
     Follows(f"log.{fault}", when=same_line)
@@ -132,7 +132,7 @@ OF_THE_SAME_LINE = tuple(
         "truncated",
     )
 )
-"""What findings follow from in which the official programs name a line that they cannot read."""
+"""Causes of findings in which the official programs name a line that they cannot read."""
 
 
 def mark(
@@ -140,10 +140,11 @@ def mark(
     declared: Declared,
     place: Callable[[Finding, Reach], str],
 ) -> list[Finding]:
-    """The findings, those marked that follow from another one of them.
+    """The findings, with those marked that follow from another one.
 
-    `place` gives where causes of a reach are looked up: equal for a cause and its consequences, ""
-    for nowhere. A finding keeps a mark that it has, unless its cause is waived or absent.
+    `place` returns the place at which causes of a reach are looked up. The place is equal for a
+    cause and its consequences, and "" means nowhere. An existing mark stays, unless its cause is
+    waived or absent.
     """
     return _Marker(findings, declared, place).marked()
 
@@ -162,7 +163,7 @@ class _Marker:
             rule: [each for each in declared(rule) if each.cause in ids] for rule in ids
         }
         self.cause_of: dict[int, Finding] = {}
-        """By the identity of a finding, the one that it follows from."""
+        """The cause of each finding, by the identity of the finding."""
 
     def marked(self) -> list[Finding]:
         self._check_marks()
@@ -173,7 +174,7 @@ class _Marker:
         return [self._with_cause(each) for each in self.findings]
 
     def _check_marks(self) -> None:
-        """Find the causes of what is marked already: in the same file, else anywhere."""
+        """Find the causes of findings that are already marked: in the same file, else anywhere."""
         marks = {each.caused_by for each in self.counting if each.caused_by}
         near: dict[tuple[str, str], list[Finding]] = {}
         anywhere: dict[str, list[Finding]] = {}
@@ -187,14 +188,14 @@ class _Marker:
                 self._link(each, (cause for cause in named if not cause.waived))
 
     def _link(self, finding: Finding, causes: Iterable[Finding]) -> None:
-        """Have a finding follow from the first of these causes that it may follow from."""
+        """Link a finding to the first of these causes that it may follow from."""
         for cause in causes:
             if RANK[cause.severity] <= RANK[finding.severity] and not self._leads(cause, finding):
                 self.cause_of[id(finding)] = cause
                 return
 
     def _leads(self, cause: Finding | None, finding: Finding) -> bool:
-        """Whether the chain of causes of a finding, itself included, holds another finding."""
+        """Whether the chain of causes of `cause`, itself included, contains `finding`."""
         while cause is not None:
             if cause is finding:
                 return True

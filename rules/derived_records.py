@@ -1,4 +1,4 @@
-"""Records that a rule needs but no log holds: the metrics of one checkpoint gathered in one."""
+"""Records that a rule needs but no log contains: all metrics of a checkpoint in one record."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ GATHERED = "aggregated_eval_accuracy"
 def gather_metrics(run: Run, unit: str) -> None:
     """Gather the eval_accuracy records that name a metric (FID, CLIP) by their checkpoint.
 
-    Stable Diffusion logs each metric of a checkpoint on its own; its rules are about both. `unit`
-    is the metadata member that tells checkpoints apart. Raises CannotJudge where the official
-    verifier crashes.
+    Stable Diffusion logs each metric of a checkpoint separately, but its rules are about both.
+    `unit` is the metadata member that identifies a checkpoint. Raises CannotJudge where the
+    official verifier crashes.
     """
     groups: dict[Any, tuple[int, dict[str, Any]]] = {}
     for index in run.where.get("eval_accuracy", ()):
@@ -30,7 +30,7 @@ def gather_metrics(run: Run, unit: str) -> None:
         except (TypeError, KeyError) as error:
             why = f"an eval_accuracy with a metric has no usable {unit} in its metadata"
             raise CannotJudge(index, why) from error
-    # A copy: the log's own list is read by others and must not get made-up records
+    # A copy: other code reads the list of the log, which must not get derived records
     run.records = list(run.records)
     for index, value in groups.values():
         first = run.records[index]

@@ -1,4 +1,4 @@
-"""A finding: what is wrong, where, by which rule, and how to fix it."""
+"""A finding: the fault, its place, its rule, and the fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 
 class Severity(StrEnum):
-    """How much a finding weighs: only an error (or a warning under `--strict`) fails."""
+    """Weight of a finding: only an error, or a warning with `--strict`, rejects."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -19,14 +19,14 @@ class Severity(StrEnum):
 
 
 RANK = {severity: rank for rank, severity in enumerate(Severity)}
-"""Severities from the heaviest on."""
+"""Severities, the heaviest first."""
 
 
 class StatedBy(StrEnum):
-    """Which text makes the rule: the official verifier, the written policy, or both.
+    """The source of a rule: the official verifier, the written policy, or both.
 
-    Of podium's own rules no text knows: they help where the texts are silent. Plug-ins and the
-    `[[rules]]` of a podium.toml (the house's rules) bring rules of their users.
+    Podium adds rules where both sources are silent. Plug-ins and the `[[rules]]` of a podium.toml
+    (project rules) add rules of users.
     """
 
     VERIFIER = "verifier"
@@ -38,28 +38,28 @@ class StatedBy(StrEnum):
 
 
 ADDED_BY_USERS = (StatedBy.PLUGIN, StatedBy.HOUSE)
-"""Rules that podium does not come with: they decide nothing that its own rules decide."""
+"""Sources of rules that users add: they do not change the verdict of the built-in rules."""
 
 
 class Profile(StrEnum):
-    """By which of the two texts a verdict is given."""
+    """The source that a verdict is based on."""
 
     POLICY = "policy"
     VERIFIER = "verifier"
 
 
 DROPPED_RUN = "dropped run"
-"""What excuses the findings of a run that a result may drop as its slowest, as `waived_by`."""
+"""The value of `waived_by` for findings of a run that its result may drop as the slowest."""
 
 
 class Finding(msgspec.Struct):
-    """One fault at one place; never changed once made (`frozen` would make making it costly).
+    """One fault at one place; never changed after creation (`frozen` would slow down creation).
 
-    `line` is the line of the file, from 1; None where the fault is an absence. `key` is the log key
-    or JSON field, None where no single key is at fault. `waived_by` says what excuses a waived one:
-    a file of waivers, a bypass flag, or that its run is dropped as the slowest. `caused_by` is the
-    id of the finding that this one follows from. `official`: the official verifier rejects the
-    file, or the result, for it.
+    `line` is the line of the file, from 1; None if something is missing. `key` is the log key or
+    JSON field; None if no single key is at fault. `waived_by` names the reason of a waiver: a
+    waiver file, a bypass flag, or a run that is dropped as the slowest. `caused_by` is the id of
+    the finding that caused this one. `official`: the official verifier rejects the file or the
+    result because of this finding.
     """
 
     id: str
@@ -79,7 +79,7 @@ class Finding(msgspec.Struct):
     official: bool = False
 
     def sort_key(self) -> tuple[str, int, str, str]:
-        """Report order: by path, then line (absences last), then id."""
+        """Report order: by path, then line (findings without a line last), then id."""
         return (self.path, self.line if self.line is not None else 1 << 60, self.id, self.message)
 
 

@@ -1,4 +1,4 @@
-"""How much findings weigh in a round that was judged by an older verifier than today's."""
+"""Severity of findings in rounds that were checked with an older verifier than the current one."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from podium.rules.model.round import Round
 
 
 def verifier_only(rules: Round) -> Severity:
-    """What a finding weighs in the policy profile, where only the official verifier demands it."""
+    """The severity, in the policy profile, of a rule that only the official verifier states."""
     return Severity.WARNING if rules.verifier_in_force else Severity.NOTE
 
 
 def in_hindsight(findings: list[Finding], rules: Round, profile: Profile) -> list[Finding]:
-    """The findings of a round, weighed as of today: what only the verifier demands may be a note.
+    """The findings of a round with the severities of today: verifier-only rules may be notes.
 
-    The official verifier has gained rules that it applies to rounds long published (seeds, names of
-    tensors), and nothing is uploaded to those any more. So in the policy profile what it alone
-    demands is a note where a warning would be, in rounds before those that it was in force in.
+    The official verifier has new rules that it applies to old rounds (seeds, names of tensors),
+    although these rounds accept no uploads. In the policy profile, a verifier-only finding is
+    therefore a note instead of a warning in rounds for which this verifier was not used.
     """
     if rules.verifier_in_force or profile is Profile.VERIFIER:
         return findings

@@ -1,4 +1,4 @@
-"""Data files that lie beside the rules' modules, read by what loaded these."""
+"""Data files next to the modules of the rules, read by the loader of the modules."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def read_beside(spec: ModuleSpec | None, name: str) -> bytes:
-    """The file of that name beside a module, given its `__spec__`; raises FileNotFoundError.
+    """The file of that name next to a module with this `__spec__`; raises FileNotFoundError.
 
-    `pkgutil.get_data` and `importlib.resources` do the same, and load much more of the library.
+    `pkgutil.get_data` and `importlib.resources` do the same but load more modules.
     """
     assert spec is not None
     assert spec.origin is not None

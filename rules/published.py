@@ -1,7 +1,7 @@
-"""Published submissions that a default check rejects, or that were granted in their review.
+"""Published submissions that a default check rejects, or that a review committee granted.
 
-Each was accepted by the review committee of its round. Where the committee granted what a rule
-rejects, the finding says so, and is a warning; all others are errors, and certain by the files.
+The review committee of the round accepted each of them. If the committee granted a violation, its
+finding says so and is a warning. All other findings are errors that the files prove.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ CONVERGENCE = ("rcp.failed", "rcp.missing")
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """One published submission: the rules with errors, and why they stand or were granted.
+    """One published submission: the violated rules, and why they are errors or were granted.
 
-    `official` is the official verifier's verdict of today, "none" in rounds without one.
-    `benchmark` is the one concerned, "" where it is any of the submission's.
+    `official` is the verdict of the current official verifier, "none" in rounds without one.
+    `benchmark` is the affected benchmark, "" for any benchmark of the submission.
     """
 
     round: str
@@ -32,7 +32,7 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def granted(self) -> bool:
-        """Whether the committee granted what the rules reject."""
+        """Whether the committee granted the violations."""
         return self.rules[0] in CONVERGENCE
 
 
@@ -40,12 +40,12 @@ def _granted(
     round_name: str, submitter: str, rule: str = "rcp.failed", benchmark: str = ""
 ) -> Decision:
     name = benchmark or "the result"
-    evidence = f"{name} stands in the published results of {round_name} without a factor"
+    evidence = f"{name} is in the published results of {round_name} without a factor"
     return Decision(round_name, submitter, "rejected", (rule,), evidence, benchmark)
 
 
 _INCOMPLETE = "the copy in the public repository lacks logs"
-_FOREIGN = "no line of the logs is in the format of the round, so that nothing can be read"
+_FOREIGN = "no line of the logs is in the format of the round, so they contain no records"
 
 GRANTED = (
     _granted("hpc 1.0", "LBNL"),
@@ -56,7 +56,7 @@ GRANTED = (
     _granted("training 1.1", "Lenovo", benchmark="rnnt"),
     _granted("training 4.1", "Dell", "rcp.missing", benchmark="ssd"),
 )
-"""Submissions whose only errors were granted; others are known by the factor in scaling.json."""
+"""Submissions whose only errors were granted; others have a factor in scaling.json."""
 
 REJECTED = (
     Decision(
@@ -64,14 +64,14 @@ REJECTED = (
         "Fujitsu",
         "none",
         ("common.run_stop", "common.eval_start", "result.too-many-failed-runs"),
-        "ten logs have no run_stop, so that two results have no time",
+        "ten logs have no run_stop, so two results have no time",
     ),
     Decision(
         "hpc 0.7",
         "NCSA",
         "none",
         ("evaluation.after-target", "result.broken-run-dropped"),
-        "the run that is left out reached its target and went on: it was not the slowest",
+        "the dropped run reached its target and continued: it was not the slowest",
     ),
     Decision(
         "training 0.5",
@@ -94,7 +94,7 @@ REJECTED = (
         "Intel",
         "rejected",
         ("log.nonstandard-dialect", "log.not-json", "minigo.virtual_losses"),
-        "lines are written by hand, and values of ten logs differ from the reference",
+        "lines were written by hand, and values in ten logs differ from the reference",
     ),
     Decision(
         "training 0.6",
@@ -115,7 +115,7 @@ REJECTED = (
         "Intel",
         "accepted",
         ("log.wrong-type", "result.too-many-failed-runs"),
-        "five logs of one result give a value of another type",
+        "five logs of one result have a value of another type",
     ),
     Decision(
         "training 0.7",
@@ -136,7 +136,7 @@ REJECTED = (
         "Dell",
         "rejected",
         ("result.copied-run", "result.too-few-runs"),
-        "three logs are those of other results, and a result lacks a run",
+        "three logs belong to other results, and a result lacks a run",
     ),
     Decision(
         "training 1.0",
@@ -150,7 +150,7 @@ REJECTED = (
         "Supermicro",
         "rejected",
         ("result.too-few-runs", "result.copied-run", "result.too-many-failed-runs"),
-        "results lack runs, and a log stands in two results",
+        "results lack runs, and one log is in two results",
     ),
     Decision(
         "training 1.1",
@@ -194,14 +194,14 @@ REJECTED = (
         "smc-ac-power",
         "rejected",
         ("result.copied-run",),
-        "five logs are those of another result of the submission",
+        "five logs belong to another result of the submission",
     ),
     Decision(
         "training 4.0",
         "smc-dc-power",
         "rejected",
         ("power.cadence",),
-        "the meters are read every few seconds",
+        "the power meters were read only every few seconds",
     ),
     Decision("training 4.1", "Clemson", "rejected", ("result.too-few-runs",), _INCOMPLETE),
     Decision(
@@ -209,14 +209,14 @@ REJECTED = (
         "Lambda",
         "rejected",
         ("log.not-json", "result.broken-run-dropped"),
-        "a text replacement damaged the JSON of three logs",
+        "a search and replace damaged the JSON of three logs",
     ),
     Decision(
         "training 4.1",
         "tinycorp",
         "accepted",
         ("result.copied-run",),
-        "result_8 is result_3 with another seed",
+        "result_8 is a copy of result_3 with another seed",
         "bert",
     ),
     Decision(
@@ -231,7 +231,7 @@ REJECTED = (
 
 
 def granted_in(rules: Round, submitter: str, benchmark: str) -> Decision | None:
-    """What the committee of a published round granted a submitter for a benchmark."""
+    """The committee's decision that granted a submitter's benchmark in a published round."""
     name = f"{rules.usage} {rules.name}"
     for each in GRANTED:
         if (each.round, each.submitter) == (name, submitter):

@@ -1,6 +1,6 @@
-"""Which keys the published logs of each benchmark carry, and in which rounds.
+"""The keys in the published logs of each benchmark, and their rounds.
 
-The data beside this module is made by `benchmarks/published_keys.py` from published results.
+`benchmarks/published_keys.py` makes the data next to this module from published results.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from podium.rules.package_data import read_beside
 FILE = "published_keys.json"
 
 Keys = Mapping[str, Mapping[str, Mapping[str, tuple[str, ...]]]]
-"""Usage, benchmark as logs name it, key: the rounds in which its logs carry the key."""
+"""Usage, benchmark as logs name it, key: the rounds in which its logs have the key."""
 
 
 class Published(msgspec.Struct, frozen=True):
-    """The data file: from how many logs of which results it was made, and the keys."""
+    """The data file: the keys, and the number and source of the logs."""
 
     source: str
     keys: Keys
@@ -27,10 +27,10 @@ class Published(msgspec.Struct, frozen=True):
 
 @cache
 def published() -> Published:
-    """The data file; raises msgspec.ValidationError where it is damaged."""
+    """The data file; raises msgspec.ValidationError if it is damaged."""
     return msgspec.json.decode(read_beside(__spec__, FILE), type=Published)
 
 
 def keys_of(usage: str, benchmark: str) -> Mapping[str, tuple[str, ...]]:
-    """The keys that published logs of a benchmark carry, each with the rounds of those logs."""
+    """The keys in published logs of a benchmark, each with the rounds of those logs."""
     return published().keys.get(usage, {}).get(benchmark, {})

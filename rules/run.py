@@ -1,4 +1,4 @@
-"""The facts of one log that rules look at: records by key, order, phases, times."""
+"""The facts of one log that rules use: records by key, order, phases, times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBERS = (int, float, str)
 
 
 class NotLogged(LookupError):
-    """A formula needs a key that the log does not give (in time)."""
+    """A formula needs a key that the log does not have (yet)."""
 
     def __init__(self, key: str) -> None:
         super().__init__(f"{key} is not logged")
@@ -23,11 +23,11 @@ class NotLogged(LookupError):
 class Run:
     """One run as logged.
 
-    `position` is the index of the record that a constraint is judging. While `ordered` is set, a
-    formula sees only what stands before it, as the official verifier does; otherwise order is free.
-    `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9. `origin`
-    maps a made-up record to the logged one it stands for; `memo` keeps what several rules work out
-    of the whole run. `plain_json` tells that every line is JSON, without NaN and Infinity.
+    `position` is the index of the record under test. While `ordered` is set, a formula sees only
+    the records before it, like the official verifier; otherwise the order is free. `exact` compares
+    floats with `==`, like the verifier; otherwise within a relative 1e-9. `origin` maps a derived
+    record to the logged record that it represents. `memo` keeps values of the whole run that
+    several rules compute. `plain_json` is true if every line is JSON without NaN and Infinity.
     """
 
     __slots__ = (
@@ -79,20 +79,20 @@ class Run:
         return self.records[found[0]].value if found else None
 
     def before(self, key: str) -> Record | None:
-        """The last record of a key that stands before the position judged."""
+        """The last record of a key before the current position."""
         for index in reversed(self.where.get(key, ())):
             if index < self.position:
                 return self.records[index]
         return None
 
     def line(self, position: int) -> int:
-        """The file line of the record at a position, or of the record it stands for."""
+        """The file line of the record at a position, or of the record that it represents."""
         return self.line_of(self.origin.get(position, position))
 
     def logged(self, key: str) -> Any:
-        """The value a formula uses for `key`; raises NotLogged where there is none."""
+        """The value that a formula uses for `key`; raises NotLogged if there is none."""
         record = self.before(key)
-        # By the policy lines may stand in any order
+        # According to the policy lines may be in any order
         if record is None and not self.ordered:
             record = self.first(key)
         if record is None:
@@ -100,7 +100,7 @@ class Run:
         return record.value
 
     def number(self, key: str) -> float | None:
-        """The key's first value where it is a finite number (also given as a string)."""
+        """The first value of the key if it is a finite number, or a string with one."""
         return as_number(self.value(key))
 
     def minutes(self) -> float | None:
@@ -113,10 +113,10 @@ class Run:
 
 
 def as_number(value: Any) -> float | None:
-    """A finite number, or a string that spells one; None for all else."""
+    """A finite number from a number or a string; None for anything else."""
     if type(value) is float:
         return value if value - value == 0 else None
-    # true is an int to Python, and no number to a log
+    # True is an int in Python, but not a number in a log
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
     try:
@@ -129,5 +129,5 @@ def as_number(value: Any) -> float | None:
 
 
 def metadata_of(record: Record) -> dict[str, Any]:
-    """The record's metadata, or an empty mapping where it is no object."""
+    """The metadata of the record, or an empty mapping if it is not an object."""
     return record.metadata if isinstance(record.metadata, dict) else {}

@@ -1,4 +1,4 @@
-"""Rows of rule tables: which key, how often, and what its records must be."""
+"""Rows of rule tables: a key, how often it is logged, and the constraints on its records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Times(msgspec.Struct, frozen=True):
     instead: tuple[str, ...] = ()
 
     def otherwise(self, *keys: str) -> Times:
-        """The same, but any of these other keys will do instead."""
+        """The same, but any of these other keys may replace the key."""
         return replace(self, instead=keys)
 
 
@@ -41,7 +41,7 @@ def at_least_times(count: int) -> Times:
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """A rule broken by a run: the index of the record at fault (None: an absence) and why."""
+    """A violated rule: the index of the record at fault (None: it is missing) and the reason."""
 
     position: int | None
     message: str
@@ -64,15 +64,14 @@ class CannotJudge(Exception):
 
 
 class Row(msgspec.Struct, frozen=True, dict=True):
-    """One line of a table: a key and what it must be.
+    """One row of a table: a key and its constraints.
 
-    `each` must hold for every record of the key, `first` for the first one, and all of `some`
-    together for at least one record. `policy` replaces `each` (and `policy_some` replaces `some`)
-    where the written policy differs from what the official verifier tests; `why` says how.
-    `policy_exempt_reason` says why the policy does not ask for what only the verifier does: such a
-    fault is a warning in the policy profile. `policy_severity` is how much a fault weighs that only
-    the policy finds: an error where the rules leave no room, a warning where the committee may
-    grant it.
+    Every record of the key must satisfy `each`, the first record `first`, and at least one record
+    all of `some`. `policy` replaces `each` (and `policy_some` replaces `some`) if the written
+    policy differs from the official verifier; `why` says how. `policy_exempt_reason` says why the
+    policy does not require something that only the verifier requires: such a violation is a warning
+    in the policy profile. `policy_severity` is the severity of a violation of the policy alone: an
+    error if the rules are strict, a warning if the committee may grant it.
     """
 
     key: Key
@@ -95,7 +94,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         return self.key.name
 
     def judge(self, run: Run) -> list[Violation]:
-        """All violations of this row but those of `some`; an empty list for a good run."""
+        """All violations of this row except of `some`; an empty list for a valid run."""
         found = run.where.get(self.name)
         if found is None and not run.exact and self.key.formerly:
             found = self._otherwise_named(run)
@@ -104,8 +103,8 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             return [self._absent()] if absent else []
         alone = len(found) == 1 and self.times.least <= 1 and not self.first
         if alone and _obeys(self.each, found[0], run):
-            return []  # as nearly every row of nearly every log
-        # The verifier notes a submission_… key as done with its first record: repeats go untested.
+            return []  # true of nearly every row of nearly every log
+        # The verifier tests only the first record of a submission_… key.
         judged = found[:1] if "submission_" in self.name else found
         violations = [*self._miscounted(found, run), *self._broken(self.each, judged, run)]
         if self.first:
@@ -113,12 +112,12 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         return violations
 
     def _otherwise_named(self, run: Run) -> list[int] | None:
-        """Records under the names that the policy's text has for the key; the verifier has none."""
+        """Records under the policy's other names for the key, which the verifier does not know."""
         found = [index for name in self.key.formerly for index in run.where.get(name, ())]
         return found or None
 
     def as_policy(self) -> Row:
-        """The row as the written policy has it; worked out once."""
+        """The row according to the written policy; computed once."""
         return self._policy_row
 
     @cached_property
@@ -134,9 +133,9 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         )
 
     def judge_some(self, run: Run) -> list[Violation]:
-        """The violation of `some`: no record that obeys all of it.
+        """The violation of `some`: no record satisfies all of it.
 
-        Raises CannotJudge where a record cannot be tested at all.
+        Raises CannotJudge if a record cannot be tested at all.
         """
         found = run.where.get(self.name)
         if not self.some or not found:
@@ -155,22 +154,22 @@ class Row(msgspec.Struct, frozen=True, dict=True):
                     first = index if first is None else first
             except Exception as error:
                 raise CannotJudge(index, f"{self.name} is {show_logged(record.value)}") from error
-        # The policy's reading would find the same record: it need not look again
+        # The policy would find the same record and need not search again
         if self._is_constant:
             run.memo[self.name, self.some] = first
         return [] if first is not None else [self._missed(found, run)]
 
     @cached_property
     def _is_constant(self) -> bool:
-        """Whether a record that obeys `some` does so in either profile's reading of the run."""
+        """Whether a record that satisfies `some` does so in both profiles."""
         return all(constraint.is_constant for constraint in self.some)
 
     def reached(self, run: Run, index: int) -> bool:
-        """Whether a record obeys all of `some`; a value of the wrong type reaches nothing."""
+        """Whether a record satisfies all of `some`; a value of the wrong type never does."""
         return _obeys(self.some, index, run)
 
     def first_reached(self, run: Run) -> int | None:
-        """The first record of the key that obeys all of `some`; worked out once for a run."""
+        """The first record of the key that satisfies all of `some`; computed once for a run."""
         known = (self.name, self.some)
         if known not in run.memo:
             found = (index for index in run.where.get(self.name, ()) if self.reached(run, index))
@@ -192,11 +191,11 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     def _broken(
         self, constraints: tuple[Constraint, ...], positions: list[int], run: Run
     ) -> list[Violation]:
-        """One violation for each record at fault: of the first constraint that it breaks."""
+        """One violation for each record at fault, for the first constraint that it violates."""
         failed: dict[int, Constraint] = {}
         for constraint in constraints:
             for index in constraint.broken(positions, run):
-                # The verifier keeps one message for a key; one for each record tells where to look
+                # The verifier keeps one message per key; a message per record shows every place
                 failed.setdefault(index, constraint)
         return [self._violation(failed[index], index, run) for index in sorted(failed)]
 
@@ -228,7 +227,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             times.text,
             count or None,
             self.hint or f"log {keys}: {self.key.meaning}",
-            # The verifier keeps such a fault apart from those by key: no later scope cancels it
+            # The verifier lists such a fault separately from keys: no later scope cancels it
             keyless=bool(times.instead),
         )
 
@@ -248,7 +247,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
 
 def _obeys(constraints: tuple[Constraint, ...], index: int, run: Run) -> bool:
-    """Whether a record obeys all of some constraints; one that cannot be tested does not."""
+    """Whether a record satisfies all constraints; a record that cannot be tested does not."""
     run.position = index
     record = run.records[index]
     try:
@@ -262,12 +261,12 @@ def _obeys(constraints: tuple[Constraint, ...], index: int, run: Run) -> bool:
 
 def _all_same(records: list[Record]) -> bool:
     first = records[0].value
-    # The JSON reader gives one object for every NaN: the official verifier takes those as equal.
+    # The JSON reader gives one object for every NaN, so the official verifier treats NaNs as equal.
     return all(record.value is first or record.value == first for record in records)
 
 
 class WholeLogRule(msgspec.Struct, frozen=True):
-    """A rule about a whole log: violations found once all is read."""
+    """A rule about a whole log, which is checked at its end."""
 
     id: str
     text: str
@@ -278,7 +277,7 @@ class WholeLogRule(msgspec.Struct, frozen=True):
     policy_exempt_reason: str = ""
 
     def __eq__(self, other: object) -> bool:
-        # Functions cannot be compared; rounds are, to refuse a change that changes nothing
+        # Functions cannot be compared, but rounds are, to refuse a change without effect
         return isinstance(other, WholeLogRule) and (self.id, self.text) == (other.id, other.text)
 
     def __hash__(self) -> int:
@@ -289,14 +288,14 @@ Line = Row | WholeLogRule
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What some record must reach where the policy asks otherwise than the official verifier."""
+    """The target of a record if the policy and the official verifier differ."""
 
     verifier: tuple[Constraint, ...]
     policy: tuple[Constraint, ...]
 
 
 class RowTexts(TypedDict):
-    """What a row says beside its constraints: see the fields of `Row`."""
+    """The texts of a row: see the fields of `Row`."""
 
     why: NotRequired[str]
     hint: NotRequired[str]
@@ -305,7 +304,7 @@ class RowTexts(TypedDict):
 
 
 class SharedRowTexts(RowTexts):
-    """What a row of both texts says beside its constraints."""
+    """The texts of a row that both the policy and the verifier state."""
 
     policy_exempt_reason: NotRequired[str]
 
@@ -318,7 +317,7 @@ def row(
     policy: Constraint | tuple[Constraint, ...] | None = None,
     **said: Unpack[SharedRowTexts],
 ) -> Row:
-    """A row of a table: the key, and what each of its records must be, or the first one alone."""
+    """A row of a table: the key, and the constraints on all its records or only the first."""
     if isinstance(policy, Constraint):
         policy = (policy,)
     exempt = said.get("policy_exempt_reason")
@@ -338,5 +337,5 @@ def row(
 def policy_row(
     key: Key, *each: Constraint, times: Times = OPTIONAL, **said: Unpack[RowTexts]
 ) -> Row:
-    """A row that only the written policy has: the official verifier does not look at the key."""
+    """A row that only the written policy has; the official verifier ignores the key."""
     return Row(key, each=each, times=times, stated_by=StatedBy.POLICY, **said)

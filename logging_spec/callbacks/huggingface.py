@@ -18,15 +18,16 @@ def trainer_callback(
     """A callback for `Trainer(callbacks=[…])` that logs the run and stops it at the target.
 
     `metric` names the metric that is logged as quality, with its prefix (`eval_loss`); `reached`
-    judges it. To be made before the model: initialisation begins here. Trainer has no hook for
-    exceptions: pass those that leave `train()` to `phases.fail`.
+    decides whether it reaches the target. Create the callback before the model: initialization
+    begins here. Trainer has no hook for exceptions: pass exceptions from `train()` to
+    `phases.fail`.
     """
     base = (("transformers", "TrainerCallback"),)
     return with_base(TrainerHooks, base, Phases(log, reached=reached), metric, global_batch_size)
 
 
 class TrainerHooks:
-    """What Trainer calls, turned into phases."""
+    """Hooks of Trainer, converted to phases."""
 
     def __init__(self, phases: Phases, metric: str, global_batch_size: int) -> None:
         super().__init__()
@@ -40,18 +41,18 @@ class TrainerHooks:
         self.phases.begin(self._samples(state))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begin the evaluation when this step is followed by one."""
+        """Begin the evaluation if one follows this step."""
         del args, kwargs
         if control.should_evaluate:
             self.phases.evaluate(self._samples(state))
 
-    # A trainer that evaluates by epochs asks for it at the epoch's end, not at a step
+    # A trainer that evaluates by epochs requests it at the end of the epoch, not at a step
     on_epoch_end = on_step_end
 
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any
     ) -> Any:
-        """Log the quality; at the target end the run and stop the trainer."""
+        """Log the quality; at the target, end the run and stop the trainer."""
         del args, kwargs
         quality = (metrics or {}).get(self._metric)
         if self.phases.evaluated(self._samples(state), quality):
@@ -59,7 +60,7 @@ class TrainerHooks:
         return control
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """End the run as aborted unless it ended before."""
+        """End the run as aborted unless it has ended."""
         del args, control, kwargs
         self.phases.end(self._samples(state))
 

@@ -17,16 +17,17 @@ def lightning_callback(
 ) -> Any:
     """A callback for `Trainer(callbacks=[…])` that logs the run and stops it at the target.
 
-    `metric` names the validation metric that is logged as quality, `reached` judges it. To be made
-    before the model: initialisation begins here. Data preparation in `fit` counts as
-    initialisation; the timed part begins where Lightning starts training.
+    `metric` names the validation metric that is logged as quality; `reached` decides whether it
+    reaches the target. Create the callback before the model: initialization begins here. Data
+    preparation in `fit` counts as initialization; the timed part begins when Lightning starts
+    training.
     """
     bases = (("lightning.pytorch", "Callback"), ("pytorch_lightning", "Callback"))
     return with_base(LightningHooks, bases, Phases(log, reached=reached), metric, global_batch_size)
 
 
 class LightningHooks:
-    """What Lightning calls, turned into phases."""
+    """Hooks of Lightning, converted to phases."""
 
     def __init__(self, phases: Phases, metric: str, global_batch_size: int) -> None:
         super().__init__()
@@ -40,13 +41,13 @@ class LightningHooks:
         self.phases.begin(self._samples(trainer))
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
-        """End the block and begin the evaluation; not for the check before training."""
+        """End the block and begin the evaluation, except for the sanity check before training."""
         del pl_module
         if not trainer.sanity_checking:
             self.phases.evaluate(self._samples(trainer))
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Log the quality; at the target end the run and stop the trainer."""
+        """Log the quality; at the target, end the run and stop the trainer."""
         del pl_module
         if not trainer.sanity_checking:
             quality = trainer.callback_metrics.get(self._metric)
@@ -54,7 +55,7 @@ class LightningHooks:
                 trainer.should_stop = True
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        """End the run as aborted unless it ended before."""
+        """End the run as aborted unless it has ended."""
         del pl_module
         self.phases.end(self._samples(trainer))
 

@@ -1,4 +1,4 @@
-"""The order of records in a training that a framework drives by hooks."""
+"""The order of records in a training that a framework drives with hooks."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class Phases:
-    """Turns hooks into records: init, run, then blocks and evaluations until one is good enough.
+    """Converts hooks to records: init, run, then blocks and evaluations up to the target.
 
-    `reached` judges the quality of an evaluation. Positions are samples seen in training.
-    Initialisation begins here, so this is to be made before the model is built.
+    `reached` decides whether the quality of an evaluation reaches the target. Positions are samples
+    seen in training. Initialization begins here, so create the object before the model.
     """
 
     def __init__(self, log: Logger, *, reached: Callable[[float], bool]) -> None:
         self._log = log
         self._reached = reached
         self._init = log.init()
-        # By hand, since the framework begins and ends a phase in different calls
+        # Without `with`, because the framework begins and ends a phase in different calls
         self._init.__enter__()
         self.run = log.run()
         self._block: Interval | None = None
@@ -53,7 +53,7 @@ class Phases:
             self._evaluation.__enter__()
 
     def evaluated(self, samples: int, quality: Any) -> bool:
-        """The evaluation gave `quality`: True when the target is reached and the run has ended."""
+        """Log the quality of an evaluation; True if it reaches the target and ends the run."""
         if not self._begun or self.stopped:
             return self.stopped
         # A framework may report a result without having announced the evaluation
@@ -66,7 +66,7 @@ class Phases:
         evaluation.__exit__(None, None, None)
         if number is not None and self._reached(number):
             self.run.success(samples_count=samples)
-        # The run cannot end well, and a NaN must not stand in the log as a quality
+        # The run cannot succeed, and a NaN must not be logged as a quality
         elif number is not None and not math.isfinite(number):
             self.run.abort(samples_count=samples)
         else:
@@ -101,7 +101,7 @@ def _number(quality: Any) -> float | None:
 
 
 def with_base(hooks: type, modules: tuple[tuple[str, str], ...], *arguments: Any) -> Any:
-    """An instance of `hooks` that is also one of the framework's callbacks, if it is installed."""
+    """An instance of `hooks` that is also a callback of the framework, if it is installed."""
     from importlib import import_module
 
     for module, name in modules:
@@ -109,6 +109,6 @@ def with_base(hooks: type, modules: tuple[tuple[str, str], ...], *arguments: Any
             base = getattr(import_module(module), name)
         except ImportError:
             continue
-        # Made at run time: the base class exists only where its framework is installed
+        # Created at run time: the base class exists only if its framework is installed
         return type(hooks.__name__, (hooks, base), {})(*arguments)
     return hooks(*arguments)

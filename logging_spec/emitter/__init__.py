@@ -1,4 +1,4 @@
 """The emitter: writes the records of a training run. Imports the keys, and the reader's record.
 
-`round_guard.use` takes, from above, how the guard of a round is made.
+`podium` passes the function that makes the guard of a round to `round_guard.use`.
 """

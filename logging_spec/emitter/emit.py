@@ -1,4 +1,4 @@
-"""The emitter: a logger you hold, which writes the records of one training run."""
+"""The emitter: a logger object that writes the records of one training run."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 
 _DECLARED: Final = frozenset({"hyperparameter", "disclosure", "submission"})
 _OF_ROUND: Final = RoundOptions.__optional_keys__
-# By role points and statistics, yet the config of a training program holds them
+# Points and statistics by role, but members of the config of a training program
 _ALSO_DECLARED: Final = frozenset({"seed", "train_samples", "eval_samples"})
 
 
 class LoggerOptions(LineOptions, RoundOptions, total=False):
-    """What a Logger takes by keyword beside its parameters."""
+    """The keyword arguments of Logger in addition to its parameters."""
 
 
 class Logger:
     """Writes the log of one run to a path, a stream, a descriptor, or several of these.
 
-    Only rank 0 writes; without `rank` the rank is found from torch.distributed or the launcher's
-    variables. At the ends of the timed part all ranks wait for each other by `barrier`.
+    Only rank 0 writes. Without `rank`, the rank comes from torch.distributed or from variables of
+    the launcher. At both ends of the timed part all ranks wait for each other in `barrier`.
 
-    `round`, with `division`, `benchmark` and `usage` ("training" unless given), has each record
-    judged by the rules of that round, if podium is installed; `guard` takes another judge.
-    `on_violation` says whether an error it finds is noted or raised.
+    With `round`, `division`, `benchmark` and `usage` (default "training"), each record is checked
+    against the rules of that round, if podium is installed. `guard` is another checker.
+    `on_violation` says whether an error is logged as a warning or raised.
 
-    `errors` says what happens to a value that cannot be logged: "raise" (the default) raises
-    UnloggableValueError at the call, "note" reports it and goes on. `nonfinite` does the same for
-    NaN and Infinity: "refuse" (the default) treats them as such values, "words" writes them as bare
-    words, which readers of these logs accept and JSON does not. `call_sites=False` leaves out the
-    file and line that logged a record; `stack_offset` takes those of a caller further up, and
-    `root_dir` is left out of their paths. `namespace` is that of every record, `clock` gives the
-    time in milliseconds since 1970.
+    `errors` controls values that cannot be logged: "raise" (the default) raises
+    UnloggableValueError at the call, "note" reports the value and continues. `nonfinite` controls
+    NaN and Infinity: "refuse" (the default) treats them as values that cannot be logged, "words"
+    writes them as bare words, which log readers accept although JSON does not allow them.
+    `call_sites=False` omits the file and line of a record; `stack_offset` selects a caller further
+    up, and `root_dir` is removed from their paths. `namespace` is the namespace of every record,
+    and `clock` returns the time in milliseconds since 1970.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Logger:
         self.rank = ranks.rank() if rank is None else rank
         self.barrier = barrier
         self._lines = Lines(**of_lines)
-        # Other ranks open nothing: a log to which all ranks write holds every record many times
+        # Other ranks open nothing: a log that all ranks write repeats every record
         self._sink: Sink | None = open_sink(sink) if self.rank == 0 else None
         if round is not None and guard is None and self._sink is not None:
             guard = guard_of(round, **of_round)
@@ -95,10 +95,10 @@ class Logger:
         *,
         time_ms: int | None = None,
     ) -> None:
-        """Log that an interval ends. After `run_stop` the file is brought to the disk."""
+        """Log that an interval ends. After `run_stop` the file is synced to disk."""
         if self._sink is not None:
             self._emit(keys.INTERVAL_END, key, value, metadata, time_ms)
-            # The record that decides the result must survive a node that goes down after it
+            # The record that decides the result must survive a later crash of the node
             if key in (keys.RUN_STOP, keys.RUN_STOP.name):
                 self._sink.sync()
 
@@ -117,7 +117,7 @@ class Logger:
     # --- phases ---
 
     def init(self) -> Interval:
-        """Initialisation: limited, not scored."""
+        """Initialization: limited, not scored."""
         return Interval(self, (keys.INIT_START, keys.INIT_STOP))
 
     def run(self) -> Run:
@@ -134,7 +134,7 @@ class Logger:
         **metadata: Any,
     ) -> Interval:
         """Training between two evaluations."""
-        # The official verifier wants one of these on block_start; which one depends on the round
+        # The official verifier requires one of these on block_start; which one depends on the round
         if samples_count is None and step_num is None and None in (first_epoch_num, epoch_count):
             raise TypeError(
                 "a block needs samples_count, step_num, or first_epoch_num with epoch_count"
@@ -142,7 +142,7 @@ class Logger:
         metadata |= _given(
             samples_count=samples_count, step_num=step_num, first_epoch_num=first_epoch_num
         )
-        # Rules ask block_stop for a position only, not for the length
+        # Rules require only a position on block_stop, not the length
         at_start = metadata | _given(epoch_count=epoch_count)
         return Interval(self, (keys.BLOCK_START, keys.BLOCK_STOP), at_start, metadata)
 
@@ -161,7 +161,7 @@ class Logger:
         epoch_num: float | None = None,
         **metadata: Any,
     ) -> Evaluation:
-        """An evaluation at a position in training, given in the unit of the benchmark."""
+        """An evaluation at a training position in the unit of the benchmark."""
         at = _given(samples_count=samples_count, step_num=step_num, epoch_num=epoch_num)
         if not at:
             raise TypeError("an evaluation needs samples_count, step_num or epoch_num")
@@ -172,10 +172,10 @@ class Logger:
     def hyperparameters(
         self, config: object, *, rename: Mapping[str, Key | str] | None = None
     ) -> tuple[str, ...]:
-        """Log the members of `config` that are standard keys; gives the names that were logged.
+        """Log the members of `config` that are standard keys; returns the logged names.
 
-        `config` is a mapping, a dataclass or a pydantic model; `rename` says which of its members
-        stand for which key. Members that are None or no key of a log are left out.
+        `config` is a mapping, a dataclass or a pydantic model; `rename` maps its members to keys.
+        Members that are None or not log keys are skipped.
         """
         logged = []
         for member, value in members(config):
@@ -183,7 +183,7 @@ class Logger:
             name = key if isinstance(key, str) else key.name
             standard = keys.known(name)
             if member not in (rename or {}) and not _declares(standard):
-                # Once for a log: all ranks have the same configuration
+                # Once per log: all ranks have the same configuration
                 if self.rank == 0:
                     look_for_misspelling(name)
             elif value is not None:
@@ -192,12 +192,12 @@ class Logger:
         return tuple(logged)
 
     def submission(self, **names: str) -> None:
-        """Log who submits what: `benchmark`, `division`, `org`, `platform`, `status` and so on."""
+        """Log the submission: `benchmark`, `division`, `org`, `platform`, `status` and so on."""
         for name, value in names.items():
             self.event(_standard(f"submission_{name}"), value)
 
     def disclosure(self, **facts: Any) -> None:
-        """Log what a submitter discloses, by key: precisions, parallelism, `config_filename`."""
+        """Log disclosed values by key: precisions, parallelism, `config_filename`."""
         for name, value in facts.items():
             key = _standard(name)
             if key.role != "disclosure":
@@ -207,16 +207,16 @@ class Logger:
     # --- the file ---
 
     def retry(self) -> None:
-        """Write the lines that could not be written; LogNotWrittenError when that fails again."""
+        """Write the lines that could not be written; LogNotWrittenError if that fails again."""
         if self._sink is not None:
             self._sink.retry()
             self._sink.sync()
 
     def close(self) -> None:
-        """Write what is kept and close the file; the guard reports what only the end decides."""
+        """Write the kept lines and close the file; the guard checks the whole log."""
         if self._sink is not None:
             self._sink.close()
-        # Taken away first, so that a second close does not ask the guard again
+        # Removed first, so that a second close does not ask the guard again
         gate, self._gate = self._gate, None
         if gate is not None:
             gate.finish()
@@ -235,7 +235,7 @@ class Logger:
         except (OSError, GuardViolationError) as second:
             if error is None:
                 raise
-            # What ended the program matters more than what closing its log adds
+            # The exception that ended the program matters more than a failure to close its log
             error.add_note(f"closing the log: {second}")
 
     def _emit(
@@ -254,7 +254,7 @@ class Logger:
             return
         try:
             self._sink.write(line.encode("ascii"))
-        finally:  # a line that waits for a retry is a record as well
+        finally:  # a line that waits for a retry is also a record
             self._gate.judge(line)
 
 

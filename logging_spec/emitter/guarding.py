@@ -1,4 +1,4 @@
-"""What stands between the emitter and a judge of records, the guard."""
+"""The connection between the emitter and a checker of records, the guard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BEGIN: Final = len(":::MLLOG ")
 
 
 class GuardViolationError(Exception):
-    """The guard found something wrong with a record, which has been written all the same."""
+    """The guard found a violation in a record, which was written anyway."""
 
     def __init__(self, findings: tuple[object, ...]) -> None:
         super().__init__("; ".join(map(sentence, findings)))
@@ -21,13 +21,13 @@ class GuardViolationError(Exception):
 
 
 class Gatekeeper:
-    """Shows each line to a guard, and notes or raises what it finds.
+    """Passes each line to a guard, and notes or raises its findings.
 
-    Findings that say they are warnings or notes are never raised.
+    Findings with the severity of a warning or note are never raised.
     """
 
     def __init__(self, guard: Guard, on_violation: Literal["warn", "raise"]) -> None:
-        # Not at the top: a training program without a guard needs no decoder
+        # Imported here: a training program without a guard needs no decoder
         from msgspec import DecodeError
         from msgspec.json import Decoder
 
@@ -39,9 +39,9 @@ class Gatekeeper:
         self._refused = DecodeError
 
     def judge(self, line: str) -> None:
-        """Show a line that has been written."""
+        """Pass a written line to the guard."""
         try:
-            # Read back from the line, so that the guard sees what a checker will see
+            # Read back from the line, so that the guard sees the same as a checker
             record = self._decode(line[_BEGIN:])
         except self._refused:  # bare words such as NaN
             from podium.logging_spec.reader.read import parse_log
@@ -52,13 +52,13 @@ class Gatekeeper:
             self._report(tuple(found))
 
     def finish(self) -> None:
-        """Ask what only the end of the log decides, if the guard knows."""
+        """Ask the guard for findings about the whole log, if it supports that."""
         finish = getattr(self._guard, "finish", None)
         if finish is not None:
             self._report(tuple(finish()))
 
     def _report(self, found: tuple[object, ...]) -> None:
-        # A guard may return plain texts, which have no severity: those count as errors
+        # A guard may return plain strings, which have no severity and count as errors
         if self._raises and any(getattr(f, "severity", "error") == "error" for f in found):
             raise GuardViolationError(found)
         for finding in found:

@@ -1,4 +1,4 @@
-"""The phases of a run as context managers: they write the start and the end of each."""
+"""The phases of a run as context managers, which write the start and the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Log(Protocol):
-    """What a phase writes its records to: a Logger."""
+    """The Logger to which a phase writes its records."""
 
     barrier: Callable[[], object]
 
@@ -41,7 +41,7 @@ class Log(Protocol):
 
 
 class Interval:
-    """A phase with a start and an end. An exception leaves it without an end."""
+    """A phase with a start and an end. After an exception no end is logged."""
 
     def __init__(
         self,
@@ -65,25 +65,25 @@ class Interval:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # An end record would claim that the phase was completed
+        # An end record would state that the phase was completed
         if kind is None:
             self._log.end(self._stop, metadata=self._at_stop)
 
 
 class Evaluation(Interval):
-    """An evaluation; what it measured is logged at its position in training."""
+    """An evaluation; its quality is logged with its training position."""
 
     def accuracy(self, value: Any, **metadata: Any) -> None:
         """Log the quality reached; for language models that is a loss."""
         self._log.event(keys.EVAL_ACCURACY, value, {**(self._at_start or {}), **metadata})
 
     def error(self, value: Any, **metadata: Any) -> None:
-        """Log the quality reached where a rule names it an error (HPC)."""
+        """Log the quality reached if a rule names it an error (HPC)."""
         self._log.event(keys.EVAL_ERROR, value, {**(self._at_start or {}), **metadata})
 
 
 class Run:
-    """The timed part. It ends by `success()` or `abort()`, else aborted where its block is left."""
+    """The timed part. `success()` or `abort()` ends it; leaving its block aborts it."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -105,27 +105,27 @@ class Run:
         if error is None:
             self.abort()
             return
-        # Other ranks may never come to a barrier, and the reason of the abort matters most.
+        # Other ranks may never reach a barrier, and the reason of the abort matters most.
         try:
             self._stop(keys.ABORTED, {})
         except Exception as second:
             error.add_note(f"run_stop: {second}")
 
     def start(self) -> None:
-        """Begin the timed part, all ranks together; a `with` block does this itself."""
+        """Begin the timed part on all ranks together; a `with` block does this."""
         self._log.barrier()
         self._log.start(keys.RUN_START)
 
     def success(self, time_ms: int | None = None, /, **metadata: Any) -> None:
-        """End the timed part: the target was reached. To be called on every rank.
+        """End the timed part with success: the target was reached.
 
-        `time_ms`, in milliseconds since 1970, is when it ended where that is not now: with the
-        update of weights that are evaluated off the clock.
+        Call it on every rank. `time_ms`, in milliseconds since 1970, is the end if that is not now:
+        the update of weights that are evaluated off the clock.
         """
         self._stop_together(keys.SUCCESS, metadata, time_ms)
 
     def abort(self, **metadata: Any) -> None:
-        """End the timed part without success. To be called on every rank."""
+        """End the timed part without success. Call it on every rank."""
         self._stop_together(keys.ABORTED, metadata)
 
     def _stop_together(
@@ -137,8 +137,8 @@ class Run:
         self._stop(status, metadata, time_ms)
 
     def _stop(self, status: str, metadata: Mapping[str, Any], time_ms: int | None = None) -> None:
-        # Set first: if this record cannot be written, leaving the block must not log another
+        # Set first: if this record cannot be written, leaving the block must not log another one
         self.status = status
-        # The status comes last, so that no metadata of the caller can replace it
+        # The status comes last, so that metadata of the caller cannot replace it
         stated = {**metadata, "status": status}
         self._log.end(keys.RUN_STOP, metadata=stated, time_ms=time_ms)

@@ -1,4 +1,4 @@
-"""How a record becomes a line: its value checked, its call site found, its text made."""
+"""Conversion of a record to a line: checks the value, finds the call site, formats the text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _strict: Final = encoder(plain, nonfinite=False)
 _with_words: Final = encoder(plain, nonfinite=True)
 
-# Frames of these files are skipped: the call site of a record is in the program that logs it.
+# Frames of these files are skipped: the call site of a record is in the logging program.
 _FOLDER: Final = os.path.dirname(__file__)
 _OWN_FILES: Final = frozenset(
     os.path.join(_FOLDER, name) for name in ("emit.py", "intervals.py", "lines.py")
@@ -34,11 +34,11 @@ _OWN_FILES: Final = frozenset(
 
 
 _MANY: Final = 1000
-"""Keys or files remembered at most: a program may make up names without end."""
+"""Maximum number of cached keys or files: a program may create names without limit."""
 
 
 class _Field:
-    """What is computed once for each key: its standard meaning and its part of the line."""
+    """Values computed once for each key: its standard key and its part of the line."""
 
     __slots__ = ("exact", "key", "text")
 
@@ -54,7 +54,7 @@ def now_ms() -> int:
 
 
 class LineOptions(TypedDict, total=False):
-    """How the lines of a log are made; `Lines` has the defaults."""
+    """Options for the lines of a log; `Lines` has the defaults."""
 
     clock: Callable[[], int]
     namespace: str
@@ -98,18 +98,16 @@ class Lines:
         metadata: Mapping[str, Any] | None,
         time_ms: int | None,
     ) -> str | None:
-        """The line of a record, or None when its value was noted as unloggable."""
+        """The line of a record, or None if its value was reported as unloggable."""
         if time_ms is None:
             time_ms = self._clock()
-            if (
-                time_ms < self._last
-            ):  # the wall clock was set back; records must not go back in time
+            if time_ms < self._last:  # the wall clock was set back; record times must not decrease
                 time_ms = self._last
             self._last = time_ms
         name = key if isinstance(key, str) else key.name
         field = self._fields[kind].get(name) or self._new_field(kind, name)
         try:
-            # Exact types, for isinstance takes True for an int
+            # Exact types, because isinstance accepts True as an int
             if type(value) not in field.exact:
                 value = fitted(field.key, value)
             text = "null" if value is None else self._encode(value)
@@ -119,7 +117,7 @@ class Lines:
             if found is None:
                 return None
             text, more = found
-        # Order of fields and separators are those of the official emitter
+        # The order of fields and the separators are as in the official emitter
         return f'{self._begin}{time_ms}{field.text}{text}, "metadata": {more}}}\n'
 
     def _metadata(self, metadata: Mapping[str, Any] | None) -> str:
@@ -132,13 +130,13 @@ class Lines:
         file = self._files.get(path) or self._new_file(path)
         if not metadata:
             return f'{{"file": {file}, "lineno": {frame.f_lineno}}}'
-        # A caller's own call site replaces the one found, as in the official emitter
+        # A call site in the metadata replaces the one found, as in the official emitter
         if "file" in metadata or "lineno" in metadata:
             return self._encode(
                 {"file": self._display_path(path), "lineno": frame.f_lineno, **metadata}
             )
         members = self._encode(metadata if type(metadata) is dict else dict(metadata))
-        # The first brace of `members` goes: the object begins with the call site
+        # Without the first brace of `members`: the object begins with the call site
         return f'{{"file": {file}, "lineno": {frame.f_lineno}, {members[1:]}'
 
     def _caller(self) -> FrameType:
@@ -171,7 +169,7 @@ class Lines:
     def _unloggable(
         self, name: str, value: Any, metadata: Mapping[str, Any] | None, error: Exception
     ) -> tuple[str, str] | None:
-        """Raise what names key and call site; or note it, and give the texts if there are any."""
+        """Raise an error with key and call site, or note it and return the texts, if any."""
         frame = self._caller()
         reason = str(error)
         if not isinstance(error, UnloggableValueError) and _holds_nonfinite(value, metadata):
@@ -195,14 +193,14 @@ def _holds_nonfinite(value: Any, metadata: Any) -> bool:
 
 
 def look_for_misspelling(name: str) -> None:
-    """Note a name that is not a key, when it looks like a misspelt one."""
+    """Warn about a name that is not a key but looks like a misspelled one."""
     meant = keys.nearest(name)
     if meant is not None:
         note(f"{name} is not a standard key; did you mean {meant.name}?")
 
 
 def note(message: str) -> None:
-    """Warn the user, where the program's logging set-up sends it (stderr without one)."""
+    """Warn the user through the logging setup of the program (stderr without one)."""
     import logging
 
     logging.getLogger("logging_spec").warning(message)

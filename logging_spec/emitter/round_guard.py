@@ -1,7 +1,7 @@
-"""The guard of a round: the emitter asks for it here, and podium's rules are put here from above.
+"""The guard of a round: the emitter gets it here, and the podium package registers it.
 
-The log format knows no rules and must not import any, so that the maker of guards is set from
-above. `podium/__init__.py` sets it, whichever part of podium is imported.
+The log format must not import the rules, so a higher layer sets the function that makes guards.
+`podium/__init__.py` sets it, whichever part of podium is imported.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from podium.logging_spec.reader.record import Record
 
     Guard = Callable[[Record], Iterable[object]]
-    """Judges a record when it is emitted; what it returns are its findings."""
+    """Checks a record when it is emitted; returns the findings."""
 
 
 class RoundOptions(TypedDict, total=False):
-    """What, beside the round, decides which rules apply; a log may say all of it later."""
+    """Facts other than the round that decide which rules apply; a log may state them later."""
 
     division: str | None
     benchmark: str | None
@@ -27,7 +27,7 @@ class RoundOptions(TypedDict, total=False):
 
 
 class MakeGuard(Protocol):
-    """Makes the guard of a round; ImportError where the rules are not installed."""
+    """Makes the guard of a round; ImportError if the rules are not installed."""
 
     def __call__(
         self,
@@ -40,7 +40,7 @@ _make: MakeGuard | None = None
 
 
 def use(make: MakeGuard | None) -> None:
-    """Have the guards of rounds made so from now on; None: not at all."""
+    """Set the function that makes the guards of rounds; None: no guards."""
     global _make
     _make = make
 
@@ -49,10 +49,10 @@ def guard_of(
     round: str,  # noqa: A002 - the name that rules go by
     **options: Unpack[RoundOptions],
 ) -> Guard:
-    """The guard of a round; ImportError with what to do where podium's rules are missing."""
+    """The guard of a round; ImportError with advice if podium's rules are missing."""
     missing = f"a logger for round {round} needs podium's rules"
     if _make is None:
-        raise ImportError(f"{missing}: install podium, or give a guard of your own")
+        raise ImportError(f"{missing}: install podium, or pass a guard")
     try:
         return _make(round, **options)
     except ImportError as error:

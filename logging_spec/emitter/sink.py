@@ -1,4 +1,4 @@
-"""Where log lines go: each is written at once and whole, and none is lost when writing fails."""
+"""Destinations of log lines: each line is written at once, and none is lost if a write fails."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 PAGE: Final = 4096
-"""A write that a signal kills ends where a page of the file ends, or not at all."""
+"""Page size in bytes: a write that a signal kills is complete or ends at a page boundary."""
 
 RESERVE: Final = 512
-"""A page with less room than this is filled up, so that the next line starts a new one."""
+"""A page with less space than this is padded, so that the next line starts a new page."""
 
 
 class LogNotWrittenError(OSError):
@@ -37,19 +37,19 @@ class LogNotWrittenError(OSError):
 
 
 class Sink(Protocol):
-    """What a logger writes to."""
+    """The destination of a logger."""
 
     def write(self, line: bytes) -> None:
-        """Write one line, its newline included; LogNotWrittenError when that fails."""
+        """Write one line, including its newline; LogNotWrittenError if that fails."""
 
     def retry(self) -> None:
-        """Write the lines that are kept; LogNotWrittenError when that fails again."""
+        """Write the kept lines; LogNotWrittenError if that fails again."""
 
     def sync(self) -> None:
-        """Bring what was written to the disk, where there is one."""
+        """Sync the written lines to disk, if there is one."""
 
     def close(self) -> None:
-        """Write what is kept and let go of the file."""
+        """Write the kept lines and close the file."""
 
 
 class _Keeping:
@@ -64,7 +64,7 @@ class _Keeping:
 
     @property
     def kept(self) -> int:
-        """How many lines wait to be written."""
+        """The number of lines that wait to be written."""
         return len(self._kept)
 
     def write(self, line: bytes) -> None:
@@ -88,7 +88,7 @@ class _Keeping:
                 raise LogNotWrittenError(self.name, len(self._kept), error) from error
 
     def _write_kept(self) -> OSError | None:
-        # A line leaves the queue only when it is written, so a second failure loses none
+        # A line leaves the queue only after it is written, so a second failure loses none
         while self._kept:
             try:
                 self._put_again(self._kept[0])
@@ -104,7 +104,7 @@ class _Keeping:
         self._put(line)
 
     def forget(self) -> None:
-        """In a forked child: what the parent keeps is the parent's to write."""
+        """In a forked child: drop the kept lines, which the parent writes."""
         self._turn = turn_at(self._fd)
         self._kept.clear()
 
@@ -112,8 +112,8 @@ class _Keeping:
 class DescriptorSink(_Keeping):
     """One `os.write` for each line, to a file, pipe or terminal; processes take turns.
 
-    In a file opened for appending, a line that another process left unfinished is ended first:
-    one that was killed while it wrote, or that met a full disk.
+    In a file opened for appending, an unfinished line of another process is ended first: a process
+    that was killed while writing, or whose disk was full.
     """
 
     def __init__(
@@ -130,12 +130,13 @@ class DescriptorSink(_Keeping):
         self._owned = owned
         self._flush = flush
         self._whence = _end_of(fd)
-        # What a program prints of a line before it logs stays as it is; a log's own file is lines
+        # An unfinished line that a program printed before stays unchanged; a log file has only
+        # lines
         self._ends_lines = flush is None and self._whence == os.SEEK_END
-        self._end = 0  # of the line last written here
+        self._end = 0  # of the last line written here
         self._reading: int | None = None
         self._keep_pages = keep_pages and self._whence is not None
-        self._cut: tuple[int, int] | None = None  # bytes written of a line, and where they end
+        self._cut: tuple[int, int] | None = None  # written bytes of a line, and their end
 
     def _put(self, line: bytes) -> None:
         if self._flush is not None:
@@ -151,14 +152,14 @@ class DescriptorSink(_Keeping):
             while done < len(data):
                 done += self._write_some(data[done:])
         except OSError:
-            # If all text is out and only blanks behind it are missing, the newline is left to write
+            # If only trailing blanks are missing, the newline is left to write
             if done > len(lead):
                 self._cut = min(done - len(lead), len(line) - 1), self._position()
             raise
         self._end = position + len(data)
 
     def _flush_stream(self, flush: Callable[[], Any]) -> None:
-        # What the program printed before this line goes out before it.
+        # Output that the program printed before this line is written before it.
         try:
             flush()
         except ValueError as error:  # a closed stream
@@ -171,11 +172,11 @@ class DescriptorSink(_Keeping):
             except BlockingIOError:
                 import select
 
-                # A full pipe that does not block: dropping the rest would cut the line
+                # A full non-blocking pipe: dropping the rest would cut the line
                 select.select([], [self._fd], [])
 
     def _is_inside_a_line(self, position: int) -> bool:
-        """Whether others have written last, and no newline at the end."""
+        """Whether another process wrote last and left no newline at the end."""
         if position in (0, self._end):
             return False
         if self._reading is None:
@@ -183,11 +184,11 @@ class DescriptorSink(_Keeping):
             weakref.finalize(self, _close, self._reading)
         try:
             return os.pread(self._reading, 1, position - 1) not in (b"\n", b"")
-        except OSError:  # it may be written but not be read
+        except OSError:  # it may be writable but not readable
             return False
 
     def _position(self) -> int:
-        """Where the file ends; 0 for pipes and terminals, which have no end."""
+        """The end of the file; 0 for pipes and terminals, which have no end."""
         return 0 if self._whence is None else os.lseek(self._fd, 0, self._whence)
 
     def _put_again(self, line: bytes) -> None:
@@ -195,7 +196,7 @@ class DescriptorSink(_Keeping):
             self._put(line)
             return
         done, end = self._cut
-        if end != self._position():  # another process wrote after the piece, and ended the line
+        if end != self._position():  # another process wrote after the piece and ended the line
             self._cut = None
             self._put(line)
             return
@@ -205,12 +206,12 @@ class DescriptorSink(_Keeping):
         self._cut = None
 
     def forget(self) -> None:
-        """In a forked child: what the parent keeps is the parent's to write."""
+        """In a forked child: drop the kept lines, which the parent writes."""
         super().forget()
         self._cut = None
 
     def sync(self) -> None:
-        """Bring the lines to the disk; pipes and terminals have none."""
+        """Sync the lines to disk; pipes and terminals have none."""
         try:
             os.fsync(self._fd)
         except OSError as error:
@@ -218,7 +219,7 @@ class DescriptorSink(_Keeping):
                 raise LogNotWrittenError(self.name, len(self._kept), error) from error
 
     def close(self) -> None:
-        """Write what is kept and close the file if it was opened here."""
+        """Write the kept lines and close the file if it was opened here."""
         try:
             self.retry()
         finally:
@@ -226,7 +227,7 @@ class DescriptorSink(_Keeping):
                 self._turn.close()
             elif self._owned:
                 os.close(self._fd)
-            # A later write must fail, not land in another file that got the same descriptor
+            # A later write must fail, not reach another file with the same descriptor
             self._fd, self._owned, self._whence = -1, False, None
             self._keep_pages = self._ends_lines = False
             self._turn = turn_at(None)
@@ -254,20 +255,20 @@ class StreamSink(_Keeping):
             flush()
 
     def close(self) -> None:
-        """Write what is kept; the stream stays its owner's."""
+        """Write the kept lines; the owner closes the stream."""
         self.retry()
 
 
 def _placed(line: bytes, position: int) -> tuple[bytes, bytes]:
-    """Blanks to stand in front of a line, and the line, so that it keeps to one page.
+    """Padding blanks and the line, so that the line does not cross a page boundary.
 
-    The kernel gives up a write at a page boundary when the process is killed, so a line that
-    crosses one could be cut. A line longer than a page cannot be kept whole this way: the next
-    writer ends it.
+    The kernel stops a write at a page boundary when the process is killed, so a line that crosses
+    one could be cut. A line longer than a page cannot be protected this way: the next writer ends
+    it.
     """
     room, lead, size = PAGE - position % PAGE, b"", len(line)
     if room < size <= PAGE:
-        # A line of blanks bears no token, so no reader takes it for a record
+        # A line of blanks has no token, so readers ignore it
         lead = b" " * (room - 1) + b"\n"
         room = PAGE
     if 0 < room - size < RESERVE:
@@ -276,7 +277,7 @@ def _placed(line: bytes, position: int) -> tuple[bytes, bytes]:
 
 
 def _opened_for_reading(fd: int, name: str) -> int:
-    """Another descriptor of the same file, for reading; -1 where there can be none."""
+    """Another descriptor of the same file, for reading; -1 if that is impossible."""
     for path in (f"/proc/self/fd/{fd}", name):
         with contextlib.suppress(OSError):
             found = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -292,18 +293,18 @@ def _close(fd: int) -> None:
 
 
 def _end_of(fd: int) -> int | None:
-    """How `lseek` finds where the next line will start; None for what is not a regular file."""
+    """The start of the next line according to `lseek`; None for anything but a regular file."""
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None
         appending = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND
     except OSError:
         return None
-    # Appended text goes to the end of the file wherever the offset is
+    # Appended text goes to the end of the file, whatever the offset
     return os.SEEK_END if appending else os.SEEK_CUR
 
 
-# Weak, so that sinks which the program drops do not live on for the sake of forks
+# Weak, so that forks do not keep sinks alive that the program drops
 _sinks: weakref.WeakSet[_Keeping] = weakref.WeakSet()
 
 
@@ -312,5 +313,5 @@ def _forget_after_fork() -> None:
         sink.forget()
 
 
-# Data loaders fork: a child must not write what its parent keeps a second time
+# Data loaders fork: a child must not write the kept lines of its parent a second time
 os.register_at_fork(after_in_child=_forget_after_fork)

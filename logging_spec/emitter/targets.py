@@ -1,4 +1,4 @@
-"""What a logger can write to: paths, streams, descriptors, and several of them."""
+"""Destinations of a logger: paths, streams, descriptors, and several of them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class TeeSink:
         self._sinks = tuple(sinks)
 
     def write(self, line: bytes) -> None:
-        """Write the line to each; a failure of one does not keep it from the others."""
+        """Write the line to each sink; a failure of one does not affect the others."""
         self._each(lambda sink: sink.write(line))
 
     def retry(self) -> None:
-        """Write the lines that any of them keeps."""
+        """Write the lines that any sink keeps."""
         self._each(lambda sink: sink.retry())
 
     def sync(self) -> None:
-        """Bring the lines of each to the disk."""
+        """Sync the lines of each sink to disk."""
         self._each(lambda sink: sink.sync())
 
     def close(self) -> None:
@@ -59,7 +59,7 @@ def open_sink(target: Any) -> Sink:
     if isinstance(target, int):
         return DescriptorSink(target, f"descriptor {target}", owned=False)
     name = str(getattr(target, "name", type(target).__name__))
-    # Past the stream's own buffer, so that a killed program loses no line
+    # Bypasses the buffer of the stream, so that a killed program loses no line
     if isinstance(target, io.TextIOWrapper | io.BufferedWriter | io.FileIO):
         try:
             return DescriptorSink(target.fileno(), name, owned=False, flush=target.flush)
@@ -71,6 +71,6 @@ def open_sink(target: Any) -> Sink:
 
 
 def _open_file(path: str) -> Sink:
-    # Appended, since a log is never written over and other processes may write the same file
+    # Appended, because a log is never overwritten and other processes may write the same file
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     return DescriptorSink(os.open(path, flags, 0o666), path, owned=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class MemorySink:
-    """A sink that keeps its lines; `records` reads them as the checker would."""
+    """A sink that keeps its lines; `records` reads them like the checker."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -27,16 +27,16 @@ class MemorySink:
         self.lines.append(line.decode("ascii"))
 
     def retry(self) -> None:
-        """Nothing ever fails here."""
+        """Do nothing: writes to memory do not fail."""
 
     def sync(self) -> None:
-        """Memory has no disk."""
+        """Do nothing: memory has no disk."""
 
     def close(self) -> None:
         """Stay readable."""
 
 
 def capture(**options: Any) -> tuple[Logger, MemorySink]:
-    """A logger of rank 0, and what it writes to. `options` are those of Logger."""
+    """A logger of rank 0 and its sink. `options` are the options of Logger."""
     sink = MemorySink()
     return Logger(sink, **({"rank": 0} | options)), sink

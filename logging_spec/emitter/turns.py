@@ -1,4 +1,4 @@
-"""Processes and threads that write to one file take turns, so that no line gets into another."""
+"""Processes and threads that write to one file take turns, so that lines do not mix."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 PATIENCE_S: Final = 30.0
-"""Seconds that a writer waits for its turn; then it writes all the same."""
+"""Seconds that a writer waits for its turn; then it writes anyway."""
 
 _LONGEST_NAP_S: Final = 0.005
 
 
 class _File:
-    """What all turns of this process at one file share."""
+    """State that all turns of this process at one file share."""
 
     __slots__ = ("__weakref__", "depth", "lock", "locked")
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.depth = 0  # how often the thread that has the turn has entered it
+        self.depth = 0  # how often the thread with the turn has entered it
         self.locked = False
 
 
 _files: weakref.WeakValueDictionary[tuple[int, int], _File] = weakref.WeakValueDictionary()
-"""By device and inode: a lock of the system is a process's, whichever descriptor it came by."""
+"""By device and inode: a system lock belongs to a process, whatever the descriptor."""
 
 
 def turn_at(fd: int | None) -> AbstractContextManager[object]:
-    """`with turn:` no other writer that takes turns writes to the descriptor's file or pipe.
+    """Context manager: no other writer that takes turns writes to the descriptor's file or pipe.
 
-    For a terminal or a device, and without a descriptor, the turns are of one writer's threads.
+    For a terminal or a device, and without a descriptor, only threads of one writer take turns.
     """
     try:
         found = os.fstat(-1 if fd is None else fd)
@@ -50,9 +50,9 @@ def turn_at(fd: int | None) -> AbstractContextManager[object]:
 
 
 class Turn:
-    """Turns among processes and threads; a killed process loses its own at once.
+    """Turns among processes and threads; a killed process loses its turn at once.
 
-    Where the file system has no locks, only the threads of this process take turns.
+    If the file system has no locks, only the threads of this process take turns.
     """
 
     def __init__(self, fd: int, file: _File) -> None:
@@ -60,9 +60,9 @@ class Turn:
         self._lockable, self._patience = True, PATIENCE_S
 
     def close(self) -> None:
-        """Close the descriptor, once no thread of this process writes to the file.
+        """Close the descriptor when no thread of this process writes to the file.
 
-        Closing any descriptor of a file ends the lock that a process has on it.
+        Closing any descriptor of a file releases the lock of the process on it.
         """
         with self._file.lock:
             os.close(self._fd)
@@ -72,13 +72,13 @@ class Turn:
         file.lock.acquire()
         entered = False
         try:
-            # A handler of a signal may log in the middle of a line: the turn is taken already
+            # A signal handler may log in the middle of a line: this thread already has the turn
             if not file.depth and self._lockable:
                 file.locked = self._locked()
             file.depth += 1
             entered = True
         finally:
-            if not entered:  # an interrupt while it waited
+            if not entered:  # interrupted while waiting
                 file.lock.release()
 
     def __exit__(self, *_: object) -> None:
@@ -88,13 +88,13 @@ class Turn:
             if not file.depth and file.locked:
                 file.locked = False
                 fcntl.lockf(self._fd, fcntl.LOCK_UN)
-        except OSError:  # a lock of a network's file system that went away
+        except OSError:  # the lock of a network file system is gone
             pass
         finally:
             file.lock.release()
 
     def _locked(self) -> bool:
-        # A process's own lock, not the descriptor's: a forked process shares the descriptor
+        # A lock of the process, not of the descriptor, which a forked process shares
         nap, end = 1e-5, 0.0
         while True:
             try:
@@ -111,12 +111,12 @@ class Turn:
             now = time.monotonic()
             end = end or now + self._patience
             if now > end:
-                # The holder was stopped. A training does not wait so long for every line
+                # The holder is stopped. Training must not wait this long for every line
                 self._patience = 0.0
                 return False
             time.sleep(nap)
             nap = min(2 * nap, _LONGEST_NAP_S)
 
 
-# The child has none of the parent's turns, and threads that held them are not in it
+# The child has no turns of the parent, and not the threads that held them
 os.register_at_fork(after_in_child=_files.clear)

@@ -1,4 +1,4 @@
-"""Values as JSON text the way log lines hold it: ASCII, a blank after each comma and colon."""
+"""Values as JSON text in the style of log lines: ASCII, a blank after each comma and colon."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
     from podium.logging_spec.keys import Key, ValueType
 
 quote: Callable[[str], str] = json.encoder.encode_basestring_ascii
-"""A text as a JSON string."""
+"""A string as a JSON string."""
 
 
 class UnloggableValueError(ValueError):
-    """A value that cannot stand in a log line, or not under this key."""
+    """A value that cannot be logged, or not under this key."""
 
 
 def encoder(default: Callable[[Any], Any], *, nonfinite: bool) -> Callable[[object], str]:
-    """A function that gives JSON text; with `nonfinite`, NaN and Infinity become bare words.
+    """A function that returns JSON text; with `nonfinite`, NaN and Infinity become bare words.
 
-    A JSONEncoder sets up its C part anew for every text; this one keeps it. What the kept part
-    refuses goes to a fresh JSONEncoder, whose errors say more (a circular reference, say).
+    A JSONEncoder creates its C encoder for every text; this function keeps it. Values that it
+    refuses go to a new JSONEncoder, whose errors are more precise (for example a circular
+    reference).
     """
     thorough = json.JSONEncoder(default=default, allow_nan=nonfinite).encode
     make = getattr(json.encoder, "c_make_encoder", None)
@@ -35,7 +36,7 @@ def encoder(default: Callable[[Any], Any], *, nonfinite: bool) -> Callable[[obje
         return thorough
     try:
         fast = make(None, default, quote, None, ": ", ", ", False, False, nonfinite)
-    except TypeError:  # an interpreter whose C part takes other arguments
+    except TypeError:  # an interpreter whose C encoder has other parameters
         return thorough
 
     def encode(value: object) -> str:
@@ -48,9 +49,9 @@ def encoder(default: Callable[[Any], Any], *, nonfinite: bool) -> Callable[[obje
 
 
 def plain(value: Any) -> Any:
-    """The JSON value that stands for a tensor, array, NumPy scalar, enum member or path.
+    """The JSON value of a tensor, array, NumPy scalar, enum member or path.
 
-    Frameworks are known by their methods, so none is imported.
+    Frameworks are recognized by their methods, so none is imported.
     """
     listed = getattr(value, "tolist", None)
     if callable(listed):
@@ -82,7 +83,7 @@ _WANTED: Final[Mapping[ValueType, str]] = {
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
-    "str": "a text",
+    "str": "a string",
     "list": "a list",
     "object": "an object",
     "none": "null",
@@ -91,16 +92,16 @@ _WANTED: Final[Mapping[ValueType, str]] = {
 
 
 def exact_types(key: Key | None) -> frozenset[type]:
-    """Types of values that fit `key` without a closer look."""
+    """Types of values that fit `key` without further tests."""
     return _EXACT[key.type] if key is not None else frozenset()
 
 
 def fitted(key: Key | None, value: Any) -> Any:
-    """`value` as a plain value that `key` may hold, or UnloggableValueError."""
+    """`value` as a plain value that is valid for `key`, or UnloggableValueError."""
     if not isinstance(value, _PLAIN):
         try:
             value = plain(value)
-        except Exception as error:  # a framework's own conversion may fail in any way
+        except Exception as error:  # the conversion of a framework may fail in any way
             raise UnloggableValueError(f"value is {_printable(value)}; {error}") from error
     if key is None or key.type == "any" or _fits(key.type, value):
         return value
@@ -109,9 +110,9 @@ def fitted(key: Key | None, value: Any) -> Any:
 
 
 def _fits(wanted: ValueType, value: Any) -> bool:
-    # Whole floats pass, as published logs have them (9600.0) and rules compare by value
+    # Whole floats are valid: published logs have them (9600.0) and rules compare by value
     if wanted == "int":
-        # A NaN gets its own, clearer refusal later.
+        # A NaN gets a separate, clearer message later.
         whole = isinstance(value, float) and (value.is_integer() or not math.isfinite(value))
         return whole or (isinstance(value, int) and not isinstance(value, bool))
     if wanted == "float":

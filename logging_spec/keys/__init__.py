@@ -1,7 +1,7 @@
 """The vocabulary of a log: every standard key once, with the type of its value and its meaning.
 
-Each module holds the keys of one subject as constants; all of them are names of this package, so
-that one import serves for the whole vocabulary. Nothing is imported but the standard library.
+Each module has the keys of one subject as constants. All of them are names of this package, so one
+import provides the whole vocabulary. Only the standard library is imported.
 """
 
 from podium.logging_spec.keys.hpc import *

@@ -15,51 +15,49 @@ DROPOUT = _hpc(
     "dropout",
     "float",
     "share of activations dropped",
-    # Published logs of GPT-3 give it for each kind of layer
+    # Published logs of GPT-3 have it for each kind of layer
     formerly=("attention_dropout", "hidden_dropout"),
 )
 GRADIENT_ACCUMULATION_FREQUENCY = _hpc(
     "gradient_accumulation_frequency", "int", "micro-batches summed per optimizer step"
 )
 BATCHNORM_GROUP_SIZE = _hpc(
-    "batchnorm_group_size", "int", "devices that share batch normalisation statistics"
+    "batchnorm_group_size", "int", "devices that share batch normalization statistics"
 )
 OPT_LR = _hpc("opt_lr", "float", "base learning rate")
 OPT_BETAS = _hpc("opt_betas", "list", "both betas of Adam, AdamW or LAMB")
 OPT_EPS = _hpc("opt_eps", "float", "optimizer epsilon")
 OPT_BIAS_CORRECTION = _hpc("opt_bias_correction", "bool", "LAMB corrects the bias of its averages")
 OPT_GRAD_AVERAGING = _hpc("opt_grad_averaging", "bool", "LAMB averages gradients")
-OPT_MAX_GRAD_NORM = _hpc("opt_max_grad_norm", "float", "norm LAMB clips gradients to")
+OPT_MAX_GRAD_NORM = _hpc("opt_max_grad_norm", "float", "norm to which LAMB clips gradients")
 SCHEDULER_TYPE = _hpc("scheduler_type", "str", "multistep or cosine_annealing")
 SCHEDULER_LR_WARMUP_STEPS = _hpc(
     "scheduler_lr_warmup_steps", "int", "length of the warm-up", unit="steps"
 )
 SCHEDULER_LR_WARMUP_FACTOR = _hpc(
-    "scheduler_lr_warmup_factor", "float", "factor the warm-up leads to"
+    "scheduler_lr_warmup_factor", "float", "factor at the end of the warm-up"
 )
-SCHEDULER_MILESTONES = _hpc(
-    "scheduler_milestones", "list", "steps the decay happens at", unit="steps"
-)
+SCHEDULER_MILESTONES = _hpc("scheduler_milestones", "list", "steps of the decays", unit="steps")
 SCHEDULER_DECAY_RATE = _hpc("scheduler_decay_rate", "float", "factor applied at each milestone")
 SCHEDULER_T_MAX = _hpc("scheduler_t_max", "float", "length of the cosine", unit="steps")
-SCHEDULER_ETA_MIN = _hpc("scheduler_eta_min", "float", "learning rate the cosine ends at")
+SCHEDULER_ETA_MIN = _hpc("scheduler_eta_min", "float", "learning rate at the end of the cosine")
 
 # --- openfold ---
 
 OPT_LEARNING_RATE_WARMUP_INIT = _openfold(
-    "opt_learning_rate_warmup_init", "float", "learning rate the warm-up starts from"
+    "opt_learning_rate_warmup_init", "float", "learning rate at the start of the warm-up"
 )
 OPT_AMSGRAD = _openfold("opt_amsgrad", "bool", "the AMSGrad variant of Adam is used")
 OPT_GRADIENT_CLIPPING = _openfold("opt_gradient_clipping", "bool", "gradients are clipped")
 INIT_CHECKPOINT_SHA256SUM = _openfold(
-    "init_checkpoint_sha256sum", "str", "hash of the checkpoint training starts from"
+    "init_checkpoint_sha256sum", "str", "hash of the checkpoint from which training starts"
 )
 INITIAL_TRAINING_DATALOADER_TYPE = _openfold(
     "initial_training_dataloader_type", "str", "data loader that was used"
 )
 MODEL_PARAMETERS_COUNT = _openfold("model_parameters_count", "int", "trainable parameters")
 TRAIN_MAX_PDB_RELEASE_DATE = _openfold(
-    "train_max_pdb_release_date", "str", "newest structure trained on"
+    "train_max_pdb_release_date", "str", "release date of the newest training structure"
 )
 TRAIN_SEQUENCE_CROP_SIZE = _openfold(
     "train_sequence_crop_size", "int", "residues of a training crop", unit="residues"
@@ -88,14 +86,14 @@ MASKED_MSA_LOSS_WEIGHT = _openfold(
 PLDDT_LOSS_WEIGHT = _openfold("plddt_loss_weight", "float", "weight of the confidence loss")
 SWA_ENABLED = _openfold("swa_enabled", "bool", "weights are averaged for evaluation")
 SWA_DECAY_RATE = _openfold("swa_decay_rate", "float", "decay of the weight average")
-TARGET_AVG_LDDT_CA_VALUE = _openfold("target_avg_lddt_ca_value", "float", "quality aimed at")
+TARGET_AVG_LDDT_CA_VALUE = _openfold("target_avg_lddt_ca_value", "float", "target quality")
 VAL_EVERY_ITERS = _openfold("val_every_iters", "int", "training between evaluations", unit="steps")
 VAL_MIN_CAMEO_SUBMISSION_DATE = _openfold(
-    "val_min_cameo_submission_date", "str", "oldest target evaluated on"
+    "val_min_cameo_submission_date", "str", "date of the oldest evaluation target"
 )
 VAL_MAX_CAMEO_SUBMISSION_DATE = _openfold(
-    "val_max_cameo_submission_date", "str", "newest target evaluated on"
+    "val_max_cameo_submission_date", "str", "date of the newest evaluation target"
 )
 VAL_MAX_SEQUENCE_LENGTH = _openfold(
-    "val_max_sequence_length", "int", "longest target evaluated on", unit="residues"
+    "val_max_sequence_length", "int", "maximum length of an evaluation target", unit="residues"
 )

@@ -1,4 +1,4 @@
-"""Hyperparameters of the model and its data: sizes, lengths, and what one benchmark sets."""
+"""Hyperparameters of the model and its data: sizes, lengths, and settings of single benchmarks."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MAX_STEPS = _hyper("max_steps", "int", "limit of optimizer steps", unit="steps",
 MAX_SEQUENCE_LENGTH = _hyper(
     "max_sequence_length",
     "int",
-    "longest sequence trained on",
+    "maximum sequence length in training",
     unit="tokens",
     formerly=("sequence_length",),
 )
 INIT_CHECKPOINT_STEP = _hyper(
     "init_checkpoint_step",
     "int",
-    "step of the checkpoint training starts from",
+    "step of the checkpoint from which training starts",
     unit="steps",
     since="3.0",
     formerly=("opt_init_checkpoint_step",),
 )
-# Of flux1 alone: the official verifier checks this record, not where the evaluations are
+# Only for flux1: the official verifier checks this record, not the positions of evaluations
 EVALUATION_FREQUENCY = _hyper(
     "evaluation_frequency", "int", "training between evaluations", unit="samples", since="5.1"
 )
@@ -46,7 +46,7 @@ EVAL_EVERY_DATA_PCT = _hyper(
 )
 HSTU_ATTN_NUM_LAYERS = _hyper("hstu_attn_num_layers", "int", "attention layers", since="6.1")
 HISTORY_LENGTH = _hyper(
-    "history_length", "int", "longest history of one user", unit="samples", since="6.1"
+    "history_length", "int", "maximum history length of a user", unit="samples", since="6.1"
 )
 LORA_ALPHA = _hyper("lora_alpha", "float", "scale of the low-rank update", since="4.0")
 LORA_DROPOUT = _hyper(
@@ -62,7 +62,7 @@ LABEL_SMOOTHING = _hyper(
 MODEL_BN_SPAN = _hyper(
     "model_bn_span",
     "int",
-    "samples that share batch normalisation statistics",
+    "samples that share batch normalization statistics",
     unit="samples",
     until="4.0",
 )
@@ -133,7 +133,7 @@ VALIDATION_INPUT_SHAPE = _hyper(
 VALIDATION_OVERLAP = _hyper(
     "validation_overlap",
     "float",
-    "overlap of neighbouring evaluation windows",
+    "overlap of neighboring evaluation windows",
     since="1.0",
     until="4.0",
     formerly=("evaluation_overlap",),
@@ -145,31 +145,31 @@ VALIDATION_OVERLAP = _hyper(
 DATA_SPEED_PERTURBATON_MAX = _rnnt(
     "data_speed_perturbaton_max",
     "float",
-    "greatest speed factor",
+    "maximum speed factor",
     formerly=("data_train_speed_perturbation_max", "data_speed_perturbation_max"),
 )
 DATA_SPEED_PERTURBATON_MIN = _rnnt(
     "data_speed_perturbaton_min",
     "float",
-    "least speed factor",
+    "minimum speed factor",
     formerly=("data_train_speed_perturbation_min", "data_speed_perturbation_min"),
 )
 DATA_SPEC_AUGMENT_FREQ_N = _rnnt("data_spec_augment_freq_n", "int", "frequency masks")
 DATA_SPEC_AUGMENT_FREQ_MIN = _rnnt(
-    "data_spec_augment_freq_min", "int", "least width of a frequency mask"
+    "data_spec_augment_freq_min", "int", "minimum width of a frequency mask"
 )
 DATA_SPEC_AUGMENT_FREQ_MAX = _rnnt(
-    "data_spec_augment_freq_max", "int", "greatest width of a frequency mask"
+    "data_spec_augment_freq_max", "int", "maximum width of a frequency mask"
 )
 DATA_SPEC_AUGMENT_TIME_N = _rnnt("data_spec_augment_time_n", "int", "time masks")
 DATA_SPEC_AUGMENT_TIME_MIN = _rnnt(
-    "data_spec_augment_time_min", "float", "least share of time masked"
+    "data_spec_augment_time_min", "float", "minimum share of masked time"
 )
 DATA_SPEC_AUGMENT_TIME_MAX = _rnnt(
-    "data_spec_augment_time_max", "float", "greatest share of time masked"
+    "data_spec_augment_time_max", "float", "maximum share of masked time"
 )
 DATA_TRAIN_NUM_BUCKETS = _rnnt(
-    "data_train_num_buckets", "int", "buckets utterances are sorted into by length"
+    "data_train_num_buckets", "int", "buckets into which utterances are sorted by length"
 )
 DATA_NUM_BUCKETS = _hyper(
     "data_num_buckets", "int", "unused twin of data_train_num_buckets", since="1.0"
@@ -193,7 +193,7 @@ EVAL_MAX_PREDICTION_SYMBOLS = _rnnt(
 
 # --- games ---
 
-# 3.1 although MiniGo left after 2.1: the official rule folders of 3.0 and 3.1 keep its file
+# 3.1 although MiniGo retired after 2.1: the official rule folders of 3.0 and 3.1 keep its file
 ACTUAL_SELFPLAY_GAMES_PER_GENERATION = _statistic(
     "actual_selfplay_games_per_generation",
     "int",

@@ -1,4 +1,4 @@
-"""The keys of round 0.5, which shares few names with later rounds."""
+"""The keys of round 0.5, which has few names in common with later rounds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 V05_PREFIXES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "eval_hp_": "how the evaluation set is built",
+        "eval_hp_": "construction of the evaluation set",
         "eval_": "evaluation and its outcome",
-        "input_": "how training samples are read and augmented",
+        "input_": "reading and augmentation of training samples",
         "model_hp_": "a layer or size of the model",
         "opt_": "the optimizer",
         "preproc_": "preparation of the data, before the timed part",
@@ -23,7 +23,7 @@ V05_PREFIXES: Final[Mapping[str, str]] = MappingProxyType(
         "train_": "phases of training",
     }
 )
-"""What the groups of 0.5 keys are about, longest prefix first."""
+"""Subjects of the groups of 0.5 keys, longest prefix first."""
 
 _key05 = partial(Key, since="0.5", until="0.5")
 _hyper05 = partial(_key05, role="hyperparameter")
@@ -32,7 +32,7 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
     {
         key.name: key
         for key in (
-            _key05("run_clear_caches", "none", "caches dropped", role="point"),
+            _key05("run_clear_caches", "none", "caches cleared", role="point"),
             _key05("run_set_random_seed", "any", "random seed set", role="point"),
             _key05("seed", "int", "random seed of the run", role="point"),
             _key05("run_start", "none", "timed part begins", role="interval_start"),
@@ -45,20 +45,20 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
             _key05("eval_stop", "any", "evaluation ends", role="interval_end"),
             _key05("eval_accuracy", "object", "epoch and quality reached", role="point"),
             _key05("eval_iteration_accuracy", "object", "step and quality reached", role="point"),
-            _key05("eval_target", "any", "quality aimed at", role="point"),
+            _key05("eval_target", "any", "target quality", role="point"),
             _key05("eval_size", "any", "samples evaluated", unit="samples", role="statistic"),
             _hyper05("eval_offset", "int", "first evaluated epoch", unit="epochs"),
             _hyper05("eval_hp_num_users", "int", "users evaluated"),
             _hyper05("eval_hp_num_neg", "int", "negatives per evaluated user"),
             _hyper05("preproc_num_train_examples", "int", "training samples", unit="samples"),
             _hyper05("preproc_num_eval_examples", "int", "evaluation samples", unit="samples"),
-            _hyper05("preproc_hp_min_ratings", "int", "ratings a user needs to be kept"),
+            _hyper05("preproc_hp_min_ratings", "int", "minimum ratings of a user"),
             _hyper05("preproc_hp_num_eval", "int", "negatives drawn per user"),
             _hyper05("preproc_hp_sample_eval_replacement", "any", "negatives may repeat"),
             _hyper05("input_batch_size", "int", "batch size", unit="samples"),
             _hyper05("input_order", "any", "samples are shuffled"),
             _hyper05("input_size", "any", "samples read, or side of an image"),
-            _hyper05("input_resize", "list", "size images are resized to", unit="pixels"),
+            _hyper05("input_resize", "list", "size after resizing", unit="pixels"),
             _hyper05("input_resize_aspect_preserving", "object", "resize that keeps proportions"),
             _hyper05("input_central_crop", "list", "size of the central crop", unit="pixels"),
             _hyper05("input_distorted_crop", "bool", "crops are distorted"),
@@ -77,16 +77,16 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
             _hyper05("model_hp_begin_block", "any", "residual block begins"),
             _hyper05("model_hp_end_block", "any", "residual block ends"),
             _hyper05("model_hp_block_type", "str", "kind of residual block"),
-            _hyper05("model_hp_projection_shortcut", "any", "projection on a short-cut"),
-            # The misspelling is the one that the logs have
-            _hyper05("model_hp_shorcut_add", "any", "short-cut is added"),
+            _hyper05("model_hp_projection_shortcut", "any", "projection on a shortcut"),
+            # The misspelling occurs in the logs
+            _hyper05("model_hp_shorcut_add", "any", "shortcut is added"),
             _hyper05("model_hp_resnet_topology", "any", "shapes around a block"),
             _hyper05("model_hp_conv2d_fixed_padding", "any", "convolution layer"),
-            _hyper05("model_hp_batch_norm", "any", "batch normalisation layer"),
+            _hyper05("model_hp_batch_norm", "any", "batch normalization layer"),
             _hyper05("model_hp_relu", "any", "rectifier layer"),
             _hyper05("model_hp_dense", "any", "dense layer"),
             _hyper05("model_hp_final_shape", "any", "shape of the output"),
-            _hyper05("model_hp_mf_dim", "int", "width of the factorisation part"),
+            _hyper05("model_hp_mf_dim", "int", "width of the factorization part"),
             _hyper05("model_hp_mlp_layer_sizes", "any", "widths of the perceptron part"),
             _hyper05("opt_name", "str", "optimizer"),
             _hyper05("opt_lr", "any", "learning rate"),
@@ -96,4 +96,4 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
         )
     }
 )
-"""The keys met in 0.5 logs, by name; other names with a known prefix are as valid."""
+"""The known keys of 0.5 logs, by name; other names with a known prefix are also valid."""

@@ -1,4 +1,4 @@
-"""Keys of a run as it goes on: its phases, quality, positions and power."""
+"""Keys of the course of a run: phases, quality, positions and power."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _point = partial(Key, role="point")
 _statistic = partial(Key, role="statistic")
 _power = partial(Key, role="power")
 
-# --- life of a run ---
+# --- phases of a run ---
 
-CACHE_CLEAR = _point("cache_clear", "bool", "caches of the operating system dropped")
-INIT_START = _start("init_start", "none", "initialisation begins; limited, not scored")
-INIT_STOP = _end("init_stop", "none", "initialisation ends")
+CACHE_CLEAR = _point("cache_clear", "bool", "caches of the operating system cleared")
+INIT_START = _start("init_start", "none", "initialization begins; limited, not scored")
+INIT_STOP = _end("init_stop", "none", "initialization ends")
 RUN_START = _start("run_start", "none", "scored time begins")
-# `any`: null in most published logs, but numbers, texts and objects occur
-RUN_STOP = _end("run_stop", "any", "scored time ends; its metadata holds the status")
+# `any`: null in most published logs, but numbers, strings and objects occur
+RUN_STOP = _end("run_stop", "any", "scored time ends; its metadata has the status")
 BLOCK_START = _start("block_start", "any", "training between two evaluations begins")
 BLOCK_STOP = _end("block_stop", "any", "training between two evaluations ends")
 EPOCH_START = _start("epoch_start", "any", "one pass over the training data begins")
@@ -40,14 +40,14 @@ SEED = _point("seed", "int", "random seed of the run", since="0.7")
 WEIGHTS_INITIALIZATION = _point(
     "weights_initialization",
     "none",
-    "a tensor, named in metadata, was initialised",
+    "a tensor, named in metadata, was initialized",
     since="1.0",
     until="2.1",
 )
 
 # --- quality ---
 
-# `any`: a number for most, an object of BBOX and SEGM for Mask R-CNN, a text in some 0.7 logs
+# `any`: usually a number, an object of BBOX and SEGM for Mask R-CNN, a string in some 0.7 logs
 EVAL_ACCURACY = _point("eval_accuracy", "any", "quality reached; for language models a loss")
 EVAL_ERROR = _point(
     "eval_error", "float", "quality reached, lower is better", since="hpc 1.0", until="hpc 3.0"
@@ -56,15 +56,15 @@ EVAL_ERROR = _point(
 AGGREGATED_EVAL_ACCURACY = _point(
     "aggregated_eval_accuracy",
     "object",
-    "metrics of one evaluation joined by a checker, never logged",
+    "metrics of one evaluation, combined by a checker, never logged",
     since="3.1",
     until="5.0",
 )
-# Only flux1's open rules name it, and no closed log has it
+# Only the open rules of flux1 name it, and no closed log has it
 AVERAGED_VALIDATION_LOSS = _point(
     "averaged_validation_loss", "float", "loss averaged over the validation set", since="5.1"
 )
-# MiniGo's score in 0.6 is the timestamp in the metadata of this record, not run_stop
+# MiniGo's score in 0.6 is the timestamp in the metadata of this record, not of run_stop
 EVAL_RESULT = _point("eval_result", "float", "win rate of the first winning model", until="0.6")
 SAVE_MODEL = _point("save_model", "any", "model of a generation saved", until="0.6")
 BBOX = _statistic("bbox", "float", "box average precision, part of a quality value", since="0.7")
@@ -92,7 +92,7 @@ TRAINED_SAMPLES = _statistic(
 
 # --- power files ---
 
-# `any`: some power files of 4.0 hold the text "null" here
+# `any`: some power files of 4.0 have the string "null" here
 POWER_MEASUREMENT_START = _power(
     "power_measurement_start", "any", "measurement begins", since="3.1"
 )

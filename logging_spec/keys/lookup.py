@@ -1,4 +1,4 @@
-"""Every key by name, and the key that a misspelt name means."""
+"""Every key by name, and the key that a misspelled name means."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INFORMAL: Final = frozenset(
     window_size
     """.split()  # noqa: SIM905 - a list would take a line for each name
 )
-"""Keys that published logs hold often and no rule names."""
+"""Keys that are frequent in published logs but not in any rule."""
 
 
 def known(name: str) -> Key | None:
@@ -54,7 +54,7 @@ def known(name: str) -> Key | None:
     return ALL.get(name)
 
 
-# Bounded, since names come from logs, which may hold any number of different ones
+# Bounded, because names come from logs, which may have any number of them
 @lru_cache(maxsize=4096)
 def nearest(name: str) -> Key | None:
     """Guess which standard key `name` is a misspelling of.
@@ -62,23 +62,23 @@ def nearest(name: str) -> Key | None:
     None for standard and informal keys, for keys of 0.5, and for names that differ from a standard
     key by a word of the vocabulary: those mean something else.
     """
-    # Stripped, as 395 published records have the key `train_loss ` with a blank behind it
+    # Stripped, because 395 published records have the key `train_loss ` with a trailing blank
     if name in ALL or name in V05 or name.strip() in INFORMAL:
         return None
     plain = re.sub(r"[\s\-.]+", "_", name.strip().lower())
     respelt = _spellings().get(plain.replace("_", ""))
     if respelt is not None:
         return respelt
-    # difflib's cost grows with the length, and a log may have any text as a key
+    # The cost of difflib grows with the length, and a log may have any string as a key
     close = difflib.get_close_matches(plain, ALL, n=5, cutoff=0.85) if len(plain) < 100 else []
     return next((ALL[other] for other in close if _misspells(plain, other)), None)
 
 
 @cache
 def _spellings() -> Mapping[str, Key]:
-    """Names and other names, without underscores."""
+    """Names and former names, without underscores."""
     return {
-        # A former name that another key has as its own, as opt_weight_decay, keeps that meaning
+        # A former name that is now the name of another key, as opt_weight_decay, means that key
         spelling.replace("_", ""): key
         for key in ALL.values()
         for spelling in (*(other for other in key.formerly if other not in ALL), key.name)

@@ -1,4 +1,4 @@
-"""Names in a log that were probably to be a key that the log lacks."""
+"""Names in a log that probably mean a key that the log lacks."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ LONG_FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "wd": "weight decay",
     }
 )
-"""Words of keys, and how one form of each is written here."""
+"""Abbreviations of words in keys, and their long forms."""
 
 LEAST_SHARE = 0.66
-"""How much of two names must be the same words."""
+"""Minimum share of equal words in two names."""
 
 MOST_WORDS = 2
-"""Words that a name may lack, or have in addition."""
+"""Words that a name may lack or have in addition."""
 
 
 def near_misses(names: Iterable[str], lacking: Sequence[str]) -> dict[str, str]:
-    """Each logged name that is no key, with the lacking key that it was probably to be.
+    """Each logged name that is not a key, with the missing key that it probably means.
 
-    A name is compared with the lacking keys alone: an unknown name in a log that lacks nothing is
-    a key of its own.
+    A name is compared only with the missing keys: in a log without missing keys, an unknown name is
+    simply an additional key.
     """
     return dict(_near_misses(tuple(names), tuple(lacking)))
 
@@ -83,14 +83,14 @@ def _near_misses(names: tuple[str, ...], lacking: tuple[str, ...]) -> tuple[tupl
 
 
 def _likeness(name: str, key: str) -> float:
-    """How alike two names are: 1 for the same words, less where words are missing or added."""
+    """Similarity of two names: 1 for the same words, less if words are missing or added."""
     meant = nearest(name)
     if meant is not None and meant.name == key:
         return 1.0
     words, others = _words(name), _words(key)
     common = _common(words, others)
     lacking = max(len(words), len(others)) - common
-    # Where both names have words that the other lacks, they mean different things
+    # If both names have words that the other lacks, they have different meanings
     if common < min(len(words), len(others)) or lacking > MOST_WORDS or common < 2:
         return 0.0
     return 2 * common / (len(words) + len(others))

@@ -11,7 +11,7 @@ _hyper = partial(Key, role="hyperparameter")
 # --- optimizer ---
 
 OPT_NAME = _hyper("opt_name", "str", "optimizer")
-# `any`: published logs also hold lists of rates under this key
+# `any`: published logs also have lists of rates under this key
 OPT_BASE_LEARNING_RATE = _hyper("opt_base_learning_rate", "any", "base or peak learning rate")
 OPT_END_LEARNING_RATE = _hyper(
     "opt_end_learning_rate", "float", "learning rate after decay", since="3.0"
@@ -20,7 +20,7 @@ OPT_WEIGHT_DECAY = _hyper("opt_weight_decay", "float", "weight decay")
 OPT_MOMENTUM = _hyper("opt_momentum", "float", "momentum", since="1.0", until="4.0")
 OPT_EPSILON = _hyper("opt_epsilon", "float", "optimizer epsilon", since="0.7", until="2.0")
 OPT_GRADIENT_CLIP_NORM = _hyper(
-    "opt_gradient_clip_norm", "float", "norm gradients are clipped to", since="1.0"
+    "opt_gradient_clip_norm", "float", "norm to which gradients are clipped", since="1.0"
 )
 OPT_ADAM_BETA_1 = _hyper("opt_adam_beta_1", "float", "Adam beta 1")
 OPT_ADAM_BETA_2 = _hyper("opt_adam_beta_2", "float", "Adam beta 2")
@@ -44,7 +44,7 @@ OPT_LAMB_WEIGHT_DECAY_RATE = _hyper(
     "opt_lamb_weight_decay_rate", "float", "LAMB weight decay", since="0.7", until="5.1"
 )
 OPT_LAMB_LEARNING_RATE_MIN = _hyper(
-    "opt_lamb_learning_rate_min", "float", "least learning rate of LAMB", since="1.0", until="3.1"
+    "opt_lamb_learning_rate_min", "float", "minimum learning rate of LAMB", since="1.0", until="3.1"
 )
 OPT_LAMB_LEARNING_RATE_DECAY_POLY_POWER = _hyper(
     "opt_lamb_learning_rate_decay_poly_power",
@@ -67,7 +67,7 @@ OPT_ADAGRAD_EPSILON = _hyper(
 OPT_ADAGRAD_INITIAL_ACCUMULATOR_VALUE = _hyper(
     "opt_adagrad_initial_accumulator_value",
     "float",
-    "first value of the Adagrad accumulator",
+    "initial value of the Adagrad accumulator",
     since="3.0",
     until="6.0",
 )
@@ -155,12 +155,12 @@ OPT_LEARNING_RATE_WARMUP_EPOCHS = _hyper(
     "opt_learning_rate_warmup_epochs", "float", "length of the warm-up", unit="epochs", until="5.1"
 )
 OPT_LEARNING_RATE_WARMUP_FACTOR = _hyper(
-    "opt_learning_rate_warmup_factor", "float", "factor the warm-up starts from", until="5.1"
+    "opt_learning_rate_warmup_factor", "float", "factor at the start of the warm-up", until="5.1"
 )
 OPT_LEARNING_RATE_WARMUP_START_LR = _hyper(
     "opt_learning_rate_warmup_start_lr",
     "float",
-    "learning rate the warm-up starts from",
+    "learning rate at the start of the warm-up",
     since="6.1",
 )
 NUM_WARMUP_STEPS = _hyper(
@@ -174,7 +174,7 @@ NUM_WARMUP_STEPS = _hyper(
 START_WARMUP_STEP = _hyper(
     "start_warmup_step",
     "float",
-    "step the warm-up of bert counts from, may be negative",
+    "step at which the warm-up of bert starts; may be negative",
     unit="steps",
     since="0.7",
     until="5.1",
@@ -195,7 +195,7 @@ OPT_LEARNING_RATE_DECAY_STEPS = _hyper(
 OPT_LEARNING_RATE_DECAY_START_STEP = _hyper(
     "opt_learning_rate_decay_start_step",
     "int",
-    "step the decay starts at",
+    "step at which the decay starts",
     unit="steps",
     since="0.7",
     until="6.0",
@@ -209,14 +209,14 @@ OPT_LEARNING_RATE_DECAY_INTERVAL = _hyper(
 OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS = _hyper(
     "opt_learning_rate_decay_boundary_epochs",
     "list",
-    "epochs the decay happens at",
+    "epochs of the decays",
     unit="epochs",
     until="4.0",
 )
 OPT_LEARNING_RATE_DECAY_BOUNDARY_STEPS = _hyper(
     "opt_learning_rate_decay_boundary_steps",
     "list",
-    "steps the decay happens at",
+    "steps of the decays",
     unit="steps",
     until="hpc 3.0",
 )
@@ -236,7 +236,7 @@ OPT_LEARNING_RATE_ALT_WARMUP_FUNC = _hyper(
 LR_DECAY_START_STEPS = _hyper(
     "lr_decay_start_steps",
     "int",
-    "step the decay of dlrm starts at",
+    "step at which the decay of dlrm starts",
     unit="steps",
     since="0.7",
     until="3.1",
@@ -244,7 +244,7 @@ LR_DECAY_START_STEPS = _hyper(
 LR_BOUNDARIES = _hyper(
     "lr_boundaries",
     "any",
-    "steps minigo changes its learning rate at",
+    "steps at which minigo changes its learning rate",
     unit="steps",
     since="0.7",
     until="3.1",

@@ -1,4 +1,4 @@
-"""Drop-in for the logging module of training scripts: one shared logger and its settings."""
+"""Drop-in for the official logging module: one shared logger and its settings."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from podium.logging_spec.mllog.mllog import MLLogger
 __all__ = ["MLLogger", "config", "constants", "get_mllogger", "mllog", "mllogger"]
 
 mllogger = MLLogger()
-"""The logger that get_mllogger() gives and config() changes."""
+"""The logger that get_mllogger() returns and config() changes."""
 
 _lock = threading.RLock()
 
 _KINDS: dict[str, tuple[type, str]] = {
-    "default_namespace": (str, "a text"),
+    "default_namespace": (str, "a string"),
     "default_stack_offset": (int, "a whole number"),
     "default_clear_line": (bool, "True or False"),
-    "root_dir": (str, "a text"),
+    "root_dir": (str, "a string"),
     "logger": (logging.Logger, "a logging.Logger"),
-    "filename": (str, "a text"),
+    "filename": (str, "a string"),
 }
 
 
 def get_mllogger() -> MLLogger:
-    """The logger all parts of a program share."""
+    """The logger that all parts of a program share."""
     return mllogger
 
 
 def config(**kwargs: Any) -> None:
     """Change settings of the shared logger.
 
-    `default_namespace`, `default_stack_offset`, `default_clear_line` and `root_dir` are those of
-    MLLogger; `logger` takes the place of its logging.Logger; `filename` adds a file that lines are
-    appended to. What is None or not named here changes nothing.
+    `default_namespace`, `default_stack_offset`, `default_clear_line` and `root_dir` are the
+    parameters of MLLogger; `logger` replaces its logging.Logger; `filename` adds a file to which
+    lines are appended. None and other names change nothing.
     """
     given = {name: kwargs[name] for name in _KINDS if kwargs.get(name) is not None}
     with _lock:
@@ -52,6 +52,6 @@ def _apply(name: str, value: Any) -> None:
     if name == "filename":
         mllogger.logger.addHandler(AppendingHandler(value))
     elif name == "logger" and value.name == mllogger.logger.name:
-        raise ValueError(f"logger is named {value.name}, as the current one; must be another")
+        raise ValueError(f"logger is named {value.name}, like the current one; must differ")
     else:
         setattr(mllogger, name, value)

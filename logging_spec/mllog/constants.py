@@ -1,4 +1,4 @@
-"""Names of keys and values under which training scripts know them; a test holds them to `keys`."""
+"""Constants of keys and values in training scripts; a test compares them with `keys`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COSMOFLOW: Final = "cosmoflow"
 DEEPCAM: Final = "deepcam"
 DEEPSEEKV3_671B: Final = "deepseekv3_671b"
 DLRM: Final = "dlrm"
-DLRM_DCNv2: Final = "dlrm_dcnv2"  # the spelling scripts use
+DLRM_DCNv2: Final = "dlrm_dcnv2"  # the spelling in scripts
 DLRMV4: Final = "dlrmv4"
 FLUX1: Final = "flux1"
 GNMT: Final = "gnmt"
@@ -62,7 +62,7 @@ STABLE_DIFFUSION: Final = "stable_diffusion"
 TRANSFORMER: Final = "transformer"
 UNET3D: Final = "unet3d"
 
-# --- precisions a submitter may disclose as the lowest ---
+# --- precisions that a submitter may disclose as the lowest ---
 
 FP64: Final = "fp64"
 FP32: Final = "fp32"
@@ -192,7 +192,7 @@ POWER_MEASUREMENT_STOP: Final = "power_measurement_stop"
 POWER_READING: Final = "power_reading"
 INTERCONNECT_POWER_EST: Final = "interconnect_power_est"
 
-# --- keys under a shorter name ---
+# --- keys with a shorter name ---
 
 CONVERTION_EFF: Final = "conversion_eff"
 LARS_OPT_END_LR: Final = "lars_opt_end_learning_rate"

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
 LOG_TEMPLATE = ":::MLLOG {log_json}"
-"""A line, around the JSON text of its record."""
+"""The template of a line around the JSON text of its record."""
 
 
 class _NumpyJSONEncoder(json.JSONEncoder):
-    """Encodes NumPy's integers, floats and arrays as Python's, without importing NumPy."""
+    """Encodes NumPy integers, floats and arrays like Python's, without importing NumPy."""
 
     def default(self, o: Any) -> Any:
         numpy = sys.modules.get("numpy")
@@ -39,17 +39,17 @@ class _NumpyJSONEncoder(json.JSONEncoder):
 _encode: Callable[[object], str] = encoder(_NumpyJSONEncoder().default, nonfinite=True)
 
 
-# `_current_time_ms`, `get_caller` and `_encode_log` have the names that they have in the official
-# package: programs and their tests patch them.
+# `_current_time_ms`, `get_caller` and `_encode_log` have the same names as in the official package:
+# programs and their tests patch them.
 def _current_time_ms() -> int:
     return int(time.time() * 1e3)
 
 
 def get_caller(stack_index: int = 2, root_dir: str | None = None) -> dict[str, Any]:
-    """File and line `stack_index` frames up from here; the file as seen from `root_dir`."""
+    """File and line `stack_index` frames up from here; the file relative to `root_dir`."""
     try:
         frame = sys._getframe(stack_index)
-    except ValueError:  # fewer frames than that: the outermost
+    except ValueError:  # fewer frames: the outermost
         frame = sys._getframe()
         while frame.f_back is not None:
             frame = frame.f_back
@@ -81,7 +81,7 @@ def _printable(parts: list[Any]) -> str:
 
 
 class _Options(TypedDict, total=False):
-    """What a single record may set apart from its logger; None is the logger's default."""
+    """Options of a single record; None is the default of the logger."""
 
     namespace: Any
     time_ms: Any
@@ -100,11 +100,11 @@ class MLLogger:
         default_clear_line: bool = False,
         root_dir: str | None = None,
     ) -> None:
-        """Take a logger, or the default one, which prints to stdout.
+        """Wrap a logger, or the default one, which prints to stdout.
 
-        `default_stack_offset` says how many callers up the call site of a record is; with
-        `default_clear_line` an empty line precedes each record, which frees it from a progress
-        bar; `root_dir` is left out of the paths of call sites.
+        `default_stack_offset` is the number of callers up to the call site of a record. With
+        `default_clear_line` an empty line precedes each record, to separate it from a progress bar.
+        `root_dir` is removed from the paths of call sites.
         """
         if logger is None:
             logger = self._get_default_logger()
@@ -120,8 +120,8 @@ class MLLogger:
         logger = logging.getLogger(constants.DEFAULT_LOGGER_NAME)
         logger.setLevel(logging.INFO)
         logger.propagate = False
-        # The official package adds a handler here each time, and a second logger then prints every
-        # line twice.
+        # The official package adds a handler here each time, so a second logger prints every line
+        # twice.
         if not any(_prints_to_stdout(handler) for handler in logger.handlers):
             handler = PrintingHandler(sys.stdout)
             handler.setLevel(logging.INFO)
@@ -139,20 +139,20 @@ class MLLogger:
         metadata: Any = None,
         **options: Unpack[_Options],
     ) -> None:
-        # Under this name, and by keyword, since programs patch it in the official package.
+        # With this name and keywords, because programs patch it in the official package.
         time_ms, namespace = options.get("time_ms"), options.get("namespace")
         offset, clear = options.get("stack_offset"), options.get("clear_line")
         time_ms = _current_time_ms() if time_ms is None else time_ms
         namespace = self.default_namespace if namespace is None else namespace
         offset = self.default_stack_offset if offset is None else offset
-        # Two frames up is start, end or event; the default offset of 1 leads to its caller
+        # start, end or event is two frames up; the default offset of 1 leads to its caller
         members = get_caller(offset + 2, root_dir=self.root_dir)
         if metadata is not None:
             members = self._with_metadata(members, metadata)
         try:
             line = _encode_log(namespace, time_ms, event_type, key, value, members)
         except Exception:
-            # As in the official package: a value that cannot be logged must not stop a training
+            # As in the official package: a value that cannot be logged must not stop training
             parts = [namespace, time_ms, event_type, key, value, members]
             self._do_log(logging.ERROR, f"Failed to encode: {_printable(parts)}", clear_line=True)
             return
@@ -161,7 +161,7 @@ class MLLogger:
     def _with_metadata(self, site: dict[str, Any], metadata: Any) -> dict[str, Any]:
         if not isinstance(metadata, dict):
             if _holds_something(metadata):
-                message = f"metadata left out: it is a {type(metadata).__name__}, not a dictionary"
+                message = f"metadata ignored: expected a dict, got a {type(metadata).__name__}"
                 self._do_log(logging.WARNING, message, clear_line=True)
             return site
         replaced = [name for name in site if name in metadata]
@@ -202,7 +202,7 @@ class MLLogger:
         stack_offset: int | None = None,
         clear_line: bool | None = None,
     ) -> None:
-        """Log that an interval ends. After `run_stop` files are brought to the disk."""
+        """Log that an interval ends. After `run_stop` files are synced to disk."""
         self._log_helper(
             constants.INTERVAL_END,
             key,
@@ -244,7 +244,7 @@ class MLLogger:
 def _holds_something(value: Any) -> bool:
     try:
         return bool(value)
-    except Exception:  # the truth of an array is an error, at which the official package raises
+    except Exception:  # the truth value of an array is an error, which the official package raises
         return True
 
 

@@ -1,1 +1,4 @@
-"""Bytes of a log to records and faults, in every dialect since 0.5. Imports `keys` only."""
+"""Reader from bytes of a log to records and faults, in every dialect since 0.5.
+
+Imports only `keys`.
+"""

@@ -1,4 +1,4 @@
-"""Records that are not valid JSON: the cause, and as much of the record as is still legible."""
+"""Records that are not valid JSON: the cause, and the legible part of the record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium.logging_spec.limits import syntax_problem, too_deep, too_long
 from podium.logging_spec.reader.log import Fault, LineFault, text_of
 
 COLOR = re.compile(rb"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b[()][0-9A-Za-z]|\x1b[=>OM78]")
-"""An escape sequence of a terminal, such as that of a color."""
+"""An escape sequence of a terminal, such as a color code."""
 
 _QUOTED_RECORD = re.compile(r'\s*\{\s*\\+"')
 _STRING = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
@@ -28,15 +28,15 @@ CUT = re.compile(
     rb"|\b(?:truncated|omitted|skipped) " + _AMOUNT + rb"\b"
     rb"|[<\[-] ?snip ?[>\]-]"
 )
-"""Marks that tools write in place of output that they leave out."""
+"""Marks that tools write in place of omitted output."""
 
 
 def broken_json(
     body: bytes, error: json.JSONDecodeError, position: int
 ) -> tuple[LineFault, dict[str, Any] | None]:
-    """The fault of a line that JSON refuses, and the object that the line was to hold, if legible.
+    """The fault of a line that is not valid JSON, and the intended object, if legible.
 
-    The official reader makes a record of none of these lines.
+    The official reader makes no record of these lines.
     """
     text = text_of(body)
     excerpt = text_of(body[:80])
@@ -52,7 +52,7 @@ def broken_json(
     plain = text_of(COLOR.sub(b"", body)).strip()
     found, rest = _object(plain)
     if "\x1b" in text and (found is not None or not plain.endswith("}")):
-        return fault(Fault.COLORED, "color codes of a terminal stand in the record", found)
+        return fault(Fault.COLORED, "the record contains terminal color codes", found)
     if found is not None and rest:
         if mark := _mark_of_cut(body):
             return fault(Fault.TRUNCATED, mark, found)
@@ -63,15 +63,15 @@ def broken_json(
 
 
 def not_json(body: bytes, where: str, position: int) -> LineFault:
-    """The fault of a line that nothing can be read of, except for its key perhaps."""
+    """The fault of a line that is illegible, except perhaps for its key."""
     text, message = text_of(body), f"the record is not valid JSON: {where}"
     if mark := _mark_of_cut(body):
         return LineFault(Fault.TRUNCATED, mark, position, text[:80], key=legible_key(text))
     cut = text.startswith("{") and not text.endswith("}")
     if cut:
-        message = f"{message} (the line seems cut short)"
+        message = f"{message} (the line seems truncated)"
     elif "'" in text and '"' not in text:
-        message = f"{message} (strings stand in single quotes; JSON needs double quotes)"
+        message = f"{message} (strings have single quotes; JSON requires double quotes)"
     return LineFault(
         Fault.JSON, message, position, text_of(body[:80]), key=legible_key(text), cut=cut
     )
@@ -80,17 +80,17 @@ def not_json(body: bytes, where: str, position: int) -> LineFault:
 def _mark_of_cut(body: bytes) -> str:
     """The fault of a line in which a tool left the mark of a cut; "" for any other line."""
     found = CUT.search(body[: 1 << 16])
-    return f"part of the record is left out: {text_of(found[0])[:_SHOWN]}" if found else ""
+    return f"part of the record is omitted: {text_of(found[0])[:_SHOWN]}" if found else ""
 
 
 def legible_key(text: str) -> str:
-    """The key that a line names, though the line as a whole cannot be read; "" for none."""
+    """The key in a line that cannot be read as a whole; "" for none."""
     match = _KEY.search(text[:4096])
     return match[1] if match else ""
 
 
 def _unquoted(text: str) -> str:
-    """What a string inside JSON says, which the text begins in the middle of."""
+    """The value of a JSON string that the text begins inside of."""
     match = _STRING.match(text)
     try:
         found = json.loads(f'"{match[0] if match else ""}"')
@@ -100,7 +100,7 @@ def _unquoted(text: str) -> str:
 
 
 def _object(text: str) -> tuple[dict[str, Any] | None, str]:
-    """The JSON object that a text begins with, and what follows it; None for no such object."""
+    """The JSON object at the start of a text, and the rest; None without an object."""
     if too_deep(text) or too_long(text):
         return None, ""
     try:

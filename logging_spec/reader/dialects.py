@@ -1,6 +1,6 @@
-"""Lines of the rounds before 0.7: parsers of what follows the token, and renderers of such lines.
+"""Lines of the rounds before 0.7: parsers of the text after the token, and renderers of lines.
 
-The parsers are total: text they cannot make sense of gives None, and none makes them raise.
+The parsers never raise: they return None for text that they do not understand.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import msgspec
 
 from podium.logging_spec.limits import read_json, shallow, too_deep, too_long
 
-# The lenient way goes piece by piece in Python, too slow for lines of many megabytes
+# The lenient parser works piece by piece in Python, too slow for lines of many megabytes
 LONGEST_LENIENT: Final = 1 << 16
-"""Values of more characters than this are read as JSON or not at all."""
+"""Values with more characters than this are read as JSON or not at all."""
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """What one line says after its token.
+    """The content of one line after its token.
 
-    `strict` is true only where a reader made for the round takes the line too: for 0.6 the
-    official reader, for 0.5 one that follows the documented layout.
+    `strict` is true only if a reader of the round accepts the line, too: for 0.6 the official
+    reader, for 0.5 one that follows the documented layout.
     """
 
     key: str
@@ -43,7 +43,7 @@ _V05 = re.compile(
 )
 _V06_STRICT = re.compile(rf"{_SECONDS} ([A-Za-z0-9_]+) ?:\s+(.+)", re.DOTALL)
 _V06_LENIENT = re.compile(rf"\s*{_SECONDS}\s+([\w.-]+)\s*:(.*)", re.DOTALL)
-# A second process may break in between two parts of a line; what then follows a comma is not ours.
+# A second process may interrupt a line; the text after a comma then belongs to another line.
 _ALIBABA = re.compile(
     r"(\w+) \[(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)\], *(\w+)\s*(?::(.*)|,.*)?",
     re.ASCII | re.DOTALL,
@@ -52,10 +52,10 @@ _NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 def parse_v05(text: str) -> Payload | None:
-    """Read what follows `:::MLPv0.5.0 `: benchmark, seconds, call site, key and perhaps a value.
+    """Parse the text after `:::MLPv0.5.0 `: benchmark, seconds, call site, key and perhaps a value.
 
-    A deferred value stays text (`DEFERRED: <id>`; a later line of the same id holds the value), as
-    does one that is neither JSON nor a Python literal.
+    A deferred value stays a string (`DEFERRED: <id>`; a later line with the same id has the value),
+    and so does a value that is neither JSON nor a Python literal.
     """
     match = _V05.fullmatch(text.strip())
     if match is None:
@@ -65,16 +65,16 @@ def parse_v05(text: str) -> Payload | None:
     if math.isinf(seconds):
         return None
     value, strict = _value(rest)
-    # Deferred values belong to the documented layout, though they are no JSON
+    # Deferred values belong to the documented layout, although they are not JSON
     strict = strict or str(value).startswith("DEFERRED: ")
     return Payload(key, seconds, value, {"file": file, "lineno": int(lineno)}, benchmark, strict)
 
 
 def parse_v06(text: str) -> Payload | None:
-    """Read what follows `:::MLL `: seconds, key and an object of value and metadata.
+    """Parse the text after `:::MLL `: seconds, key and an object of value and metadata.
 
     The object is JSON, a Python literal, a mixture of both, or has words without quotes: all four
-    occur in published logs, and the official reader takes the first only.
+    occur in published logs, and the official reader accepts only the first.
     """
     match = _V06_STRICT.fullmatch(text)
     in_layout = match is not None
@@ -93,9 +93,9 @@ def parse_v06(text: str) -> Payload | None:
 
 
 def ignored_v06(text: str) -> bool:
-    """Whether the official 0.6 reader takes the line after `:::MLL ` but makes no record of it.
+    """Whether the official 0.6 reader accepts the line after `:::MLL ` but makes no record of it.
 
-    It does so for JSON that is no object or has no value.
+    It does so for JSON that is not an object or has no value.
     """
     match = _V06_STRICT.fullmatch(text)
     if match is None:
@@ -106,10 +106,10 @@ def ignored_v06(text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def parse_alibaba(text: str) -> Payload | None:
-    """Read a line such as `MLPerf: resnet [06/13/19 00:55:21], key: value`, token included or not.
+    """Parse a line such as `MLPerf: resnet [06/13/19 00:55:21], key: value`, with or without token.
 
-    The local time is taken as UTC, so only differences mean something. `75.98%` is read as 0.7598.
-    Every process of a run writes the same lines: each is read once.
+    The local time is read as UTC, so only differences are meaningful. `75.98%` is read as 0.7598.
+    Every process of a run writes the same lines; each line is read once.
     """
     match = _ALIBABA.fullmatch(text.rpartition("MLPerf: ")[2].strip())
     if match is None:
@@ -127,7 +127,7 @@ def parse_alibaba(text: str) -> Payload | None:
 def render_v05(
     benchmark: str, seconds: float, file: str, lineno: int, key: str, value: object
 ) -> str:
-    """Write the 0.5 line that `parse_v05` reads back; ValueError for what it cannot hold."""
+    """Format the 0.5 line that `parse_v05` reads back; ValueError for values that do not fit."""
     if not re.fullmatch(r"[\w.-]+", benchmark):
         raise ValueError(f"benchmark is {benchmark!r}; must be one word")
     if not file.isprintable() or lineno < 0:
@@ -137,7 +137,7 @@ def render_v05(
 
 
 def render_v06(seconds: float, key: str, value: object, metadata: dict[str, object]) -> str:
-    """Write the 0.6 line that `parse_v06` reads back; ValueError for what it cannot hold."""
+    """Format the 0.6 line that `parse_v06` reads back; ValueError for values that do not fit."""
     body = json.dumps({"value": value, "metadata": metadata}, allow_nan=False)
     return f":::MLL {_time(seconds)} {_key(key)}: {body}"
 
@@ -155,17 +155,17 @@ def _key(key: str) -> str:
 
 
 _BEGINS_JSON = frozenset('{["-0123456789tfnNI')
-"""What a JSON value begins with, NaN and Infinity among them."""
+"""First characters of JSON values, including NaN and Infinity."""
 
 
 def _value(text: str | None) -> tuple[object, bool]:
-    """Read a value, and whether it is JSON or absent; text that means nothing else stays text."""
+    """Read a value, and whether it is JSON or absent; any other text stays a string."""
     text = (text or "").strip()
     if not text:
         return None, True
     if too_deep(text):
         return _deep_value(text)
-    # The quick decoder refuses what JSON as Python reads it has beyond JSON, such as NaN.
+    # The fast decoder refuses Python's extensions of JSON, such as NaN.
     quick = text[0] in _BEGINS_JSON and not too_long(text)
     for decode in (msgspec.json.decode, json.loads) if quick else ():
         with contextlib.suppress(ValueError):
@@ -177,16 +177,16 @@ def _value(text: str | None) -> tuple[object, bool]:
 
 
 def _deep_value(text: str) -> tuple[object, bool]:
-    """A value beyond the limit as the official reader has it, and cut at the limit."""
+    """A value beyond the limit as in the official reader, and cut at the limit."""
     if not too_long(text):
-        # Python's own parser has a limit, too, where the official reader ends
+        # Python's parser also has a limit, at which the official reader crashes
         with contextlib.suppress(ValueError, RecursionError):
             return shallow(json.loads(text)), True
     return text, False
 
 
-# Python's own literal reader knows neither `true` nor bare words, so the pieces of such a text are
-# translated to JSON one by one; that is linear, and JSON's reader checks the outcome.
+# Python's literal parser accepts neither `true` nor bare words, so the tokens of such text are
+# translated to JSON one by one. This is linear, and the JSON decoder checks the result.
 _PIECE = re.compile(
     r"""\s+
     | [uU]?(?P<string>"[^"\\]*(?:\\.[^"\\]*)*" | '[^'\\]*(?:\\.[^'\\]*)*')
@@ -211,12 +211,12 @@ _BRACKETS = {"(": "[", ")": "]"}
 _ESCAPE = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(')|(\")|\\U([0-9A-Fa-f]{8})|\\.", re.DOTALL)
 
 
-# Not strict: control characters in a text are no reason to lose a record
+# Not strict: control characters in a string are not a reason to lose a record
 _decode_lax = json.JSONDecoder(strict=False).decode
 
 
 def _read_loosely(text: str) -> object:
-    """Read a Python literal, or an object whose words lack quotes; ValueError for other text."""
+    """Read a Python literal, or an object with unquoted words; ValueError for other text."""
     if len(text) > LONGEST_LENIENT:
         raise ValueError("too long to be read leniently")
     pieces: list[str] = []
@@ -227,7 +227,7 @@ def _read_loosely(text: str) -> object:
             raise ValueError("neither a literal nor an object")
         end = match.end()
         kind = match.lastgroup
-        if kind is None:  # white space
+        if kind is None:  # whitespace
             continue
         piece = match[kind]
         if kind == "string":
@@ -264,7 +264,7 @@ def _json_word(word: str) -> str:
     if word in _WORDS:
         return _WORDS[word]
     if _PERCENT.fullmatch(word):
-        # An exponent keeps the digits exact, where a division by 100 might not.
+        # An exponent keeps the digits exact; a division by 100 may not.
         return repr(float(f"{word[:-1]}e-2"))
     if _OTHER_NUMBER.fullmatch(word):
         return repr(float(word))

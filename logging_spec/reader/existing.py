@@ -1,4 +1,4 @@
-"""`podium.read_log`: a log that must be there."""
+"""`podium.read_log`: a log that must exist."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from podium.logging_spec.reader.read import read_log as read
 
 
 def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
-    """Read one file, also gzip- or zstd-compressed; what cannot be read of it becomes a fault.
+    """Read one file, plain or compressed with gzip or zstd; unreadable parts become faults.
 
-    Raises OSError where there is no such file, or where it is a folder. A file is read by one line
-    format: by `prefer` if it holds lines of it, else by the newest one that it holds.
+    Raises OSError if the file does not exist or is a folder. A file is read in one line format: in
+    `prefer` if it has such lines, else in the newest format that it has.
     """
     os.stat(path)
     if os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""Compressed logs, a bounded piece at a time: what comes before a fault is not lost."""
+"""Compressed logs, one bounded piece at a time: data before a fault is not lost."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-"""How files of the two compressions begin."""
+"""First bytes of files in the two compression formats."""
 
 CHUNK = 1 << 16
-"""Compressed bytes read at a time; little, since they may swell a thousandfold."""
+"""Compressed bytes read at a time; few, because they may expand a thousandfold."""
 
 
 class BrokenCompressionError(Exception):
@@ -20,11 +20,11 @@ class BrokenCompressionError(Exception):
 def inflate(stream: IO[bytes], head: bytes) -> Iterator[bytes]:
     """Decompressed pieces of a gzip or zstd stream, of any number of members.
 
-    Raises BrokenCompressionError once all that could be read was given, OSError where the
-    package for zstd is missing.
+    Raises BrokenCompressionError after all readable pieces, and OSError if the package for zstd is
+    missing.
     """
     if head.startswith(GZIP):
-        # 31 stands for a gzip header and the largest window
+        # 31 means a gzip header and the largest window
         yield from _members(stream, lambda: zlib.decompressobj(31), zlib.error)
         return
     try:
@@ -51,6 +51,6 @@ def _members(stream: IO[bytes], start: Any, fault: type[Exception]) -> Iterator[
                 break
             chunk, member = member.unused_data, None
             if not chunk.strip(b"\0"):
-                break  # padding behind the last member
+                break  # padding after the last member
     if member is not None:
-        raise BrokenCompressionError("it ends in the middle")
+        raise BrokenCompressionError("the compressed data is truncated")

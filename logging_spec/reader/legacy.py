@@ -1,4 +1,4 @@
-"""Token-bearing lines of the formats before 0.7 to records and faults."""
+"""Reader from lines with a token, of the formats before 0.7, to records and faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKENS = {"mll": b":::MLL", "mlpv": b":::MLPv", "alibaba": b"MLPerf: "}
 
 
 def take_older(payloads: list[bytes], generation: Generation, log: Log, base: int) -> None:
-    """Records of 0.5 and 0.6; seconds become milliseconds, the 0.5 benchmark the namespace."""
+    """Add records of 0.5 and 0.6: seconds become milliseconds, the 0.5 benchmark the namespace."""
     if generation == "mll" and _take_json_of_06(payloads, log):
         return
     if log.places is None:
@@ -29,20 +29,20 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
     }
     parse = parsers[generation]
     for position, payload in enumerate(payloads, base):
-        # Of several tokens on a line the official reader takes the last.
+        # The official reader uses the last of several tokens on a line.
         text = text_of(payload.rpartition(_TOKENS[generation])[2])
-        # The blank is part of the token: what is glued to `:::MLL` is another format's line
+        # The blank is part of the token: without it the line has another format
         if generation == "mll" and text.startswith(" "):
             text = text[1:]
         elif generation == "mll":
             text = ""
         found = parse(text)
-        # A strict line has a value: no need to decode it a second time to see that
+        # A strict line has a value: no need to decode it again to find out
         if found is None or (not found.strict and _is_ignored(generation, text)):
             _note(generation, text, position, log)
             continue
         if too_deep(text):
-            message = f"{TOO_DEEP}; what lies deeper is not judged"
+            message = f"{TOO_DEEP}; deeper values are not checked"
             log.faults.append(LineFault(Fault.DEEP, message, position, text[:80], recovered=True))
         record = Record(
             found.key, found.seconds * 1000, found.value, found.metadata, None, found.benchmark
@@ -59,10 +59,10 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
 
 def _note(generation: Generation, text: str, position: int, log: Log) -> None:
     if generation == "alibaba":
-        return  # one submitter's free text beside its records: noise
+        return  # free text of one submitter between its records: noise
     kind, message = Fault.JSON, "the record follows no known layout of its format"
     if _is_ignored(generation, text):
-        kind, message = Fault.IGNORED, "the line gives no value; the official reader ignores it"
+        kind, message = Fault.IGNORED, "the line has no value; the official reader ignores it"
     log.faults.append(LineFault(kind, message, position, text[:80]))
 
 
@@ -82,8 +82,8 @@ _MLL_LINES = re.compile(
 
 
 def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
-    """Take a block whose lines are all of the standard 0.6 layout; False if any is not."""
-    # Where places are kept every record needs one, and only the slow way gives them
+    """Read a block whose lines all have the standard 0.6 layout; False if one does not."""
+    # If places are kept, every record needs one, which only the slow path provides
     found = [] if log.places is not None else _MLL_LINES.findall(b"\n".join(payloads))
     if len(found) != len(payloads) or any_too_deep(payloads):
         return False

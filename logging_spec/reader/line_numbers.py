@@ -1,4 +1,4 @@
-"""Which line of a file is which: LF, CRLF and a bare CR each end one."""
+"""Line numbers of a file: LF, CRLF and a bare CR each end a line."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ _BARE_CR = re.compile(rb"\r(?!\n)")
 
 
 def unify_line_ends(data: bytes) -> bytes:
-    """The same lines, all ended by LF; as it is where only CRLF and LF end them."""
-    # A CR before an LF is white space to every decoder; only a bare CR ends a line of its own.
+    """The same lines, all ended by LF; unchanged if only CRLF and LF end them."""
+    # A CR before an LF is whitespace for every decoder; only a bare CR ends a separate line.
     if b"\r" in data and _BARE_CR.search(data):
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data
 
 
 def count_lines(data: bytes) -> int:
-    """How many lines there are; the last one may have no end."""
+    """The number of lines; the last one may have no line end."""
     data = unify_line_ends(data)
     return data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
 
 
 class LineNumbers:
-    """The file lines, from 1, of `count` rising offsets, at most one on a line, that ends in LF.
+    """The file lines, from 1, of `count` ascending offsets, at most one per line ended by LF.
 
-    They are counted only as far as they are asked for: of most logs a few records near the start.
+    Lines are counted only up to the requested record, for most logs a few near the start.
     """
 
     __slots__ = ("_known", "_rest", "count")

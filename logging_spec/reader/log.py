@@ -1,4 +1,4 @@
-"""What reading one file gives: its records, its faults, and their places."""
+"""The content of one file: its records, its faults, and their places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Generation = Literal["mllog", "mll", "mlpv", "alibaba", "none"]
 
 
 class Fault(StrEnum):
-    """What can be wrong with one line, or with the file."""
+    """The kinds of faults of a line or of the file."""
 
     JSON = "not-json"
     OBJECT = "not-an-object"
@@ -42,15 +42,15 @@ CRASHING = frozenset({Fault.OBJECT, Fault.MISSING})
 
 
 CUTS = frozenset({Fault.TRUNCATED, Fault.MARKED_CUT, Fault.COMPRESSED})
-"""Faults that tell of lines that are missing altogether."""
+"""Faults that indicate missing lines."""
 
 
 class LineFault(msgspec.Struct, frozen=True):
-    """One fault: its kind, a sentence about it, and where in the log it is.
+    """One fault: its kind, its message, and its place in the log.
 
-    `position` counts token-bearing lines from 0 (-1: the file as a whole, or the line of the file
-    that `line` gives). `recovered`: whether the tolerant reading made records of the line all
-    the same, `key` which key the line names, as far as it is legible; `cut`: the line seems cut.
+    `position` counts lines with a token from 0 (-1: the whole file, or the line of the file in
+    `line`). `recovered`: whether the tolerant reader made records of the line anyway; `key`: the
+    key in the line, if legible; `cut`: the line seems truncated.
     """
 
     kind: Fault
@@ -64,30 +64,30 @@ class LineFault(msgspec.Struct, frozen=True):
 
     @property
     def is_stray(self) -> bool:
-        """Whether it is of a line that bears no token, which no reader takes for a record."""
+        """Whether its line has no token, so that no reader makes a record of it."""
         return self.line is not None
 
 
 decode = msgspec.json.Decoder(Record).decode
-"""One record of 0.7 and later from what follows its token; raises what msgspec does."""
+"""One record of 0.7 and later from the text after its token; raises the errors of msgspec."""
 
 RECORD = b":::MLL"
-"""How the records of 0.6 and later begin on their lines."""
+"""The tokens before records of 0.6 and later."""
 
 HEAD = 1 << 16
-"""Bytes of a large file that are kept as they are."""
+"""Number of bytes of a large file that are kept unchanged."""
 
 
 class Log(msgspec.Struct):
-    """What one file holds.
+    """The content of one file.
 
-    `records` are those the official reader takes, in file order. `lenient` adds what only a
-    tolerant reader gets: (position of the line, record). `places` gives the line position of each
-    record, and `lines` the file line (from 1) of each such position. `timeless` are records, as in
-    `lenient`, that lack a time: theirs is not a number.
-    `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
-    one nothing. `ends_in_record`: the last line that is not blank bears a token. `line_count` are
-    the lines of the file, with or without a token; 0 where the records come from no file.
+    `records` are the records of the official reader, in file order. `lenient` adds the records that
+    only a tolerant reader gets: (position of the line, record). `places` has the line position of
+    each record, and `lines` the file line (from 1) of each such position. `timeless` are records,
+    as in `lenient`, without a time: it is NaN. `data` is the unchanged file; of a file too large to
+    read at once it is the start, of a compressed file it is empty. `ends_in_record`: the last line
+    that is not blank has a token. `line_count` is the number of lines in the file, with or without
+    a token; 0 if the records do not come from a file.
     """
 
     generation: Generation = "none"
@@ -104,7 +104,7 @@ class Log(msgspec.Struct):
 
     @property
     def head(self) -> memoryview:
-        """How the file begins."""
+        """The start of the file."""
         return memoryview(self.data)[:HEAD]
 
     def line(self, index: int) -> int:
@@ -116,11 +116,11 @@ class Log(msgspec.Struct):
         return self.lines[position]
 
     def line_of(self, fault: LineFault) -> int | None:
-        """File line of a fault; None where it is the whole file's."""
+        """File line of a fault; None for a fault of the whole file."""
         return fault.line if fault.position < 0 else self.line_at(fault.position)
 
     def placed_records(self) -> list[tuple[int, Record]]:
-        """Every record with the position of its line, the leniently read ones in their places."""
+        """Every record with the position of its line, including leniently read ones."""
         places = range(len(self.records)) if self.places is None else self.places
         merged = [*zip(places, self.records, strict=True), *self.lenient]
         if self.lenient:
@@ -128,15 +128,15 @@ class Log(msgspec.Struct):
         return merged
 
     def all_records(self) -> list[tuple[int, Record]]:
-        """Every record with its file line, the leniently read ones in their places."""
+        """Every record with its file line, including leniently read ones."""
         lines = [*self.lines]
         return [(lines[place], record) for place, record in self.placed_records()]
 
 
 def text_of(data: bytes) -> str:
-    """Text of bytes: UTF-8, or latin-1 where it is not."""
+    """Text of bytes: UTF-8, or latin-1 if they are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
-        # The official reader's encoding, which fails for no byte
+        # The encoding of the official reader, which accepts every byte
         return data.decode("latin-1")

@@ -1,6 +1,6 @@
-"""Fields of protocol-buffer messages by number, without the library: some files are made of them.
+"""Fields of protocol-buffer messages by number, without the library.
 
-Source: the encoding's description, protobuf.dev/programming-guides/encoding.
+Source: the description of the encoding, protobuf.dev/programming-guides/encoding.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """A message's fields by number, each as its bytes; raises ValueError for bytes that are none.
+    """The fields of a message by number, each as bytes; raises ValueError for invalid bytes.
 
-    `whole` reads an integer from such bytes.
+    `whole` reads an integer from the bytes of a field.
     """
     at = 0
     while at < len(message):
@@ -35,15 +35,15 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def whole(value: bytes) -> int:
-    """The integer of a field, with its sign (int64); raises ValueError for bytes that are none."""
+    """The signed integer (int64) of a field; raises ValueError for invalid bytes."""
     number, _ = _varint(value, 0)
     return number - (1 << 64) if number >> 63 else number
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """A number, seven bits in each byte, and where it ends."""
+    """A number, seven bits in each byte, and its end."""
     value = shift = 0
-    # Ten bytes hold 64 bits: a longer number is damage
+    # Ten bytes contain 64 bits: a longer number is corrupt
     while at < len(message) and shift < 64:
         byte = message[at]
         at += 1

@@ -1,8 +1,8 @@
-"""Bytes of a log to records, faults and noise; total: no content makes it raise.
+"""Reader from bytes of a log to records, faults and noise; it never raises for any content.
 
-The hot path hands every token-bearing line of an ordinary file to one compiled decoder. It accepts
-a subset of what the official reader accepts, with the same result; a line it refuses is looked at
-again, slowly and exactly.
+The hot path passes every line with a token to one compiled decoder. It accepts a subset of the
+lines that the official reader accepts, with the same result; the slow, exact path examines a line
+that it refuses.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from podium.logging_spec.reader.recovery import LONGEST_LINE, take_one_by_one
 from podium.logging_spec.reader.strays import strays
 
 BLOCK = 1 << 23
-"""Bytes of a file that is read at once: nearly every published log is smaller."""
+"""Maximum bytes of a file that is read at once: nearly every published log is smaller."""
 
 TAIL = 1 << 10
-"""Bytes in which the last line that is not blank ends."""
+"""Number of final bytes in which the last line that is not blank ends."""
 
 PIECE = 1 << 16
-"""Bytes of a larger file that are read at a time, or one line: they fit in a processor's cache."""
+"""Bytes of a larger file that are read at a time (at least a line): they fit in a CPU cache."""
 
 
 class _Format(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ _FORMATS = (
     _Format("alibaba", b"MLPerf: ", re.compile(rb"MLPerf: (.*)")),
     _NONE,
 )
-"""Newest first: a file that holds lines of one format is not looked through for an older one."""
+"""Newest first: a file with lines of one format is not searched for an older one."""
 
 
 def parse_log(data: bytes, prefer: Generation = "mllog") -> Log:
@@ -64,17 +64,17 @@ def parse_log(data: bytes, prefer: Generation = "mllog") -> Log:
 
 
 def parse_part(data: bytes, prefer: Generation = "mllog") -> Log:
-    """Read some lines of a log that may go on: no end of it is called a truncation."""
+    """Read some lines of a log that may continue: its end is not reported as a truncation."""
     log = Log(size=len(data), data=data, line_count=count_lines(data))
     log.lines = _take(data, _format_of(data, prefer), log, 0, 1)
     return log
 
 
 def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
-    """Read one file, also gzip- or zstd-compressed; what cannot be read becomes a fault.
+    """Read one file, plain or compressed with gzip or zstd; unreadable parts become faults.
 
-    A file is read by one line format: by `prefer` if it holds lines of it, else by the newest one
-    that it holds.
+    A file is read in one line format: in `prefer` if it has such lines, else in the newest format
+    that it has.
     """
     log = Log()
     try:
@@ -107,8 +107,8 @@ def unread_log(reason: str) -> Log:
 
 
 def _whole(handle: int, size: int) -> bytes:
-    """All that an open file holds; it may have grown since its size was looked up."""
-    # One byte more than the size, so that a file that is still being written is noticed
+    """The whole content of an open file, which may have grown since its size was read."""
+    # One byte more than the size, to detect a file that is still being written
     data = os.read(handle, size + 1)
     if len(data) == size:
         return data
@@ -132,8 +132,8 @@ def _inflated(path: Path | str) -> Iterator[bytes]:
 
 
 def _open_plain(path: Path | str) -> tuple[int, int]:
-    """The open file's handle and its size in bytes; OSError for what is no regular file."""
-    # Opening a fifo would wait for a writer, so nothing waits, and what is no file is refused.
+    """The handle and the size in bytes of the open file; OSError unless it is a regular file."""
+    # Opening a fifo would wait for a writer: open without waiting, and refuse other types.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
@@ -144,11 +144,11 @@ def _open_plain(path: Path | str) -> tuple[int, int]:
 
 
 def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces cut where lines end; noise lines of any length stay bounded."""
+    """The pieces, cut at line ends; noise lines of any length stay bounded."""
     pending: list[bytes] = []
     length = 0
     for piece in pieces:
-        # A CR at the very end may be half of a CRLF, which the next piece tells
+        # A CR at the end may be half of a CRLF, which the next piece shows
         cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
         if cut:
             yield b"".join([*pending, memoryview(piece)[:cut]])
@@ -161,20 +161,20 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
-    """Take a file too large for one block; `read` begins it anew."""
-    # Nearly all files are of this format: only others are read a second time
+    """Read a file that is too large for one block; `read` starts from the beginning."""
+    # Nearly all files have this format: only others are read a second time
     if prefer == _MLLOG.generation and _take_blocks(read(), _MLLOG, log):
         return
     forms: set[_Format] = set()
     with contextlib.suppress(BrokenCompressionError):
         forms.update(_format_of(block, prefer) for block in _blocks(read()))
-    # What the first reading found comes again in the next
+    # The next pass finds the results of the first pass again
     log.faults = []
     _take_blocks(read(), min(forms, key=lambda one: _order(one, prefer), default=_NONE), log)
 
 
 def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
-    """Add all that the pieces hold to the log; returns how many token-bearing lines that is."""
+    """Add the content of the pieces to the log; returns the number of lines with a token."""
     position, line = 0, 1
     numbers: list[int] = []
     log.lines = numbers
@@ -186,7 +186,7 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
             position += taken.count
             line += count_lines(block)
     except BrokenCompressionError as error:
-        message = f"cannot be decompressed to its end: {error}"
+        message = f"cannot be decompressed completely: {error}"
         log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
     log.line_count = line - 1
     name_truncation(log)
@@ -194,10 +194,10 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
 
 
 def name_truncation(log: Log) -> None:
-    """Name the fault of a last record that is cut short: the file ends within it."""
+    """Name the fault of a truncated last record: the file ends within it."""
     cut = [each for each in enumerate(log.faults) if each[1].cut]
     if cut and log.ends_in_record:
-        # At most the last line is one, whose fault comes last but for those of other lines
+        # Only the last line can be truncated; its fault is the last, except for stray lines
         index, fault = cut[-1]
         last = log.lines.count if isinstance(log.lines, LineNumbers) else len(log.lines)
         if fault.position == last - 1:
@@ -210,7 +210,7 @@ def _format_of(data: bytes, prefer: Generation) -> _Format:
     if prefer != "mllog":
         forms = tuple(sorted(_FORMATS, key=lambda form: _order(form, prefer)))
     for form in forms:
-        # `:::MLL` alone begins the newer token as well: lines of 0.6 have a blank behind it.
+        # `:::MLL` is also the start of the newer token: lines of 0.6 have a blank after it.
         if (b":::MLL " if form.generation == "mll" else form.token) in data:
             return form
     return _NONE
@@ -221,11 +221,12 @@ def _order(form: _Format, prefer: Generation) -> int:
 
 
 def _take(data: bytes, form: _Format, log: Log, base: int, line: int) -> LineNumbers:
-    """Add the block's records to the log; returns the lines that bear a token.
+    """Add the records of the block to the log; returns the lines with a token.
 
-    `base` is the position of the first of them in the log, `line` the number of the block's first.
+    `base` is the position of the first of them in the log, `line` the line number of the start of
+    the block.
     """
-    # Between two tokens of JSON a bare CR would pass for white space, yet it ends the line.
+    # A bare CR between two JSON tokens would count as whitespace, but it ends the line.
     data = unify_line_ends(data)
     payloads: list[bytes] = form.pattern.findall(data)
     if payloads:
@@ -249,7 +250,7 @@ def _take_records(payloads: list[bytes], form: _Format, log: Log, base: int) -> 
         take_one_by_one(payloads, log, base)
         return
     try:
-        # All or nothing: one refused line sends the block the slow way, with the same records
+        # All or nothing: one refused line sends the block to the slow path, with the same records
         records = list(map(decode, payloads))
     except (msgspec.DecodeError, UnicodeDecodeError):
         take_one_by_one(payloads, log, base)

@@ -9,14 +9,14 @@ import msgspec
 TOKEN = ":::MLLOG"  # noqa: S105 - a mark of log lines, no secret
 
 
-# gc=False is safe as decoded JSON has no cycles, and saves tracking millions of records
+# gc=False is safe because decoded JSON has no cycles; it avoids tracking millions of records
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """What one log line says.
+    """The content of one log line.
 
-    Only `key`, `time_ms`, `value` and `metadata` are required of a line, as the official reader
-    requires them; `namespace` and `event_type` are often absent or wrong in published logs, so
-    nothing is decided by them. `metadata` is an object in every well-formed line; real power logs
-    hold an empty string there, so the type stays open.
+    A line must have `key`, `time_ms`, `value` and `metadata`, as in the official reader.
+    `namespace` and `event_type` are often absent or wrong in published logs, so no rule depends on
+    them. `metadata` is an object in every well-formed line; real power logs have an empty string
+    there, so the type is not fixed.
     """
 
     key: str
@@ -28,7 +28,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class EmittedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The object an emitter writes after the token: all six fields, in this order."""
+    """The object that an emitter writes after the token: all six fields, in this order."""
 
     namespace: Annotated[str, msgspec.Meta(description="free label of the emitter; usually empty")]
     time_ms: Annotated[
@@ -41,12 +41,12 @@ class EmittedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     value: Annotated[Any, msgspec.Meta(description="any JSON value; null for most intervals")]
     metadata: Annotated[
         dict[str, Any],
-        msgspec.Meta(description="`file` and `lineno` of the call site, and what the key adds"),
+        msgspec.Meta(description="`file` and `lineno` of the call site, and members of the key"),
     ]
 
 
 def record_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of what an emitter writes after the token."""
+    """JSON Schema (draft 2020-12) of the object that an emitter writes after the token."""
     body = msgspec.json.schema(EmittedLine)
     definition = body["$defs"]["EmittedLine"]
     return {
@@ -56,7 +56,7 @@ def record_schema() -> dict[str, Any]:
     } | {name: part for name, part in definition.items() if name != "title"}
 
 
-if __name__ == "__main__":  # `make docs` writes record.schema.json so
+if __name__ == "__main__":  # `make docs` writes record.schema.json with it
     import json
     import sys
 

@@ -1,4 +1,4 @@
-"""Lines of 0.7 and later that the fast decoder refuses, judged as the official reader does."""
+"""Lines of 0.7 and later that the fast decoder refuses, read like in the official reader."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from podium.logging_spec.reader.log import Fault, LineFault, Log, decode, text_o
 from podium.logging_spec.reader.record import Record
 
 LONGEST_LINE = 1 << 28
-"""A single line beyond this many bytes is not decoded: it is reported."""
+"""A line with more bytes than this is reported and not decoded."""
 
 _TOKEN = b":::MLLOG "
 
 _BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
-"""What the official reader strips: white space of latin-1 text."""
+"""Characters that the official reader strips: whitespace of latin-1 text."""
 
 
 def take_one_by_one(payloads: list[bytes], log: Log, base: int) -> None:
-    """Add the records of a block to the log, and a fault for each line that gives none.
+    """Add the records of a block to the log, and a fault for each line without one.
 
-    `base` is the position of the block's first token-bearing line in the log.
+    `base` is the position in the log of the first line of the block with a token.
     """
     if log.places is None:
         log.places = list(range(len(log.records)))
@@ -44,7 +44,7 @@ def take_one_by_one(payloads: list[bytes], log: Log, base: int) -> None:
 
 
 def _decoded(payload: bytes) -> Record | None:
-    """The record of a line as the fast decoder takes it; None where it must not or will not."""
+    """The record of a line from the fast decoder; None if it must not or cannot decode it."""
     if not too_deep(payload):
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
             return decode(payload)
@@ -52,12 +52,12 @@ def _decoded(payload: bytes) -> Record | None:
 
 
 def _examine(payload: bytes, position: int, log: Log) -> Record | None:
-    """The record of one line as the official reader takes it; faults go to the log."""
+    """The record of one line according to the official reader; faults go to the log."""
     if len(payload) > LONGEST_LINE:
         message = f"the line is longer than {LONGEST_LINE >> 20} MiB"
         log.faults.append(LineFault(Fault.LONG, message, position))
         return None
-    # The official reader splits a line at its last token: an earlier record on it is lost.
+    # The official reader splits a line at its last token and loses an earlier record on it.
     *earlier, payload = payload.split(_TOKEN)
     if earlier:
         _take_glued(earlier, position, log)
@@ -75,13 +75,13 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
         if lenient is not None:
             log.lenient.append((position, lenient))
         return None
-    # The official reader ends here, too: Python's parser goes some thousand levels deep
+    # The official reader crashes here, too: Python's parser allows some thousand levels
     except RecursionError:
         log.faults.append(not_json(body, TOO_DEEP, position))
         return None
     if too_deep(text):
         found = shallow(found)
-        message = f"{TOO_DEEP}; what lies deeper is not judged"
+        message = f"{TOO_DEEP}; deeper values are not checked"
         log.faults.append(LineFault(Fault.DEEP, message, position, text[:80], recovered=True))
     return _record_of(found, body, position, log)
 
@@ -94,11 +94,11 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
         log.faults.append(LineFault(kind, message, position, excerpt, recovered, key))
 
     if not isinstance(found, dict):
-        # The official reader takes a bare null for a line it cannot parse.
+        # The official reader treats a bare null as a line that it cannot parse.
         kind = Fault.JSON if found is None else Fault.OBJECT
         fault(kind, f"the record is a JSON {_json_type(found)}; must be an object")
         return None
-    # It converts time_ms before it looks for the other fields, and takes a number within quotes.
+    # It converts time_ms before it reads the other fields, and accepts a number in quotes.
     time_ms: Any = found.get("time_ms")
     try:
         time_ms = float(time_ms) if "time_ms" in found else 0.0
@@ -106,7 +106,7 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
         fault(Fault.TIME, f'time_ms is "{time_ms!s:.60}"; must be a number of milliseconds')
         return None
     except (TypeError, OverflowError):
-        # Unlike a wrong text, these end the official reader: it does not collect such errors
+        # Unlike an invalid string, these crash the official reader: it does not collect such errors
         what = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
         if isinstance(found.get("key"), str):
             log.timeless.append((position, _without_time(found)))
@@ -130,7 +130,7 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
 
 
 def _from_other_fields(found: dict[str, Any]) -> Record | None:
-    """A record of the 0.7 dialect that gives `time_s`, or one that lacks value or metadata."""
+    """A record of the 0.7 dialect with `time_s`, or a record without value or metadata."""
     key, time_ms = found.get("key"), found.get("time_ms")
     if time_ms is None and isinstance(found.get("time_s"), int | float):
         time_ms = found["time_s"] * 1000
@@ -146,7 +146,7 @@ def _without_time(found: dict[str, Any]) -> Record:
 
 
 def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
-    message = "several records stand on this line; the official reader sees only the last"
+    message = "several records are on this line; the official reader reads only the last"
     recovered = False
     for piece in earlier:
         record = _decoded(piece.strip(_BLANKS))

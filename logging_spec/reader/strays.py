@@ -1,4 +1,4 @@
-"""Lines outside of all records that say why records are missing: no token, or a cut."""
+"""Lines outside of records that explain missing records: lines without a token, and cuts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _BARE = re.compile(rb"(?m)^[^\n{]{0,80}(\{[^\n]*\"time_ms\"[^\n]*)")
 _MEMBERS = re.compile(rb"""["']key\\*["']\s*:""")
 
 _HINTS = (b"runcated", b"RUNCATED", b"mitted", b"xceeded", b"kipped", b"snip")
-"""What every mark of a cut holds: searching for them first is quick."""
+"""Text in every mark of a cut: searching for it first is fast."""
 
 _LONGEST_MARK = 300
-"""Bytes of a line that only marks a cut: what is longer is output."""
+"""Maximum bytes of a line that only marks a cut: a longer line is output."""
 
 
 def strays(data: bytes, records: int, line: int) -> Iterator[LineFault]:
-    """The faults of lines that hold no record; `line` is the number of the first one.
+    """The faults of lines without a record; `line` is the number of the first one.
 
-    `records` is how many lines of the data bear a token. The data has LF line ends only.
+    `records` is the number of lines with a token. The data has only LF line ends.
     """
     if data.count(_NAME) > records:
         yield from _without_token(_LOST_TOKEN, data, line)
@@ -43,7 +43,7 @@ def _without_token(form: re.Pattern[bytes], data: bytes, line: int) -> Iterator[
         counted = match.start()
         kind, message = Fault.UNMARKED, "the record is not preceded by `:::MLLOG `"
         if COLOR.search(found[: found.index(b"{")]):
-            kind, message = Fault.COLORED, "color codes of a terminal stand in the record"
+            kind, message = Fault.COLORED, "the record contains terminal color codes"
         yield LineFault(
             kind,
             message,
@@ -67,7 +67,7 @@ def _marks_of_cuts(data: bytes, line: int) -> Iterator[LineFault]:
 
 
 def _lines_with(hint: bytes, data: bytes) -> Iterator[int]:
-    """Where each line begins that holds some bytes."""
+    """The start of each line that contains `hint`."""
     found = data.find(hint)
     while found >= 0:
         yield data.rfind(b"\n", 0, found) + 1

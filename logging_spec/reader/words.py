@@ -1,4 +1,4 @@
-"""Many words looked for at once in the bytes of a file."""
+"""Search for many words at once in the bytes of a file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ Find = Callable[[bytes | memoryview], list[tuple[int, int, int]]]
 
 
 def finder(words: Sequence[bytes]) -> Find:
-    """A function that finds these words, of two that begin at one place the one named first."""
-    # Leftmost matches are the kind that the library finds many bytes at a time.
+    """A function that finds these words; of two at the same place, the one listed first."""
+    # The library finds leftmost matches many bytes at a time.
     return BytesAhoCorasick(words, matchkind=MatchKind.LeftmostFirst).find_matches_as_indexes

@@ -1,4 +1,4 @@
-"""Checks that are not a cell of a table: functions over one run, declared with `@check`."""
+"""Checks that no table cell can express: functions over one run, declared with `@check`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):
-    """What a check may know beside the run: of its round, and what the log says it is.
+    """The facts that a check may use in addition to the run: the round, and what the log declares.
 
-    `limits` are the round's bounds, `generation` is the format of its logs, `of_round` are its
-    checks for both divisions.
+    `limits` are the bounds of the round, `generation` is the format of its logs, and `of_round` are
+    its checks for both divisions.
     """
 
     limits: Limits
@@ -41,25 +41,25 @@ class Context(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def offline(self) -> bool:
-        """Whether checkpoints may be evaluated after the run, on no clock."""
+        """Whether checkpoints may be evaluated after the run, off the clock."""
         return self.benchmark is not None and self.limits.offline(self.benchmark.name)
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
-        """The round's checks that are about this division."""
+        """The checks of the round that apply to this division."""
         return tuple(check for check in self.of_round if check.applies(self))
 
 
 Find = Callable[[Run, Context], Iterator[Violation]]
 
 Worth = Callable[[Run, Record], bool]
-"""Whether a record just added to a run may break a check that held before it."""
+"""Whether a record just added to a run may break a check that passed before."""
 
 
 class Watch(msgspec.Struct, frozen=True):
-    """The keys whose records may break a check that held before them.
+    """The keys whose records may break a check that passed before.
 
-    `begin` gives, for one run, the function that tells which of these records are worth a look.
+    `begin` returns, for one run, the function that selects which of these records to examine.
     """
 
     keys: tuple[str, ...]
@@ -67,13 +67,13 @@ class Watch(msgspec.Struct, frozen=True):
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One named check: `find` yields what is wrong; the rest is its page.
+    """One named check: `find` yields the violations; the other fields are its documentation.
 
-    `divisions` are those that it is about, all if there are none; `by_benchmark` tells that it
-    looks at the division or the benchmark all the same. `watches` say when a guard looks at it
-    while a run goes on: only a check that no later record can satisfy again has any. Without them
-    the end of the log decides. `follows` are the rules from whose findings those of the check may
-    follow, next to those that keep a log from being read.
+    `divisions` are the divisions that it applies to; empty means all. `by_benchmark` is true if the
+    check reads the division or the benchmark anyway. `watches` say when a guard runs the check
+    during a run: only a check that no later record can satisfy again has watches. Other checks run
+    at the end of the log. `follows` are the rules whose findings may cause findings of this check,
+    in addition to those that prevent a log from being read.
     """
 
     id: str
@@ -93,16 +93,16 @@ class Check(msgspec.Struct, frozen=True):
 
     @property
     def needs_names(self) -> bool:
-        """Whether it can be judged only once division and benchmark are known."""
+        """Whether the check can run only once the division and the benchmark are known."""
         return self.by_benchmark or bool(self.divisions)
 
     def applies(self, context: Context) -> bool:
-        """Whether the check is about this division."""
+        """Whether the check applies to this division."""
         return not self.divisions or context.division in self.divisions
 
 
 class Declaration(TypedDict):
-    """What a check is declared with, beside its id: see the fields of `Check`."""
+    """The arguments of `check` other than the id: see the fields of `Check`."""
 
     says: str
     cites: str
@@ -120,7 +120,7 @@ class Declaration(TypedDict):
 def check(id: str, **declared: Unpack[Declaration]) -> Callable[[Find], Check]:  # noqa: A002 - the rule's id
     """Declare a check: `says` is its one-sentence meaning; `bad` and `good` are an example.
 
-    The docstring of the decorated function says why the rule is there.
+    The docstring of the decorated function states why the rule exists.
     """
 
     def declare(find: Find) -> Check:

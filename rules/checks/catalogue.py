@@ -1,6 +1,6 @@
-"""All checks, in the order of their pages.
+"""All checks, in the order of the pages.
 
-A check that a round's limits leave nothing to do stays in that round and finds nothing.
+A check that the limits of a round leave without work stays in that round and finds nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ HPC: tuple[Check, ...] = (*ALL, *hpc.CHECKS)
 def binding(checks: tuple[Check, ...]) -> tuple[Check, ...]:
     """The same checks with errors for warnings, for a round without a verifier."""
     return tuple(
-        # Notes stay notes: what they point at stands in many accepted logs too
+        # Notes stay notes: many accepted logs have the same fault
         replace(each, severity=Severity.ERROR) if each.severity is Severity.WARNING else each
         for each in checks
     )

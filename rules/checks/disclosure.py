@@ -1,4 +1,4 @@
-"""What a run discloses: its seeds, and a parallelism that must multiply out."""
+"""Checks of disclosed values: seeds, and parallelism that must match the batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from podium.rules.table import Violation
 PARALLELISMS = (k.TENSOR_PARALLELISM, k.PIPELINE_PARALLELISM, k.CONTEXT_PARALLELISM)
 
 DEVICE_BATCHES = (k.MICRO_BATCH_SIZE, k.LOCAL_BATCH_SIZE, k.D_BATCH_SIZE)
-"""Keys for what one device takes at once, the standard one first; older logs have the others."""
+"""Keys of the batch of one device, the standard key first; older logs have the others."""
 
 _DISCLOSED = [k.MICRO_BATCH_SIZE.name, k.GRADIENT_ACCUMULATION_STEPS.name]
 
@@ -39,7 +39,7 @@ def _count(run: Run, key: k.Key) -> float | None:
 @check(
     "disclosure.batch-not-composed",
     key="global_batch_size",
-    says="the global batch is made of whole micro-batches: micro_batch_size (or the batch of a "
+    says="the global batch consists of whole micro-batches: micro_batch_size (or the batch of a "
     "device) times gradient_accumulation_steps times the data-parallel width",
     cites=f"{OWN}, Plausibility",
     stated_by=StatedBy.PODIUM,
@@ -64,10 +64,10 @@ def _count(run: Run, key: k.Key) -> float | None:
     ),
 )
 def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
-    """What is disclosed of a run must fit the batch that its convergence is judged by.
+    """The disclosed values must match the batch size that the convergence check uses.
 
     The data-parallel width is the number of accelerators divided by tensor, pipeline and context
-    parallelism; where the log does not tell it, it must at least come out whole.
+    parallelism; if the log does not state it, the quotient must at least be a whole number.
     """
     batch = _count(run, k.GLOBAL_BATCH_SIZE)
     logged = {key.name: _count(run, key) for key in _parts(run)}
@@ -86,12 +86,12 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
             f"global_batch_size is {show(batch)}; must be {wanted}",
             wanted,
             batch,
-            "correct whichever of them is not what the run used",
+            "correct the value that the run did not use",
         )
 
 
 def _parts(run: Run) -> Iterator[k.Key]:
-    """The factors of the global batch that a log gives: the batch of a device, accumulation."""
+    """The factors of the global batch in a log: the batch of a device, accumulation steps."""
     device = next((key for key in DEVICE_BATCHES if key.name in run.where), None)
     if device is not None:
         yield device
@@ -100,16 +100,16 @@ def _parts(run: Run) -> Iterator[k.Key]:
 
 
 def _data_parallel(run: Run) -> float | None:
-    """Replicas of the model, where the log tells; None where it does not, or they do not divide."""
+    """The number of model replicas; None if the log does not state it or it is not whole."""
     nodes, per_node = _count(run, k.NUMBER_OF_NODES), _count(run, k.ACCELERATORS_PER_NODE)
     model = 1.0
     for key in PARALLELISMS:
-        # One unknown factor leaves the whole product unknown, for which 0 stands
+        # One unknown factor leaves the product unknown, represented as 0
         model *= _count(run, key) or 0.0
     if nodes is None or per_node is None or not model:
         return None
     width = nodes * per_node / model
-    # What does not divide is the other check's fault to report; here it would appear twice
+    # The other check reports numbers that do not divide; here they would appear twice
     return width if near_whole(width) else None
 
 
@@ -136,7 +136,7 @@ def _data_parallel(run: Run) -> float | None:
     watches=(on(*_PARALLEL, when=once),),
 )
 def not_divided(run: Run, _: Context) -> Iterator[Violation]:
-    """Every accelerator holds one part of one replica of the model."""
+    """Each accelerator holds one part of one replica of the model."""
     if "tensor_parallelism" not in run.where:
         return
     counts = [_count(run, key) for key in (k.NUMBER_OF_NODES, k.ACCELERATORS_PER_NODE)]
@@ -152,7 +152,7 @@ def not_divided(run: Run, _: Context) -> Iterator[Violation]:
             f"{show(accelerators)} accelerators",
             f"a divisor of {show(accelerators)}",
             model,
-            "correct whichever of the numbers is not what the run used",
+            "correct the number that the run did not use",
         )
 
 
@@ -170,14 +170,14 @@ CLOSED = ("closed",)
     good=excerpt(at(0, "submission_division", "closed"), at(0, "seed", 1_234_567)),
 )
 def seed_missing(run: Run, context: Context) -> Iterator[Violation]:
-    """Seeds come from the clock or another random source; that no two runs share one is checked."""
+    """Seeds come from the clock or another random source, and no two runs may share a seed."""
     if context.limits.seeds_logged and "seed" not in run.where:
         yield Violation(
             None,
             "seed is not logged; must be logged at least once",
             "at least once",
             None,
-            "log the seed that the random generators of the run were given",
+            "log the seed of the random generators of the run",
         )
 
 
@@ -185,7 +185,7 @@ def _is_integer(value: Any) -> bool:
     if isinstance(value, str):
         # Not int(value), which raises on very long numbers and accepts 1_000
         return value.strip().lstrip("+-").isdecimal()
-    # To isinstance, true is an integer as well
+    # isinstance accepts True as an int
     return type(value) is int
 
 
@@ -205,7 +205,7 @@ def _no_integer(_: Run, record: Record) -> bool:
     watches=(on("seed", when=_no_integer),),
 )
 def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
-    """The official checker truncates: 1.5, 1.9 and true would all be one seed, shared by runs."""
+    """The official checker truncates: 1.5, 1.9 and true would all be the same seed."""
     if not context.limits.seeds_logged:
         return
     records = run.records
@@ -217,7 +217,7 @@ def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
             f"seed is {show_logged(value)}{of_all(bad, run.where['seed'])}; must be an integer",
             "an integer",
             show_logged(value),
-            "log the seed as the random generator takes it",
+            "log the integer that was passed to the random generator",
         )
 
 

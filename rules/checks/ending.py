@@ -1,4 +1,4 @@
-"""How a run ends: soon after its target, without work of no use, and no sooner than it may."""
+"""The end of a run: soon after the target, with no further training, and not too early."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ CITES = TRAINING + "Quality measure"
 CLOSED = ("closed",)
 
 LONGEST_END_MS = 5 * MINUTE_MS
-"""From the last outcome to run_stop, at the least: accepted closed runs take up to 3.1 min."""
+"""Milliseconds allowed from the last outcome to run_stop; accepted closed runs need up to 3.1
+min."""
 
 MOST_BLOCKS = 1
-"""Blocks begun after the target was reached that overlapping evaluation may leave behind."""
+"""Blocks that may begin after the target is reached, because evaluation overlaps training."""
 
 _TARGET = at(0, "submission_benchmark", "llama31_8b")
 _REACHED = at(10, "eval_accuracy", 3.2, samples_count=24_576)
@@ -44,7 +45,7 @@ _REACHED = at(10, "eval_accuracy", 3.2, samples_count=24_576)
     says="run_stop follows the evaluation that reaches the target",
     cites=CITES,
     divisions=CLOSED,
-    # A note: the rules let the clock stop there, and who lets it run loses time
+    # A note: the rules let the clock stop there, and a submitter who lets it run loses time
     severity=Severity.NOTE,
     bad=excerpt(
         _TARGET,
@@ -62,9 +63,9 @@ _REACHED = at(10, "eval_accuracy", 3.2, samples_count=24_576)
     watches=(on("run_stop"),),
 )
 def late_stop(run: Run, context: Context) -> Iterator[Violation]:
-    """Where there is time for another evaluation, one may have been taken out of the log.
+    """If there is time for another evaluation, one may have been removed from the log.
 
-    Evaluations that did not reach the target, say, after one that did by chance.
+    An example is an evaluation that misses the target after one that reached it by chance.
     """
     ended = status_of(run)
     if ended is None or ended[1] != k.SUCCESS or context.offline:
@@ -73,11 +74,11 @@ def late_stop(run: Run, context: Context) -> Iterator[Violation]:
     if not places:
         return
     late = records[ended[0]].time_ms - records[places[-1]].time_ms
-    if late <= LONGEST_END_MS:  # as in nearly every log
+    if late <= LONGEST_END_MS:  # true of nearly every log
         return
     times = sorted({records[index].time_ms for index in places})
     start = run.first("run_start")
-    # With a single evaluation its interval is the time since the run began
+    # The interval of a single evaluation is the time since the run began
     times = [start.time_ms, *times] if start is not None and len(times) == 1 else times
     longest = max((later - time for time, later in pairwise(times)), default=0.0)
     late = records[ended[0]].time_ms - times[-1]
@@ -88,7 +89,7 @@ def late_stop(run: Run, context: Context) -> Iterator[Violation]:
             f"between two; must follow the evaluation that ends the run",
             "right after the last evaluation",
             late,
-            "log run_stop once the target is known to be reached, and every evaluation before it",
+            "log every evaluation, and log run_stop as soon as the target is known to be reached",
         )
 
 
@@ -116,9 +117,9 @@ def late_stop(run: Run, context: Context) -> Iterator[Violation]:
     watches=(on("run_stop"),),
 )
 def trains_on(run: Run, context: Context) -> Iterator[Violation]:
-    """Convergence is compared with reference runs that ended there.
+    """Convergence is compared with reference runs, which end at that evaluation.
 
-    One block may have begun where evaluation goes on beside training; not another.
+    One block may have begun if evaluation overlaps training, but not more.
     """
     target, ended, blocks = target_of(context), status_of(run), run.where.get("block_start", [])
     if target is None or ended is None or len(blocks) <= MOST_BLOCKS or context.offline:
@@ -127,10 +128,10 @@ def trains_on(run: Run, context: Context) -> Iterator[Violation]:
     if not places:
         return
     since, stopped = records[places[-1]].time_ms, records[ended[0]].time_ms
-    # The last block but those allowed decides for nearly every log
+    # The last block that is not allowed decides for nearly every log
     if records[blocks[-1 - MOST_BLOCKS]].time_ms <= since and blocks[-1] <= ended[0]:
         return
-    # Where evaluations follow as well, `evaluation.after-target` says so
+    # If evaluations follow as well, `evaluation.after-target` reports them
     if not target.reached(run, places[-1]):
         return
     # Each position once: every rank may log the block
@@ -142,8 +143,8 @@ def trains_on(run: Run, context: Context) -> Iterator[Violation]:
     if len(begun) > MOST_BLOCKS:
         yield Violation(
             ended[0],
-            f"{len(begun)} blocks begin between the last evaluation, which reaches the target, and "
-            f"run_stop; must be at most {MOST_BLOCKS}",
+            f"{len(begun)} blocks begin between the last evaluation, which reaches the target, "
+            f"and run_stop; must be at most {MOST_BLOCKS}",
             f"at most {MOST_BLOCKS}",
             len(begun),
             "stop the run at the first evaluation that reaches the target",
@@ -154,7 +155,7 @@ def trains_on(run: Run, context: Context) -> Iterator[Violation]:
     "run.gave-up-early",
     follows=OF_REPEATED_RECORDS,
     key="run_stop",
-    says="a run without convergence trained for as long as its benchmark demands",
+    says="a run that does not converge trains for at least the time that its benchmark requires",
     cites=TRAINING + "Benchmark Results",
     divisions=CLOSED,
     bad=excerpt(
@@ -173,9 +174,10 @@ def trains_on(run: Run, context: Context) -> Iterator[Violation]:
     watches=(on("run_stop"),),
 )
 def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
-    """A run may be left out as one that does not converge only once it had its chance.
+    """A run counts as not converged only after it trained long enough to converge.
 
-    For 3D U-Net the rules say how long that is; a run stopped before could have converged.
+    For 3D U-Net the rules state the number of epochs; a run that stops earlier could have
+    converged.
     """
     schedule, ended = context.schedule, status_of(run)
     if schedule is None or not schedule.gives_up or ended is None or ended[1] == k.SUCCESS:
@@ -184,7 +186,7 @@ def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
     if batch is None or batch <= 0 or far is None:
         return
     dues = [due for due in schedule.due(batch) if due.longest is not None]
-    # Later logs count samples under the same name: only those have numbers that large
+    # Later logs count samples under the same name; only samples reach numbers this large
     unit = "samples" if far > max(due.longest or 0 for due in dues if due.unit == "epochs") else ""
     limits = [(due.longest or 0, due) for due in dues if due.unit == (unit or "epochs")]
     if not limits:
@@ -193,16 +195,16 @@ def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
     if far < least - due.interval - due.slack:
         yield Violation(
             ended[0],
-            f"the run was given up at {show(far)} {due.unit}; must train for {show(least)} "
-            f"{due.unit} before it counts as one that does not converge",
+            f"the run stopped at {show(far)} {due.unit}; must train for {show(least)} {due.unit} "
+            "before it counts as not converged",
             f"{show(least)} {due.unit}",
             far,
-            "let the run go on to its end, or repeat it",
+            "let the run train to its end, or repeat it",
         )
 
 
 def _farthest(run: Run, names: tuple[str, ...]) -> float | None:
-    """How far the run says it trained, by its evaluations and its end."""
+    """The latest training position in the log, from its evaluations and its end."""
     records = run.records
     found = [
         number

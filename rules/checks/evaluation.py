@@ -1,4 +1,4 @@
-"""Evaluations: on the schedule of the benchmark, and none after the one that reaches the target."""
+"""Evaluations: on the benchmark's schedule, and none after the one that reaches the target."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ CITES = TRAINING + "Quality measure"
 CLOSED = ("closed",)
 
 RACE_MS = 100.0
-"""Milliseconds: processes that log one moment each may be so far apart."""
+"""Milliseconds by which two processes that log the same moment may differ."""
 
 MOST_LATER = 1
-"""Evaluations after the target that overlap with training may leave behind."""
+"""Evaluations after the target that are allowed where evaluation overlaps training."""
 
 
 def points_of(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
-    """Positions of the evaluations in training, ascending, and the first record of each."""
+    """Training positions of the evaluations, ascending, and the first record of each."""
     key, scale = outcome_key(run), 1.0
     marks = marks_of(run, key, schedule.positions)
     if marks is None and schedule.unit == "samples":
@@ -52,9 +52,9 @@ def points_of(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], 
         return [], []
     values = marks.values
     if scale == 1.0 and values[0] > 0 and all(map(lt, values, values[1:])):
-        return values, marks.places  # as in nearly every log
-    # Ranks repeat an outcome and overlapping evaluations report out of order: each position is
-    # taken once. At 0 nothing has been trained yet, so an evaluation there is on no grid.
+        return values, marks.places  # true of nearly every log
+    # Ranks repeat an outcome and overlapping evaluations report out of order: each position counts
+    # once. Nothing is trained at position 0, so an evaluation there is not part of the schedule.
     first_at = marks.first_at()
     points = [point for point in sorted(first_at) if point > 0]
     return [point * scale for point in points], [first_at[point] for point in points]
@@ -73,7 +73,8 @@ def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
         Follows("result.mixed-settings", when=_of_the_batch_size),
     ),
     key="eval_accuracy",
-    says="evaluations of a closed run come where the policy sets them: first and interval",
+    says="evaluations of a closed run are at the first position and the interval that the policy "
+    "sets",
     cites=CITES,
     divisions=CLOSED,
     bad=excerpt(
@@ -96,29 +97,29 @@ def _of_the_batch_size(cause: Finding, _: Finding) -> bool:
     ),
 )
 def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
-    """Evaluating less often takes less time on the clock; evaluating more often stops it earlier.
+    """Fewer evaluations take less time on the clock; more evaluations stop the clock earlier.
 
-    Either way the run is compared with reference runs that had another grid. The point may be
-    rounded up to the next whole batch. Some benchmarks skip the evaluations that cannot reach the
-    target; none may skip others.
+    In both cases the run is compared with reference runs that have another schedule. A position may
+    be rounded up to the next whole batch. Some benchmarks skip the evaluations that cannot reach
+    the target. No other evaluation may be skipped.
     """
     for place, miss in _misses(run, context):
         yield Violation(place, miss.message, miss.expected, miss.actual, miss.hint)
 
 
 def leaves_out(run: Run, context: Context) -> bool:
-    """Whether an evaluation comes later than the schedule sets it: one before it is left out."""
+    """Whether an evaluation is later than scheduled, so that an earlier one is missing."""
     return any(miss.late for _, miss in _misses(run, context))
 
 
 def _misses(run: Run, context: Context) -> Iterator[tuple[int, Miss]]:
-    """What is off the schedule, with the index of the record at fault."""
+    """The deviations from the schedule, each with the index of its record."""
     schedule = context.schedule
     if schedule is None:
         return
     batch = run.number(k.GLOBAL_BATCH_SIZE.name)
     if batch is None or batch <= 0:
-        # Schedules in epochs hold for any batch size; the others cannot be worked out without one
+        # Schedules in epochs apply to any batch size; the others depend on it
         if any(grid.interval.needs for grid in schedule.grids):
             return
         batch = 1.0
@@ -151,17 +152,17 @@ _TARGET = at(0, "submission_benchmark", "llama31_8b")
     watches=(on("run_stop"),),
 )
 def after_target(run: Run, context: Context) -> Iterator[Violation]:
-    """Convergence is compared with reference runs at the evaluation that ended the run.
+    """Convergence is compared with reference runs at the evaluation that ends the run.
 
-    A run that goes on is reported as having needed more training than it did, or ends on a quality
-    that is no longer the target's.
+    A run that continues appears to need more training than it did, or ends with a quality that
+    misses the target.
     """
     target, stops = target_of(context), run.where.get("run_stop")
-    # Checkpoints evaluated after the run come in any order, so "after the target" means nothing
+    # Checkpoints evaluated after the run are in any order, so "after the target" has no meaning
     if target is None or not stops or context.offline:
         return
     records = run.records
-    # Published CosmoFlow logs go on for a hundred epochs after run_stop: those are not the run's
+    # Published CosmoFlow logs continue for a hundred epochs after run_stop; those are ignored
     places = evaluations_before(run, stops[0])
     reached = first_passing(run, target, places)
     if reached is None or reached == places[-1]:
@@ -173,8 +174,8 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
     if later and not target.reached(run, places[-1]):
         yield Violation(
             stops[0],
-            f"the last quality before run_stop is {show(last.value)}, though {where_is(there)} "
-            "reached the target; must be the one that ended the run",
+            f"the last quality before run_stop is {show(last.value)}, although {where_is(there)} "
+            "reached the target; must be the quality that ended the run",
             target.some[0].expected(run),
             last.value,
             hint,
@@ -213,14 +214,14 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
 def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
     """Evaluation is on the clock, which stops when the target is known to be reached.
 
-    Benchmarks whose checkpoints are evaluated after the run are exempt, and so are a few
-    milliseconds: run_stop and the outcome may come from two processes.
+    Benchmarks whose checkpoints are evaluated after the run are exempt. A difference of a few
+    milliseconds is allowed, because run_stop and the outcome may come from two processes.
     """
     target, ended = target_of(context), status_of(run)
     if target is None or ended is None or ended[1] != k.SUCCESS or context.offline:
         return
     records, places = run.records, evaluations(run)
-    # By time and not by line: asynchronous evaluations are written down late
+    # By time and not by line: asynchronous evaluations are logged late
     stopped = records[ended[0]].time_ms
     if max([records[index].time_ms for index in places], default=stopped) <= stopped + RACE_MS:
         return
@@ -257,7 +258,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
     watches=(on("run_start", "run_stop", *OUTCOMES, when=stopped),),
 )
 def before_run(run: Run, context: Context) -> Iterator[Violation]:
-    """What is evaluated before the clock starts was trained before it, too."""
+    """A model that is evaluated before the clock starts was also trained before it."""
     yield from _untimed(run, context, early=True)
 
 
@@ -267,7 +268,7 @@ def before_run(run: Run, context: Context) -> Iterator[Violation]:
     key="eval_accuracy",
     says="no evaluation comes after run_stop",
     cites=CITES,
-    # A note, since accepted HPC logs go on evaluating after run_stop
+    # A note, because accepted HPC logs continue to evaluate after run_stop
     severity=Severity.NOTE,
     bad=excerpt(
         at(0, "run_start"),
@@ -289,7 +290,7 @@ def untimed(run: Run, context: Context) -> Iterator[Violation]:
 
 def _untimed(run: Run, context: Context, *, early: bool) -> Iterator[Violation]:
     start, stop = run.first("run_start"), run.first("run_stop")
-    # Where run_stop is not after run_start nothing can lie between: that is a fault of its own
+    # If run_stop is not after run_start nothing is between them; another check reports that
     if start is None or stop is None or context.offline or stop.time_ms <= start.time_ms:
         return
     records, places = run.records, evaluations(run)

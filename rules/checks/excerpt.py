@@ -1,4 +1,4 @@
-"""Short log excerpts, the examples on the pages of checks."""
+"""Short log excerpts: the examples on the pages of checks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 START_MS = 1_735_689_600_000
-"""When the runs of examples begin: 2025-01-01."""
+"""Start time of the runs in examples: 2025-01-01."""
 
 _MINUTE_MS = 60_000
 
 
 def at(minute: float, key: str, value: Any = None, **metadata: Any) -> str:
-    """One log line, so many minutes after the excerpt begins."""
+    """One log line, `minute` minutes after the start of the excerpt."""
     record = {
         "time_ms": START_MS + round(minute * _MINUTE_MS),
         "key": key,
@@ -23,5 +23,5 @@ def at(minute: float, key: str, value: Any = None, **metadata: Any) -> str:
 
 
 def excerpt(*lines: str) -> str:
-    """Lines of a log as one text."""
+    """Lines of a log as one string."""
     return "\n".join(lines)

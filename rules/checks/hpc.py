@@ -1,4 +1,4 @@
-"""What only HPC runs have: data that is staged to the nodes, on the clock until 3.0."""
+"""Checks of HPC runs: staging data to the nodes, which is timed before round 3.0."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CITES = "HPC rules, Data State at Start of Run"
 @check(
     "staging.untimed",
     key="staging_start",
-    says="staging lies within the timed part of a run",
+    says="staging is within the timed part of a run",
     cites=CITES,
     bad=excerpt(at(0, "staging_start"), at(5, "staging_stop"), at(6, "run_start")),
     good=excerpt(at(0, "run_start"), at(1, "staging_start"), at(5, "staging_stop")),
     watches=(on("staging_start", "run_start"),),
 )
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
-    """Data begins on a file system that all nodes share; to bring it nearer is part of the run."""
+    """The data starts on a shared file system; copying it to the nodes is part of the run."""
     start, began = run.first("run_start"), times(run, "staging_start")
     # HPC 3.0 takes staging off the clock (HPC rules, Data State at Start of Run)
     if not context.limits.staging_timed or start is None or not began:
@@ -44,18 +44,18 @@ def untimed(run: Run, context: Context) -> Iterator[Violation]:
 @check(
     "staging.not-logged",
     key="staging_start",
-    says="where data is staged to the nodes, staging_start and staging_stop say when",
+    says="a run that stages data to the nodes logs staging_start and staging_stop",
     cites=CITES,
     severity=Severity.NOTE,
     bad=at(0, "run_start"),
     good=excerpt(at(0, "run_start"), at(1, "staging_start"), at(5, "staging_stop")),
 )
 def not_logged(run: Run, context: Context) -> Iterator[Violation]:
-    """Only these records show that staging was on the clock; a run that stages nothing has none."""
+    """Only these records show that staging was on the clock. A run that stages nothing has none."""
     if context.limits.staging_timed and "staging_start" not in run.where:
         yield Violation(
             None,
-            "staging_start is not logged; must be, within the timed part, where data is staged",
+            "staging_start is not logged; must be logged within the timed part if data is staged",
             "staging within the timed part",
             None,
             "log staging_start and staging_stop if the run stages data to its nodes",

@@ -1,4 +1,4 @@
-"""The life of a run: its markers, its clock, how it ended, and the state it began in."""
+"""The phases of a run: its markers, its clock, its status, and the state of its caches."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MARKERS = ("run_start", "run_stop", "init_stop")
 
 
 def _begun(run: Run, record: Record) -> bool:
-    """An init_start before any marker is late for nothing."""
+    """Whether a marker precedes this init_start; otherwise the record cannot be late."""
     return record.key != "init_start" or not run.where.keys().isdisjoint(MARKERS)
 
 
-# Accepted logs of 0.6 to 2.0 write abort, and every tool reads it so
+# Accepted logs of 0.6 to 2.0 have "abort", and every tool reads it as "aborted"
 ABORTED = (k.ABORTED, "abort")
 KNOWN_STATUSES = (*k.STATUSES, *ABORTED)
 
@@ -41,9 +41,9 @@ KNOWN_STATUSES = (*k.STATUSES, *ABORTED)
 def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
     """The score is the time between two moments.
 
-    A log with a second run_start can be read as a run of any length, and the official summary takes
-    the last run_start before run_stop. Repeats that agree in all they say, time included, are
-    harmless: several processes, or one line written twice.
+    A log with a second run_start can be read as a run of either length, and the official summary
+    uses the last run_start before run_stop. Repeats that are equal in all fields, including the
+    time, are harmless: several processes log them, or one line is written twice.
     """
     for marker in MARKERS:
         found = run.where.get(marker, ())
@@ -52,8 +52,8 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
         first = run.records[found[0]]
         for index in found[1:]:
             record = run.records[index]
-            # Values alone prove nothing: markers have null ones, so the official verifier takes any
-            # number of them for repeats that agree, and only warns
+            # Equal values prove nothing: markers have the value null, so the official verifier
+            # accepts any number of them as equal repeats and only warns
             if (record.time_ms, record.value, record.metadata) != (
                 first.time_ms,
                 first.value,
@@ -75,14 +75,14 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
     "run.unknown-status",
     follows=OF_REPEATED_RECORDS,
     key="run_stop",
-    says="run_stop says in its metadata whether the run ended in success or was aborted",
+    says="the metadata of run_stop states whether the run ended in success or was aborted",
     cites=TRAINING + "Benchmark Results",
     bad=at(60, "run_stop", status="done"),
     good=at(60, "run_stop", status="success"),
     watches=(on("run_stop"),),
 )
 def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
-    """The status decides whether a run counts as converged; any other word decides nothing."""
+    """The status decides whether a run counts as converged. Any other word is ambiguous."""
     records = run.records
     for index in run.where.get("run_stop", ()):
         metadata = records[index].metadata
@@ -95,7 +95,7 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
                     f"the status of run_stop is {show(status)}; must be {wanted}",
                     wanted,
                     status,
-                    "log success where the target was reached, aborted otherwise",
+                    "log success if the run reached the target, otherwise aborted",
                 )
 
 
@@ -106,7 +106,7 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
         Follows("result.not-converged", Reach.RESULT),
     ),
     key="run_stop",
-    says="a run that was aborted counts as one that did not converge",
+    says="an aborted run counts as not converged",
     cites=TRAINING + "Benchmark Results",
     severity=Severity.NOTE,
     bad=at(60, "run_stop", status="aborted"),
@@ -114,7 +114,7 @@ def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
     watches=(on("run_stop"),),
 )
 def not_converged(run: Run, _: Context) -> Iterator[Violation]:
-    """A result may hold one run without convergence, which then is its slowest; not more."""
+    """A result may contain one run that did not converge, which counts as its slowest run."""
     ended = status_of(run)
     if ended is not None and ended[1] in ABORTED:
         yield Violation(
@@ -131,7 +131,7 @@ def init_limit(context: Context) -> float | None:
     """Minutes from the first init_start to run_start that the division allows."""
     if context.division == "open":
         return context.limits.init_open
-    # A benchmark's own minutes lengthen the closed division's limit; open has 4 hours anyway
+    # Extra minutes of a benchmark extend the limit of the closed division; open has 4 hours
     own = context.benchmark.init_minutes if context.benchmark is not None else None
     return own or context.limits.init_closed
 
@@ -140,7 +140,7 @@ def init_limit(context: Context) -> float | None:
     "run.late-start",
     follows=OF_REPEATED_RECORDS,
     key="run_start",
-    says="run_start comes before the time for initialisation is over",
+    says="run_start is logged before the time limit for initialization",
     cites=TRAINING + "Run Results",
     bad=excerpt(at(0, "init_start"), at(10, "init_stop"), at(100, "run_start")),
     good=excerpt(at(0, "init_start"), at(10, "init_stop"), at(11, "run_start")),
@@ -148,18 +148,18 @@ def init_limit(context: Context) -> float | None:
     watches=(on("init_start", "run_start", when=_begun),),
 )
 def late_start(run: Run, context: Context) -> Iterator[Violation]:
-    """The clock starts with the first touch of the data, or when initialisation has had its time.
+    """The clock starts when the data is first read, or at the time limit for initialization.
 
-    The official verifier looks at init_stop only, so a later run_start goes unseen.
+    The official verifier checks only init_stop and misses a later run_start.
     """
     limit = init_limit(context)
     began, start = times(run, "init_start"), run.first("run_start")
     if limit is None or not began or start is None:
         return
-    # Every rank logs an init_start, in any order: initialisation begins with the earliest
+    # Every rank logs an init_start, in any order: initialization begins with the earliest
     took = start.time_ms - min(began)
-    # The policy lets the clock start at the limit itself; the verifier, which looks at init_stop,
-    # asks for strictly less
+    # The policy lets the clock start at the limit itself; the verifier requires init_stop strictly
+    # before it
     if took > limit * MINUTE_MS:
         yield Violation(
             run.where["run_start"][0],
@@ -167,23 +167,23 @@ def late_start(run: Run, context: Context) -> Iterator[Violation]:
             f"{limit:g} min after it",
             f"at most {limit:g} min",
             round(took / MINUTE_MS, 2),
-            "shorten compilation and staging, or log run_start when the time is over",
+            "shorten compilation and staging, or log run_start when the time limit is reached",
         )
 
 
 @check(
     "run.times-not-physical",
     follows=OF_REPEATED_RECORDS,
-    says="init_start, init_stop, run_start and run_stop follow each other in time",
+    says="init_start, init_stop, run_start and run_stop have increasing times",
     cites=TRAINING + "Run Results",
     bad=excerpt(at(60, "run_start"), at(1, "run_stop", status="success")),
     good=excerpt(at(1, "run_start"), at(60, "run_stop", status="success")),
     watches=(on("init_start", *MARKERS, when=_begun),),
 )
 def times_not_physical(run: Run, _: Context) -> Iterator[Violation]:
-    """The score is a difference of times, while the official verifier goes by the order of lines.
+    """The score is a difference of times, but the official verifier checks the order of lines.
 
-    A run_stop with an earlier time than run_start would count as a run of less than no time.
+    A run_stop with an earlier time than run_start would give a negative score.
     """
     began, ended = times(run, "init_start"), times(run, "init_stop")
     start, stop = run.first("run_start"), run.first("run_stop")
@@ -198,13 +198,13 @@ def times_not_physical(run: Run, _: Context) -> Iterator[Violation]:
 
 
 def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
-    when = f"{minutes(early)} before" if early else "at the same time as"
+    when = f"{minutes(early)} before" if early else "the same as"
     return Violation(
         run.where[key][0],
-        f"the time of {key} is {when} that of {other}; must be later",
+        f"the time of {key} is {when} the time of {other}; must be later",
         f"after {other}",
         early and -early,
-        "log time_ms when the event happens, by one clock",
+        "take time_ms from one clock, at the moment of the event",
     )
 
 
@@ -219,9 +219,9 @@ def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
     watches=(on("cache_clear", "run_start"),),
 )
 def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
-    """Data left in the memory of an earlier run would be read for nothing.
+    """Data that an earlier run left in memory takes no time to read.
 
-    Many logs give cache_clear no value: then the record itself says that caches were cleared.
+    Many logs give cache_clear no value; the record itself then states that caches were cleared.
     """
     found = run.where.get("cache_clear")
     if not found:
@@ -240,9 +240,9 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
             )
             return
     start = run.first("run_start")
-    # Nodes log their own, some at the very end of the file: the earliest time counts, not a line
+    # Each node logs its record, some at the end of the file: the earliest time counts, not the line
     late = start is not None and min(times(run, "cache_clear")) - start.time_ms
-    # A run_start that is before init_stop has the wrong time: `run.times-not-physical` tells that
+    # A run_start before init_stop has the wrong time, which `run.times-not-physical` reports
     ended = times(run, "init_stop")
     if late and late > 0 and not (start and ended and start.time_ms < ended[0]):
         yield Violation(
@@ -250,7 +250,7 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
             f"the first cache_clear is {minutes(late)} after run_start; must be before it",
             "before run_start",
             late,
-            "clear the caches before the run starts, and log it there",
+            "clear the caches before the run starts, and log cache_clear there",
         )
 
 

@@ -1,4 +1,4 @@
-"""Training goes on: no record says that it stood further back than an earlier one."""
+"""Training never moves back: no record has an earlier position than a record before it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from podium.rules.table import Violation
 
 
 def _overlaps(run: Run, found: Marks, pair: list[tuple[int, float]]) -> bool:
-    """Whether the second of two outcomes is of an evaluation begun before the first was known."""
+    """Whether the second of two evaluations began before the outcome of the first was known."""
     if run.records[found.places[0]].key not in OUTCOMES:
         return False
     starts = marks_of(run, "eval_start", (found.unit,))
@@ -46,17 +46,17 @@ def _block_goes_back(_: Context) -> Worth:
     progress = Progress(BLOCK)
 
     def worth(run: Run, record: Record) -> bool:
-        # Where the first block tells its length, so do the others
+        # If the first block gives its length, so do the others
         return progress.goes_back(run, record) and _block_marks(run) is not None
 
     return worth
 
 
 def _block_marks(run: Run) -> Marks | None:
-    """Where blocks say that training stood; None where they give their lengths instead.
+    """Training positions of the blocks; None if the blocks give their lengths instead.
 
-    MLPerf Common logs the samples in a block as its samples_count, other programs those trained
-    before it. The latter begin at 0, which is the length of no block.
+    MLPerf Common logs the number of samples in a block as its samples_count. Other programs log the
+    number of samples trained before it, which starts at 0.
     """
     found = marks_of(run, "block_start", BLOCK)
     lengths = found is not None and found.unit == "samples_count" and found.values[:1] != [0]
@@ -66,7 +66,7 @@ def _block_marks(run: Run) -> Marks | None:
 @check(
     "progress.not-monotonic",
     follows=OF_REPEATED_RECORDS,
-    says="positions in training never decrease as time goes on",
+    says="training positions never decrease over time",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
     bad=excerpt(
@@ -84,19 +84,19 @@ def _block_marks(run: Run) -> Marks | None:
     ),
 )
 def goes_back(run: Run, context: Context) -> Iterator[Violation]:
-    """A model that trains on has seen more, so one of two such records is wrong.
+    """Training only adds samples, so one of two such records is wrong.
 
-    Lines may stand in any order; what counts is the time they give. Evaluations that overlap may
-    end in any order.
+    Lines may be in any order: the check compares their times. Overlapping evaluations may end in
+    any order.
     """
     keys = ("block_start", "epoch_start")
-    # Checkpoints that are evaluated after the run may be taken in any order
+    # Checkpoints that are evaluated after the run may be in any order
     for key in keys if context.offline else (*keys, outcome_key(run)):
         found = _block_marks(run) if key == "block_start" else marks_of(run, key)
         if found is None:
             continue
         records = run.records
-        # Outcomes in the order of their positions may still have times that are not
+        # Outcomes in the order of their positions may still have times out of order
         if found.values == found.ranked:
             times = [records[index].time_ms for index in found.places if key in OUTCOMES]
             if all(map(le, times, times[1:])):

@@ -1,4 +1,4 @@
-"""How positions are counted: epochs from 1 since 0.7, samples and not steps."""
+"""Units of positions: epochs count from 1 since round 0.7; samples are not steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLOSED = ("closed",)
     "evaluation.epoch-numbering",
     follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
-    says="epochs are numbered from 1, so the first evaluation of whole epochs is at 1",
+    says="epochs are numbered from 1, so the first evaluation after a whole epoch is at 1",
     cites=CITES,
     divisions=CLOSED,
     bad=excerpt(
@@ -43,7 +43,7 @@ CLOSED = ("closed",)
     watches=(on(*OUTCOMES, when=once),),
 )
 def epoch_numbering(run: Run, context: Context) -> Iterator[Violation]:
-    """A run whose epochs count from 0 seems to converge one epoch sooner than its reference."""
+    """A run whose epochs count from 0 appears to converge one epoch earlier than its reference."""
     if _counts_epochs(context):
         yield from _from_zero(run, outcome_key(run))
 
@@ -55,7 +55,7 @@ def _counts_epochs(context: Context) -> bool:
         return False
     grid = schedule.grids[0]
     # Elsewhere a first position of 0 is an evaluation before training, or DLRM-DCNv2's fraction,
-    # which counts from 0 by the policy
+    # which starts at 0 according to the policy
     return grid.unit == "epochs" and grid.interval.text == "1" and grid.first is not None
 
 
@@ -93,13 +93,13 @@ def _from_zero(run: Run, key: str) -> Iterator[Violation]:
     watches=(on("epoch_start", when=once),),
 )
 def epoch_from_zero(run: Run, context: Context) -> Iterator[Violation]:
-    """Only evaluations are compared with reference runs, so this number by itself harms nobody."""
+    """Only evaluations are compared with reference runs, so this number changes no result."""
     if _counts_epochs(context):
         yield from _from_zero(run, "epoch_start")
 
 
 LEAST_STEPS = 2
-"""The number of evaluations whose distances show the unit."""
+"""Number of evaluations whose distances show the unit."""
 
 
 def _steps(batch: int, *positions: float) -> str:
@@ -122,10 +122,10 @@ def _steps(batch: int, *positions: float) -> str:
     good=_steps(16, 1920, 2304, 2688),
 )
 def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
-    """In steps a run seems to converge in a fraction of the samples that it was trained on.
+    """A run that counts steps appears to converge in a fraction of its samples.
 
-    It shows where the positions keep the schedule of the benchmark once they are multiplied by the
-    global batch size, and only then.
+    The check reports a run if its positions match the schedule of the benchmark only after they are
+    multiplied by the global batch size.
     """
     schedule, batch = context.schedule, run.number(k.GLOBAL_BATCH_SIZE.name)
     if schedule is None or schedule.unit != "samples" or batch is None or batch <= 1:
@@ -137,7 +137,7 @@ def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
     due = schedule.due(batch)
     if not due:
         return
-    # No schedule judges positions below this one, so they keep none
+    # No schedule covers positions below this one
     least = UNIT_SLIP * due[0].interval
     in_samples = [point * batch for point in points]
     if not least <= in_samples[-1] < math.inf or schedule.judge(in_samples, batch):
@@ -147,7 +147,7 @@ def counts_steps(run: Run, context: Context) -> Iterator[Violation]:
     yield Violation(
         places[0],
         f"samples_count seems to count steps: the first evaluation is at {show(points[0])}, and "
-        f"every position is 1/{show(batch)} of the schedule's, where global_batch_size is "
+        f"every position is 1/{show(batch)} of the scheduled one, while global_batch_size is "
         f"{show(batch)}; must count samples",
         "samples",
         points[0],

@@ -1,4 +1,4 @@
-"""Runs whose checkpoints are evaluated afterwards: run_stop is of the checkpoint that passed."""
+"""Runs whose checkpoints are evaluated afterwards: run_stop belongs to the passing checkpoint."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GRPO = (at(0, "submission_benchmark", "qwen35_397b_grpo"), at(0, "global_batch_
 
 
 def _stop_and_passing(run: Run, context: Context) -> tuple[int, int] | None:
-    """The run_stop of a successful run and the evaluation of its checkpoint; None without both."""
+    """Indices of a successful run_stop and of the passing evaluation; None without both."""
     schedule, target, ended = context.schedule, target_of(context), status_of(run)
     if schedule is None or not schedule.stops_at_checkpoint or target is None:
         return None
@@ -42,7 +42,7 @@ def _stop_and_passing(run: Run, context: Context) -> tuple[int, int] | None:
     "evaluation.other-checkpoint",
     follows=OF_REPEATED_RECORDS,
     key="run_stop",
-    says="run_stop is of the first checkpoint in training that reaches the target",
+    says="run_stop belongs to the first checkpoint of the training that reaches the target",
     cites=CITES,
     divisions=("closed",),
     by_benchmark=True,
@@ -60,9 +60,10 @@ def _stop_and_passing(run: Run, context: Context) -> tuple[int, int] | None:
     ),
 )
 def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
-    """The run is as long as it took to train that checkpoint, in whatever order all are evaluated.
+    """The score is the time to train that checkpoint, whatever the order of the evaluations.
 
-    The time of an earlier one makes the score better than it is; convergence is compared at it.
+    Convergence is compared at this checkpoint, and the time of an earlier one would improve the
+    score.
     """
     found = _stop_and_passing(run, context)
     if found is None:
@@ -77,11 +78,12 @@ def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
         wanted = show(reached[1])
         yield Violation(
             stop,
-            f"{stated[0]} of run_stop is {show(stated[1])}; must be {wanted}, that of the first "
-            "checkpoint that reaches the target",
+            f"{stated[0]} of run_stop is {show(stated[1])}; must be {wanted}, the position of the "
+            "first checkpoint that reaches the target",
             wanted,
             stated[1],
-            "log in run_stop the position of that checkpoint, and when its weights were updated",
+            "log run_stop with the position of that checkpoint and the time at which its weights "
+            "were updated",
         )
 
 
@@ -89,9 +91,9 @@ def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
     "evaluation.counted-offline",
     follows=OF_REPEATED_RECORDS,
     key="run_stop",
-    says="where checkpoints are evaluated after the run, run_stop comes before the evaluation",
+    says="if checkpoints are evaluated after the run, run_stop precedes the evaluation",
     cites=CITES,
-    # A note: who counts the evaluation makes the own score worse, nobody else's
+    # A note: counting the evaluation only makes the submitter's score worse
     severity=Severity.NOTE,
     divisions=("closed",),
     by_benchmark=True,
@@ -109,9 +111,10 @@ def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
     ),
 )
 def counted_offline(run: Run, context: Context) -> Iterator[Violation]:
-    """The clock stops when the weights of the checkpoint that passes were last updated.
+    """The clock stops at the last update of the weights of the passing checkpoint.
 
-    To write it and to evaluate it costs no time, so run_stop has an earlier time than eval_start.
+    Writing and evaluating the checkpoint is not timed, so run_stop has an earlier time than
+    eval_start.
     """
     found = _stop_and_passing(run, context)
     if found is None:
@@ -123,17 +126,19 @@ def counted_offline(run: Run, context: Context) -> Iterator[Violation]:
         for index in run.where.get("eval_start", ())
         if position(run.records[index]) == reached
     ]
-    # Without eval_start, the outcome itself is what run_stop must not come after
+    # Without eval_start, run_stop must not come after the outcome itself
     began = min(same, default=run.records[passing].time_ms)
     late = run.records[stop].time_ms - began
     if late > 0:
         yield Violation(
             stop,
-            f"run_stop is {minutes(late)} after the evaluation of {where_is(reached)} began; must "
-            "be when the weights of that checkpoint were last updated",
+            f"run_stop is {minutes(late)} after the start of the evaluation at "
+            f"{where_is(reached)}; must be the time at which the weights of that checkpoint were "
+            "last updated",
             "before eval_start",
             late,
-            "log as time_ms of run_stop when the weights of that checkpoint were last updated",
+            "set time_ms of run_stop to the time at which the weights of that checkpoint were "
+            "last updated",
         )
 
 

@@ -1,4 +1,4 @@
-"""What one file holds: one run, logged by one process, and by a clock in milliseconds."""
+"""One file: one run, logged by one process, with a clock in milliseconds."""
 
 from __future__ import annotations
 
@@ -24,28 +24,30 @@ from podium.rules.table import Violation
 DECLARED = frozenset(
     name for name, key in k.ALL.items() if key.role in ("submission", "hyperparameter")
 )
-"""Keys that a run logs at its beginning, once."""
+"""Keys that a run logs once, at its beginning."""
 
 _FEWEST = 3
-"""Declarations that are logged again by a run that begins again: fewer may be repeated alone."""
+"""Minimum number of repeated declarations that shows a second run: fewer may be accidental
+repeats."""
 
 _PAIRS = (
     ("init_start", "submission_benchmark"),
     ("submission_benchmark", "run_start"),
     ("init_start", "run_start"),
 )
-"""Keys that a run logs one after the other: what begins again logs both again, in this order."""
+"""Pairs of keys that a run logs one after the other: a second run logs both again, in this
+order."""
 
 _PROGRESS = ("init_stop", "run_start", "block_start", "epoch_start")
 
 _LEAST_GAP_MS = 1000.0
-"""Time that a relaunch takes: processes of one run log their beginnings at once."""
+"""Minimum time of a relaunch: the processes of one run log their beginnings at the same time."""
 
 
 def starts_of_attempts(run: Run) -> list[int]:
     """The indices of the records at which later runs of the file begin."""
     where = run.where
-    # Each attempt declares again what the first has declared
+    # Each attempt repeats the declarations of the first
     repeated = [key for key in DECLARED & where.keys() if len(where[key]) > 1]
     if len(repeated) < _FEWEST:
         return []
@@ -60,7 +62,7 @@ def starts_of_attempts(run: Run) -> list[int]:
 def _restarts(
     run: Run, firsts: Sequence[int], seconds: Sequence[int], repeated: Sequence[str]
 ) -> list[int]:
-    """Where the first key of a pair comes again after the second, which follows it again."""
+    """Indices at which the first key of a pair is logged again after the second key."""
     found: list[int] = []
     since = firsts[0]
     for index in firsts[1:]:
@@ -72,14 +74,14 @@ def _restarts(
 
 
 def _begins_anew(run: Run, since: int, index: int, repeated: Sequence[str]) -> bool:
-    """Whether what a run has declared from one record on is declared again from another one on."""
+    """Whether the declarations of a run from one record on are repeated from another record on."""
     where, records = run.where, run.records
     declared = [key for key in repeated if any(since <= i < index for i in where[key])]
     later = sum(where[key][-1] > index for key in declared)
     if later < max(_FEWEST, len(declared) / 2):
         return False
     earlier = records[since:index]
-    # Caches are cleared before a run begins: by the later attempt, not the earlier one
+    # Caches are cleared before a run begins: the record belongs to the later attempt
     while len(earlier) > 1 and earlier[-1].key == "cache_clear":
         earlier = earlier[:-1]
     gap = records[index].time_ms - max(each.time_ms for each in earlier)
@@ -107,7 +109,7 @@ def _attempt(minute: float) -> str:
 @check(
     "log.several-attempts",
     key="init_start",
-    says="a file holds one run",
+    says="a file contains one run",
     cites=TRAINING + "Submission Compliance Logs",
     severity=Severity.ERROR,
     bad=excerpt(_attempt(0), _attempt(30), at(60, "run_stop", status="success")),
@@ -115,20 +117,20 @@ def _attempt(minute: float) -> str:
     watches=(on(*sorted(DECLARED), when=again),),
 )
 def several_attempts(run: Run, _: Context) -> Iterator[Violation]:
-    """A log that is appended to still holds the attempt that failed before its relaunch.
+    """A log that a relaunched run appends to still contains the failed attempt.
 
-    Every record then seems to be logged twice, and the score may be taken from either run.
+    Every record then seems to be logged twice, and the score may come from either run.
     """
     starts = starts_of_attempts(run)
     if not starts:
         return
     ended = _ended(run.records[: starts[0]])
     lines = ", ".join(str(run.line(index)) for index in starts[1:4])
-    more = f", further ones at line {lines}" if lines else ""
+    more = f", further runs at line {lines}" if lines else ""
     yield Violation(
         starts[0],
-        f"this file holds {len(starts) + 1} runs: the second begins at line "
-        f"{run.line(starts[0])}{more}, and the first {ended}; must hold one run",
+        f"this file contains {len(starts) + 1} runs: the second begins at line "
+        f"{run.line(starts[0])}{more}, and the first {ended}; must contain one run",
         "one run",
         len(starts) + 1,
         "keep only the lines of the run that is submitted: one file for each run",
@@ -144,12 +146,13 @@ def several_attempts(run: Run, _: Context) -> Iterator[Violation]:
     good=excerpt(at(0, "run_start"), at(9, "run_stop")),
 )
 def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
-    """A log in which each record stands as often as there are ranks is a log of no single process.
+    """A log that repeats each record once for each rank was not written by a single process.
 
-    Times then differ by what the ranks take to reach the same line, and no order is left.
+    Its times differ by the time that the ranks need to reach the same line, so the order of events
+    is lost.
     """
     starts = run.where.get("run_start", ())
-    # Loggers of 0.5 and 0.6 wrote lines twice, in logs that were accepted
+    # Loggers of 0.5 and 0.6 wrote lines twice in accepted logs
     if len(starts) < 2 or context.generation != "mllog" or starts_of_attempts(run):
         return
     times_over = len(starts)
@@ -164,26 +167,26 @@ def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
         f"every record is logged {times_over} times; must be logged once",
         "once",
         times_over,
-        "log from one process alone, such as rank 0",
+        "log from one process only, such as rank 0",
     )
 
 
 EARLIEST_MS, LATEST_MS = 1e12, 4e12
-"""September 2001 and October 2096: clocks outside are not set, or count another unit."""
+"""September 2001 and October 2096: a clock outside is not set, or counts another unit."""
 
 _UNITS = (
-    # From 2017 to 2042: a clock in milliseconds that counts from the start of a machine may be
-    # among these numbers as well, which the length of the run then shows
+    # From 2017 to 2042. A clock in milliseconds since the start of a machine may also be in this
+    # range; the length of the run tells them apart
     ("seconds", 1.5e9, 2.3e9, "1000 times too good"),
     ("microseconds", 1e15, 4e15, "1000 times too bad"),
     ("nanoseconds", 1e18, 4e18, "1000000 times too bad"),
 )
 
 _SHORTEST_RUN_MS = 8_000.0
-"""No published run of 0.7 or later is shorter; as many seconds are more than two hours."""
+"""No published run of 0.7 or later is shorter; the same number of seconds is over two hours."""
 
 _LONGEST_SPAN = 2e6
-"""Between the first and the last record: 23 days in seconds, half an hour in milliseconds."""
+"""Time from the first to the last record: 23 days in seconds, half an hour in milliseconds."""
 
 _time_of = attrgetter("time_ms")
 
@@ -191,8 +194,8 @@ _time_of = attrgetter("time_ms")
 class OtherUnit(msgspec.Struct, frozen=True):
     """Times that are not milliseconds.
 
-    `effect` is what that does to the score; `first` is the index of the first such time, and
-    `count` how many there are.
+    `effect` is the effect on the score, `first` the index of the first such time, and `count` the
+    number of such times.
     """
 
     unit: str
@@ -202,7 +205,7 @@ class OtherUnit(msgspec.Struct, frozen=True):
 
 
 def other_unit(times: Sequence[float]) -> OtherUnit | None:
-    """The unit that times are in instead of milliseconds; None where all may be milliseconds."""
+    """The unit of times that are not milliseconds; None if all may be milliseconds."""
     if not times or (min(times) >= EARLIEST_MS and max(times) <= LATEST_MS):
         return None
     for unit, least, most, effect in _UNITS:
@@ -210,14 +213,14 @@ def other_unit(times: Sequence[float]) -> OtherUnit | None:
         if not found:
             continue
         span = max(times) - min(times)
-        # In a log with other times that are milliseconds since 1970, no time can be so small
+        # No time can be this small in a log whose other times are milliseconds since 1970
         if unit != "seconds" or span <= _LONGEST_SPAN or max(times) >= EARLIEST_MS:
             return OtherUnit(unit, effect, found[0], len(found))
     return None
 
 
 def seconds_of_other_clock(start: float, stop: float) -> OtherUnit | None:
-    """Seconds that do not count from 1970, known by a whole run that takes too few milliseconds."""
+    """Seconds that do not count from 1970, detected by a run that takes too few milliseconds."""
     if max(start, stop) < EARLIEST_MS and 0 < stop - start < _SHORTEST_RUN_MS:
         return OtherUnit("seconds", "1000 times too good", 0, 2)
     return None
@@ -245,18 +248,18 @@ def _in_seconds(key: str, second: int) -> str:
     watches=(on("cache_clear", "init_start", "run_start", "run_stop", when=_begins_outside),),
 )
 def time_unit(run: Run, context: Context) -> Iterator[Violation]:
-    """The score is a difference of two times: in seconds it is a thousandth of what it must be.
+    """The score is a difference of two times: in seconds it is a thousandth of the correct value.
 
-    Neither the official verifier nor the official summary notices it.
+    Neither the official verifier nor the official summary notices this.
     """
-    # Times of 0.5 and 0.6 are seconds, and converted when they are read
+    # Times of 0.5 and 0.6 are in seconds, and the reader converts them
     if context.generation != "mllog":
         return
     times = [*map(_time_of, run.records)]
     found = other_unit(times)
     if found is not None:
         where, first = found.first, times[found.first]
-        shown = f"({show(first)}, and so in {found.count} of {len(times)} records)"
+        shown = f"({show(first)}; {found.count} of {len(times)} records)"
     elif (found := _of_other_clock(run)) is not None:
         where, first = run.where["run_stop"][-1], times[run.where["run_stop"][-1]]
         took = first - times[run.where["run_start"][0]]
@@ -294,7 +297,7 @@ def _of_other_clock(run: Run) -> OtherUnit | None:
     watches=(on("run_start"),),
 )
 def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
-    """Durations survive a clock that is not set; runs of a system can no longer be compared."""
+    """Durations are correct even if the clock is not set, but runs cannot be compared in time."""
     where = _first_implausible(run)
     if where is None:
         return
@@ -311,11 +314,11 @@ def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
 
 
 def _first_implausible(run: Run) -> int | None:
-    """The index of run_start where its time is implausible, else of the first time before 1970."""
+    """The index of run_start if its time is implausible, else of the first time before 1970."""
     start = run.where.get("run_start", (None,))[0]
     if start is not None and _begins_outside(run, run.records[start]):
         return start
-    # Published logs give 0 as the time of records that no time is measured by
+    # Published logs give the time 0 to records that measure no time
     return next((i for i, record in enumerate(run.records) if record.time_ms < 0), None)
 
 

@@ -1,4 +1,4 @@
-"""Positions in training, followed record by record: cheap tests that nearly every one passes."""
+"""Training positions, followed record by record: fast tests that nearly every record passes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Progress:
         self.highest = self.latest = float("-inf")
 
     def goes_back(self, run: Run, record: Record) -> bool:
-        """Whether position or time is behind that of an earlier record."""
-        # Positions in two units cannot be compared: the first record decides which one is followed
+        """Whether the position or the time is lower than in an earlier record."""
+        # Positions in two units cannot be compared: the first record decides which unit is followed
         found = position(record, (self.unit,) if self.unit else self.names)
         if found is None:
             return False
@@ -31,9 +31,9 @@ class Progress:
 
 
 class Grids:
-    """The grids of a schedule that all evaluations so far fit.
+    """The grids of a schedule that match all evaluations so far.
 
-    Where evaluations overlap, their outcomes come in any order, and a gap may yet be filled: then
+    Overlapping evaluations report their outcomes in any order, so a later one may fill a gap: then
     only the end of the log decides.
     """
 
@@ -46,17 +46,17 @@ class Grids:
         self.overlap = False
 
     def leaves(self, run: Run, record: Record) -> bool:
-        """Whether an evaluation leaves the last of the grids; it may still be in order."""
-        # Of checkpoints evaluated in any order, an evaluation to come may fill any gap
+        """Whether an evaluation matches none of the grids; it may still be valid."""
+        # If checkpoints are evaluated in any order, a later evaluation may fill any gap
         if self.schedule is None or self.schedule.offline or self.overlap:
             return False
         found = position(record, (self.unit,) if self.unit else self.schedule.positions)
-        # What cannot be followed cheaply is worth a look by the check itself
+        # The check itself examines records that this class cannot follow
         if found is None or self._set_up(run) is None:
             return True
         unit, point = found
         self.unit = unit
-        # Another rank's record of the same evaluation
+        # A record of another rank about the same evaluation
         if self.count and point == self.last:
             return False
         if point < self.last:
@@ -69,7 +69,7 @@ class Grids:
         self.dues = [due for due in self.dues or () if self._fits(point, due)]
         self.last = point
         self.count += 1
-        # The gap may be an evaluation still under way: to warn now could be wrong in a minute
+        # The gap may be an evaluation that is still running: a warning now may be wrong
         return not self.dues and not self._awaits_another(run, point)
 
     def _awaits_another(self, run: Run, point: float) -> bool:

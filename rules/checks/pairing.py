@@ -1,4 +1,4 @@
-"""Intervals that begin must end, and the records of one evaluation must agree on where it was."""
+"""Intervals that begin must end, and the records of one evaluation must have the same position."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from podium.rules.table import Violation
 
 CITES = f"{LIBRARY}, key"
 
-# By key and never by event_type, which is wrong or missing in over 100 000 published records
+# By key, not by event_type, which is wrong or missing in over 100 000 published records
 INTERVALS = tuple((name, f"{name}_start", f"{name}_stop") for name in ("block", "epoch", "eval"))
-"""What begins and ends, and the keys of its ends."""
+"""Each interval, and the keys that end it."""
 
 BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
 
@@ -34,7 +34,7 @@ BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
 @check(
     "pairing.unclosed-interval",
     follows=OF_REPEATED_RECORDS,
-    says="every block, epoch and evaluation that begins also ends, but perhaps the last",
+    says="every block, epoch and evaluation that begins also ends; only the last may stay open",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
     severity=Severity.NOTE,
@@ -50,7 +50,7 @@ BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
     ),
 )
 def left_open(run: Run, _: Context) -> Iterator[Violation]:
-    """Who reviews a log reads from these pairs what the clock was spent on.
+    """A reviewer reads from these pairs how the timed part was spent.
 
     One interval may be open when the run stops. Many accepted logs leave more open.
     """
@@ -59,8 +59,8 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
         if len(starts) - len(stops) > 1:
             yield Violation(
                 starts[-1],
-                f"{name}_start is logged {len(starts)} times, {name}_stop {len(stops)} times; must "
-                f"be paired, but for one {name} that run_stop cuts short",
+                f"{name}_start is logged {len(starts)} times, {name}_stop {len(stops)} times; "
+                f"must be paired, except one {name} that run_stop cuts short",
                 f"{len(starts) - 1} or {len(starts)} {name}_stop",
                 len(stops),
                 f"log {name}_stop at the end of each {name}",
@@ -73,7 +73,7 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
     says="no block, epoch or evaluation ends more often than it began",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
-    # A note, as an interval left open is: accepted logs have both, and neither changes a time
+    # A note, like an open interval: accepted logs have both, and neither changes a time
     severity=Severity.NOTE,
     divisions=("closed",),
     bad=excerpt(
@@ -89,15 +89,15 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
     ),
 )
 def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
-    """An interval without a beginning was never measured."""
+    """An interval without a start cannot be measured."""
     for name, begins, ends in INTERVALS:
         starts, stops = run.where.get(begins, []), run.where.get(ends, [])
-        # A log without any start does not mark beginnings at all: none of its stops is one too many
+        # A log without any start marks only the ends: none of its stops is excessive
         if len(stops) > len(starts) > 0:
             yield Violation(
                 stops[len(starts)],
-                f"{name}_stop is logged {len(stops)} times; must be at most as often as "
-                f"{name}_start, which is logged {len(starts)} times",
+                f"{name}_stop is logged {len(stops)} times; must not be logged more often than "
+                f"{name}_start ({len(starts)} times)",
                 f"at most {len(starts)}",
                 len(stops),
                 f"log {name}_start at the beginning of each {name}",
@@ -108,7 +108,7 @@ def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
     "pairing.unstarted-evaluation",
     follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
-    says="every outcome belongs to an evaluation that was started",
+    says="every evaluation outcome belongs to an evaluation that was started",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
     bad=excerpt(
@@ -125,20 +125,20 @@ def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
     by_benchmark=True,
 )
 def unstarted(run: Run, context: Context) -> Iterator[Violation]:
-    """The position of the outcome is compared with reference runs: it must be the evaluation's."""
+    """Convergence is compared at the position of the outcome: it must be the evaluation's."""
     key = outcome_key(run)
     starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
     # Positions in two units cannot be matched
     if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
         return
     lost = outcomes.not_among(starts)
-    # Some logs count the samples of eval_start another way: then no outcome has a start.
+    # Some logs count the samples of eval_start differently: then no outcome has a start
     if lost and len(lost) < len(outcomes.values):
         yield Violation(
             lost[0][0],
             f"{key} is logged at {where_is((outcomes.unit, lost[0][1]))}, where no eval_start is "
-            f"({len(lost)} of {len(outcomes.values)} evaluations); must belong to an evaluation "
-            "that was started",
+            f"logged ({len(lost)} of {len(outcomes.values)} evaluations); must belong to an "
+            "evaluation that was started",
             "the position of an eval_start",
             lost[0][1],
             "give eval_start and the outcome of one evaluation the same position",
@@ -149,7 +149,7 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     "pairing.evaluation-without-outcome",
     follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
-    says="every evaluation that began and ended has its outcome in the log",
+    says="every evaluation that began and ended has an outcome in the log",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
     bad=excerpt(
@@ -170,16 +170,16 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     by_benchmark=True,
 )
 def without_outcome(run: Run, context: Context) -> Iterator[Violation]:
-    """An outcome that is not in the log may have been taken out: the run goes by another one then.
+    """A missing outcome may have been removed, so that another evaluation decides the result.
 
-    An evaluation that run_stop cuts short need have none.
+    An evaluation that run_stop cuts short needs no outcome.
     """
     key = outcome_key(run)
     starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
     if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
         return
     lost = starts.not_among(outcomes)
-    # An outcome at another position is not lost: `pairing.unstarted-evaluation` says so
+    # An outcome at another position is not missing: `pairing.unstarted-evaluation` reports it
     if lost and outcomes.not_among(starts):
         return
     stops = marks_of(run, "eval_stop") if lost else None
@@ -187,7 +187,7 @@ def without_outcome(run: Run, context: Context) -> Iterator[Violation]:
         return
     ended = {*stops.values}
     lost = [each for each in lost if each[1] in ended]
-    # Some logs count the samples of eval_start another way: then no start has an outcome
+    # Some logs count the samples of eval_start differently: then no start has an outcome
     if lost and len(lost) < len(starts.values):
         yield Violation(
             lost[0][0],
@@ -218,7 +218,7 @@ def without_outcome(run: Run, context: Context) -> Iterator[Violation]:
     ),
 )
 def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
-    """Training stands still while a model is evaluated; two positions tell that one is wrong."""
+    """Training does not advance during an evaluation: one of two different positions is wrong."""
     yield from _stops_elsewhere("eval", marks_of(run, "eval_start"), marks_of(run, "eval_stop"))
 
 
@@ -226,7 +226,7 @@ def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
     "pairing.block-positions",
     follows=OF_REPEATED_RECORDS,
     key="block_stop",
-    says="block_stop names the block by where it began, as its block_start does",
+    says="block_stop gives the position at which the block began, like its block_start",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
     severity=Severity.NOTE,
@@ -240,7 +240,7 @@ def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
     ),
 )
 def block_positions(run: Run, _: Context) -> Iterator[Violation]:
-    """Blocks are told apart by their first epoch. Many accepted logs give the last one instead."""
+    """The first epoch identifies a block. Many accepted logs give the last epoch instead."""
     starts = marks_of(run, "block_start", BLOCK)
     # samples_count of a block is its length in some logs and the total so far in others
     if starts is not None and starts.unit == "first_epoch_num":
@@ -255,8 +255,8 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
         unit, (index, value) = stops.unit, lost[0]
         yield Violation(
             index,
-            f"{unit} of {name}_stop is {show(value)}, which no {name}_start gives ({len(lost)} of "
-            f"{len(stops.values)} do so); must be that of its {name}_start",
+            f"{unit} of {name}_stop is {show(value)}, which no {name}_start has ({len(lost)} of "
+            f"{len(stops.values)} records); must equal the {unit} of its {name}_start",
             f"{unit} of a {name}_start",
             value,
             f"give {name}_start and {name}_stop of one {name} the same {unit}",
@@ -267,7 +267,7 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
     "pairing.final-position",
     follows=OF_REPEATED_RECORDS,
     key="run_stop",
-    says="where run_stop tells how far training was, it is where the last evaluation was",
+    says="the position of run_stop, if logged, equals the position of the last evaluation",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
     bad=excerpt(
@@ -282,9 +282,10 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
     watches=(on("run_stop"),),
 )
 def final_position(run: Run, context: Context) -> Iterator[Violation]:
-    """The run ends with the evaluation that reaches the target; both must count alike.
+    """The run ends with the evaluation that reaches the target: both must have one position.
 
-    Samples may differ by one batch: some programs count the batch under way, some only those done.
+    Samples may differ by one batch: some programs count the current batch, others only completed
+    batches.
     """
     stops = run.where.get("run_stop")
     if not stops or context.offline:
@@ -300,7 +301,8 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
         wanted = show(found[1])
         yield Violation(
             stops[0],
-            f"{final[0]} of run_stop is {show(final[1])}; must be {wanted}, that of the last "
+            f"{final[0]} of run_stop is {show(final[1])}; must be {wanted}, the position of the "
+            "last "
             "evaluation",
             wanted,
             final[1],
@@ -309,7 +311,7 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
 
 
 def _a_batch(run: Run, unit: str) -> float:
-    """The samples of a batch, for positions in samples; 0 for those in another unit."""
+    """The number of samples in a batch if positions count samples; 0 for other units."""
     return (run.number("global_batch_size") or 0.0) if unit == "samples_count" else 0.0
 
 

@@ -1,4 +1,4 @@
-"""What several checks read of a run: its evaluations, where training stood, and the target."""
+"""Values that several checks read from a run: evaluations, training positions and the target."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from podium.rules.run import Run, as_number, metadata_of
 from podium.rules.table import Row
 
 POSITIONS = ("samples_count", "epoch_num", "step_num")
-"""Metadata members that say how far training is, the most telling first."""
+"""Metadata members that give the training position, the most informative first."""
 
 OUTCOMES = ("eval_accuracy", "eval_error")
-"""Keys that hold the outcome of an evaluation."""
+"""Keys that log the outcome of an evaluation."""
 
 EXACT = 1 << 53
-"""Integers from here on need not have a number they are equal to."""
+"""Integers from here on may have no equal floating-point number."""
 
 _PLAIN = {int, float}
 
 TRAINING = "training rules, "
-"""Begins the citation of a section of the training rules."""
+"""Start of each citation of the training rules."""
 
 
 def evaluations(run: Run) -> list[int]:
-    """Indices of the records that hold the outcome of an evaluation, in file order."""
+    """Indices of the records with the outcome of an evaluation, in file order."""
     # CosmoFlow and OC20 log an error; all others log eval_accuracy, even where it is a loss
     return run.where.get("eval_error") or run.where.get("eval_accuracy") or []
 
 
 def outcome_key(run: Run) -> str:
-    """The key that this run logs its quality under."""
+    """The key under which this run logs its quality."""
     return "eval_error" if "eval_error" in run.where else "eval_accuracy"
 
 
 def position(record: Record, names: Iterable[str] = POSITIONS) -> tuple[str, float] | None:
-    """(metadata member, number) of the first of these members that the record gives."""
+    """(metadata member, number) of the first of these members that the record has."""
     metadata = record.metadata
     if isinstance(metadata, dict):
         for name in names:
@@ -53,21 +53,21 @@ def position(record: Record, names: Iterable[str] = POSITIONS) -> tuple[str, flo
 
 
 def members_for(unit: str) -> tuple[str, ...]:
-    """The metadata members that say how far training is, the one that counts this unit first."""
+    """The metadata members that give the training position, the one in this unit first."""
     first = "epoch_num" if unit == "epochs" else "samples_count"
     return (first, *(name for name in POSITIONS if name != first))
 
 
 def where_is(at: tuple[str, float] | None) -> str:
-    """A position as messages give it."""
+    """A position in the wording of messages."""
     return "an earlier evaluation" if at is None else f"{at[0]} {show(at[1])}"
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """Where records of one key say training stood: their indices and positions, in file order.
+    """Training positions in the records of one key: their indices and positions, in file order.
 
-    `unit` is the metadata member that counts; records without it are left out. `ranked` are the
-    positions in ascending order.
+    `unit` is the metadata member with the position; records without it are left out. `ranked` are
+    the positions in ascending order.
     """
 
     unit: str
@@ -80,8 +80,8 @@ class Marks(msgspec.Struct, frozen=True):
         return dict(zip(reversed(self.values), reversed(self.places), strict=True))
 
     def not_among(self, others: Marks) -> list[tuple[int, float]]:
-        """(index, position) of the records whose position none of the others has."""
-        if self.values == others.values:  # nearly always, and quicker to tell
+        """(index, position) of the records whose position is not among the others."""
+        if self.values == others.values:  # nearly always true, and faster to test
             return []
         lost = {*self.values} - {*others.values}
         if not lost:
@@ -91,7 +91,7 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 def marks_of(run: Run, key: str, names: tuple[str, ...] = POSITIONS) -> Marks | None:
-    """The positions that records of a key give, by the member that the first one has."""
+    """The positions in the records of a key, read from the member that the first record has."""
     known = ("marks", key, names)
     if known not in run.memo:
         run.memo[known] = _read_marks(run, key, names)
@@ -106,9 +106,9 @@ def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
         return None
     records, name = run.records, at[0]
     try:
-        # Nearly always every record has the member, and as a plain number.
+        # Nearly always every record has the member as a plain number.
         values = [records[index].metadata[name] for index in found]
-        # By exact type, as isinstance would let true and false pass for numbers
+        # By exact type, because isinstance would accept true and false as numbers
         if {*map(type, values)} <= _PLAIN:
             ranked = sorted(values)
             if ranked[0] > -EXACT and ranked[-1] < EXACT:
@@ -126,20 +126,20 @@ def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
 
 
 def target_of(context: Context) -> Row | None:
-    """The row of the closed table that says what quality an evaluation must reach."""
+    """The row of the closed table with the quality that an evaluation must reach."""
     if context.benchmark is None or context.division != "closed":
         return None
     return context.benchmark.quality
 
 
 def evaluations_before(run: Run, place: int) -> list[int]:
-    """The evaluations that stand before a record."""
+    """The evaluations that are logged before a record."""
     places = evaluations(run)
     return places[: bisect_left(places, place)]
 
 
 def first_passing(run: Run, target: Row, places: Sequence[int]) -> int | None:
-    """The first of the run's first evaluations, which are at these places, to reach the target."""
+    """The first of the evaluations at these places that reaches the target."""
     if target.name != outcome_key(run):
         return next((index for index in places if target.reached(run, index)), None)
     first = target.first_reached(run)
@@ -147,7 +147,7 @@ def first_passing(run: Run, target: Row, places: Sequence[int]) -> int | None:
 
 
 def earliest_passing(run: Run, target: Row) -> int | None:
-    """The evaluation that reaches the target with the least training, wherever it is logged."""
+    """The evaluation that reaches the target with the least training, wherever it is in the log."""
     found: list[tuple[float, int]] = []
     for index in evaluations(run):
         at = position(run.records[index])
@@ -157,21 +157,21 @@ def earliest_passing(run: Run, target: Row) -> int | None:
 
 
 def times(run: Run, key: str) -> list[float]:
-    """When the records of a key were written, in file order."""
+    """The times of the records of a key, in file order."""
     records = run.records
     return [records[index].time_ms for index in run.where.get(key, ())]
 
 
 def minutes(milliseconds: float) -> str:
-    """A duration as messages give it."""
+    """A duration in the wording of messages."""
     if abs(milliseconds) < 60_000:
         return f"{milliseconds / 1000:.3g} s"
     return f"{milliseconds / 60_000:.4g} min"
 
 
 def status_of(run: Run) -> tuple[int, Any] | None:
-    """(index, status) of the first run_stop; None where it gives none."""
-    # The first run_stop stops the clock; that there are more is a fault of its own
+    """(index, status) of the first run_stop; None if it has no status."""
+    # The first run_stop stops the clock; another check reports further ones
     for index in run.where.get("run_stop", ())[:1]:
         metadata = metadata_of(run.records[index])
         if "status" in metadata:

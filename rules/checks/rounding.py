@@ -1,4 +1,4 @@
-"""Intervals of evaluations that a batch does not divide: up to whole batches, not down."""
+"""Evaluation intervals that the batch does not divide: rounded up to whole batches, not down."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from podium.rules.table import Violation
     "evaluation.rounded-down",
     follows=OF_REPEATED_RECORDS,
     key="eval_accuracy",
-    says="an interval that the batch does not divide is rounded up, not down",
+    says="an evaluation interval that the batch does not divide is rounded up, not down",
     cites=CITES,
     divisions=CLOSED,
     severity=Severity.NOTE,
@@ -42,7 +42,11 @@ from podium.rules.table import Violation
     watches=(on("run_stop"),),
 )
 def rounded_down(run: Run, context: Context) -> Iterator[Violation]:
-    """The rules have CEIL(interval / batch) * batch; a slack of one batch lets the other pass."""
+    """The rules require CEIL(interval / batch) * batch.
+
+    The schedule check allows a deviation of one batch and therefore accepts an interval that is
+    rounded down.
+    """
     schedule, batch = context.schedule, run.number(k.GLOBAL_BATCH_SIZE.name)
     if schedule is None or batch is None or batch <= 0:
         return

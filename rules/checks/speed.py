@@ -1,4 +1,4 @@
-"""How fast a run trains: its clock against the training done, and against what it says itself."""
+"""Speed of a run: its clock compared with its training progress and its logged throughput."""
 
 from __future__ import annotations
 
@@ -20,36 +20,37 @@ CITES = TRAINING + "Run Results"
 CLOSED = ("closed",)
 
 LEAST_INTERVALS = 4
-"""Fewer intervals have no usual length."""
+"""Minimum number of intervals with a usual length."""
 
 CUT = 0.4
-"""Share of its usual length below which an interval lacks time; accepted closed runs of a minute
-and more have 0.58 at the least."""
+"""Share of the usual length below which an interval lacks time; accepted closed runs of a minute
+and more have at least 0.58."""
 
 LEAST_MISSING_MS = 5000.0
-"""Time that must be missing: intervals of a second or two vary by more than their length."""
+"""Minimum missing time: intervals of a second or two vary by more than their length."""
 
 LEAST_HALVES, LEAST_TIMED_MS = 8, 120_000.0
-"""Intervals, and the time they take together, from which on two halves can be compared."""
+"""Minimum number of intervals, and minimum total time, to compare the two halves of a run."""
 
 CHANGE = 1.75
-"""Times by which one half may be slower than the other; accepted runs reach 1.6."""
+"""Factor by which one half may be slower than the other; accepted runs reach 1.6."""
 
 EVEN = 1.5
-"""Times by which intervals may differ where throughput is a running mean."""
+"""Factor by which intervals may differ if throughput is a running mean."""
 
 MOST_SAMPLED = 24
-"""Records of throughput looked at: some runs log thousands, and a gap shows in any sample."""
+"""Number of throughput records to examine: some runs log thousands, and a gap shows in any
+sample."""
 
 _BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
 _TRACKED = ("step", *POSITIONS)
 
 
 class Course(msgspec.Struct, frozen=True):
-    """Where training stood and when, in ascending order: records, positions, times (ms).
+    """Training progress in ascending order: records, positions, times (ms).
 
-    `paces` are milliseconds for each unit of position, of the intervals between; `usual` is their
-    median, `fastest` the least of them.
+    `paces` are the milliseconds per unit of position in each interval, `usual` is their median, and
+    `fastest` their minimum.
     """
 
     unit: str
@@ -62,11 +63,10 @@ class Course(msgspec.Struct, frozen=True):
 
 
 def course_of(run: Run, context: Context) -> Course | None:
-    """The run's course by its evaluations, else by its blocks or epochs.
+    """The course of the run from its evaluations, otherwise from its blocks or epochs.
 
-    None where it has none, or is so even that there is nothing to find.
-
-    Outcomes come last: where evaluation goes on beside training they are late by any time.
+    None if it has none, or if it is so even that there is nothing to find. Outcomes are the last
+    choice: if evaluation overlaps training, they are late by an unknown time.
     """
     if "course" not in run.memo:
         run.memo["course"] = _course(run, context)
@@ -76,7 +76,7 @@ def course_of(run: Run, context: Context) -> Course | None:
 
 def _course(run: Run, context: Context) -> Course | None:
     schedule, stop = context.schedule, run.first("run_stop")
-    # A generation of MiniGo plays and trains in turns, so its intervals are no equal parts
+    # A generation of MiniGo plays and trains in turns, so its intervals are not equal parts
     if schedule is not None and schedule.offline and schedule.unit == "epochs":
         return None
     ended = float("inf") if stop is None else stop.time_ms
@@ -84,10 +84,10 @@ def _course(run: Run, context: Context) -> Course | None:
     evaluated = (("eval_start", POSITIONS),)
     keys = training if context.offline else (*evaluated, *training, (outcome_key(run), POSITIONS))
     for key, names in keys:
-        # One record more than there are intervals
+        # There is one record more than there are intervals
         places = run.where.get(key, ())
         if len(places) > LEAST_INTERVALS:
-            if _even(run, places):  # as in most logs, and quicker to tell than a course
+            if _even(run, places):  # true of most logs, and faster than making a course
                 return None
             course = _of(run, key, names, ended)
             if course is not None:
@@ -96,9 +96,9 @@ def _course(run: Run, context: Context) -> Course | None:
 
 
 def _even(run: Run, places: Sequence[int]) -> bool:
-    """Whether records follow each other so evenly that no speed among them is out of the way.
+    """Whether the times between records are so even that no speed is an outlier.
 
-    By time alone: that they are as evenly placed in training, the schedule sees to.
+    Only times are compared, because the schedule check verifies that the positions are even.
     """
     records = run.records
     times = [records[index].time_ms for index in places]
@@ -112,17 +112,17 @@ def _of(run: Run, key: str, names: tuple[str, ...], ended: float) -> Course | No
         return None
     records, places, positions = run.records, marks.places, marks.values
     if positions != marks.ranked or 0 in map(sub, positions[1:], positions):
-        # Ranks repeat a mark: each position is taken once, where it stands first
+        # Ranks repeat a mark: each position counts once, at its first record
         firsts = sorted(marks.first_at().items())
         positions, places = [p for p, _ in firsts], [i for _, i in firsts]
     times = [records[index].time_ms for index in places]
-    # Public logs go on after run_stop; what is out of order in time is a fault of its own
+    # Public logs continue after run_stop; another check reports times out of order
     if times[-1] > ended:
         last = sum(time <= ended for time in times)
         places, positions, times = places[:last], positions[:last], times[:last]
     if len(times) <= LEAST_INTERVALS or not all(map(lt, times, times[1:])):
         return None
-    # By operators alone, as this is done for every log
+    # Only operators, because this runs for every log
     paces = [*map(truediv, map(sub, times[1:], times), map(sub, positions[1:], positions))]
     ranked = sorted(paces)
     usual = ranked[len(ranked) // 2]
@@ -130,7 +130,7 @@ def _of(run: Run, key: str, names: tuple[str, ...], ended: float) -> Course | No
 
 
 def _median(values: Sequence[float]) -> float:
-    # Not that of `statistics`, which takes longer to load than all logs of a result to judge
+    # Not from `statistics`, which takes longer to load than all logs of a result take to check
     return sorted(values)[len(values) // 2]
 
 
@@ -145,11 +145,11 @@ def _samples(*minutes_at: float) -> str:
 
 
 STEADY = 0.9
-"""Share of the interval before that each interval takes at most where a run speeds up steadily."""
+"""Maximum ratio of each interval to the one before it if a run speeds up steadily."""
 
 
 def _falls(paces: Sequence[float]) -> bool:
-    """Whether every interval is shorter than the one before, as while a cache fills."""
+    """Whether every interval is shorter than the one before, for example while a cache fills."""
     return all(after <= STEADY * before for before, after in pairwise(paces))
 
 
@@ -163,10 +163,10 @@ def _falls(paces: Sequence[float]) -> bool:
     by_benchmark=True,
 )
 def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
-    """The clock may not be paused, and no part of a run may be cut out of its log.
+    """The clock may not be paused, and no part of a run may be removed from its log.
 
-    A system can be slow for a while, and so need longer for one interval than for another. It
-    cannot be faster than it usually is for one of them alone.
+    A system can be slow for a while and need longer for one interval than for another. It cannot be
+    much faster than usual in a single interval.
     """
     course = course_of(run, context)
     if course is None or course.fastest >= CUT * course.usual or _falls(course.paces):
@@ -179,7 +179,7 @@ def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
         yield Violation(
             index,
             f"the interval up to {course.unit} {show(course.positions[worst + 1])} takes "
-            f"{minutes(took)}, where {minutes(usual)} are usual in this run; must be timed in full",
+            f"{minutes(took)}, while {minutes(usual)} is usual in this run; must be timed in full",
             f"about {minutes(usual)}",
             took,
             "log all of the run by one clock, and submit the log as it was written",
@@ -197,9 +197,9 @@ def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
     by_benchmark=True,
 )
 def changes(run: Run, context: Context) -> Iterator[Violation]:
-    """Half of a run on other hardware, or joined from two runs, shows in nothing else.
+    """Only the speed shows that half of a run used other hardware or came from another run.
 
-    Slow storage, throttled accelerators or longer evaluations explain it just as well.
+    Slow storage, throttled accelerators or longer evaluations are possible explanations, too.
     """
     course = course_of(run, context)
     if course is None or len(course.paces) < LEAST_HALVES:
@@ -212,7 +212,7 @@ def changes(run: Run, context: Context) -> Iterator[Violation]:
         more, word = (second / first, "slower") if second > first else (first / second, "faster")
         yield Violation(
             course.places[-half],
-            f"from {course.unit} {show(course.positions[-half])} on the run is {more:.3g} times "
+            f"from {course.unit} {show(course.positions[-half])} on, the run is {more:.3g} times "
             f"{word} than before; must keep one speed, or have a reason",
             f"less than {CHANGE:g} times",
             round(more, 3),
@@ -238,10 +238,10 @@ def _tracked(*minutes_at: float) -> str:
     good=_tracked(5, 10, 15, 20, 25, 30, 35),
 )
 def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
-    """Throughput and time say twice how much was trained: one of the two was changed.
+    """Throughput and time both show how much was trained: if they disagree, one was changed.
 
-    Times between may be longer, since evaluation counts there and not for throughput. The last
-    interval is mostly no whole one.
+    Intervals may be longer than the throughput implies, because they include evaluation. The last
+    interval is usually incomplete.
     """
     places = run.where.get("tracked_stats", [])
     if len(places) < LEAST_INTERVALS + 2:
@@ -270,7 +270,7 @@ def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
         yield Violation(
             index,
             f"the interval up to this record takes {minutes(span)} by the clock, and about "
-            f"{minutes(needed)} by its throughput; must agree, as the other intervals do",
+            f"{minutes(needed)} by its throughput; must agree, as in the other intervals",
             f"about {minutes(needed)}",
             span,
             "log all of the run by one clock, and submit the log as it was written",
@@ -278,9 +278,9 @@ def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
 
 
 def _is_running_mean(run: Run, done: Sequence[tuple[int, float, float, float]]) -> bool:
-    """Whether throughput times the time since run_start is the training done, in each interval.
+    """Whether throughput times the time since run_start equals the position, in each interval.
 
-    Then it is that of the whole run until there, which says little of one interval.
+    Then it is the mean of the run so far, which says little about a single interval.
     """
     start = run.first("run_start")
     if start is None:
@@ -296,7 +296,7 @@ def _is_running_mean(run: Run, done: Sequence[tuple[int, float, float, float]]) 
 
 
 def _throughputs(run: Run, places: Sequence[int]) -> list[tuple[int, float, float, float]]:
-    """(index, time, position, throughput) of the records that give them, in one unit."""
+    """(index, time, position, throughput) of the records that have them, in one unit."""
     records = run.records
     stated = metadata_of(records[places[0]])
     unit = next((name for name in _TRACKED if as_number(stated.get(name)) is not None), "")

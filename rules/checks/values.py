@@ -1,4 +1,4 @@
-"""Values of a type that no rule can work with, and misspelt keys."""
+"""Checks of value types and of misspelled keys."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ COMPARED = NUMERIC.union(
     ("eval_accuracy", "eval_error", "averaged_validation_loss"),
     (key.name for key in k.ALL.values() if key.role == "hyperparameter" and key.type == "any"),
 )
-"""Keys whose value is one number, or several."""
+"""Keys whose value is one number or several numbers."""
 
 
 OUTCOMES = frozenset(("eval_accuracy", "eval_error", "averaged_validation_loss"))
-"""Keys that rules compare with a target: a number, or several in a list or an object."""
+"""Keys that rules compare with a target: a number, or several numbers in a list or an object."""
 
 _WITH_TYPE = NUMERIC | OUTCOMES | {k.OPT_BASE_LEARNING_RATE.name}
-"""Keys of which log.wrong-type is asked."""
+"""Keys that log.wrong-type checks."""
 
 COUNTS = frozenset(
     name
@@ -56,12 +56,12 @@ COUNTS = frozenset(
 
 def _fraction(_: Run, record: Record) -> bool:
     value = record.value
-    # A number that is not finite is another check's
+    # Another check reports numbers that are not finite
     return type(value) is float and isfinite(value) and not near_whole(value)
 
 
 def _odd_numbers(value: Any) -> bool:
-    """Whether a value is, or has among its members, something that is no number at all."""
+    """Whether a value is not a number, or has a member that is not a number."""
     if isinstance(value, float):
         return not isfinite(value)
     # Mask R-CNN's quality is an object of two numbers, some hyperparameters are lists
@@ -73,7 +73,7 @@ def _odd_numbers(value: Any) -> bool:
 
 
 def of_all(bad: list[int], found: list[int]) -> str:
-    """How many records are bad, where there is more than one of the key."""
+    """The number of bad records, if the key has more than one record."""
     return f" ({len(bad)} of {len(found)} records)" if len(found) > 1 else ""
 
 
@@ -91,11 +91,11 @@ def _odd(_: Run, record: Record) -> bool:
     watches=(on(*sorted(COMPARED), when=_odd),),
 )
 def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
-    """Nothing is less or greater than NaN, so it slips through one bound and fails the next.
+    """No number is less or greater than NaN, so NaN passes one bound and fails the next.
 
-    JSON itself has neither NaN nor Infinity.
+    JSON has neither NaN nor Infinity.
     """
-    # Python's JSON, which the official verifier reads with, also knows NaN and Infinity
+    # Python's JSON decoder, which the official verifier uses, also accepts NaN and Infinity
     if run.plain_json:
         return
     records = run.records
@@ -109,27 +109,27 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
                     f"{key} is {show_logged(value)}{of_all(bad, found)}; must be a finite number",
                     "a finite number",
                     show_logged(value),
-                    f"find out why {key} is no number",
+                    f"find out why {key} is not a number",
                 )
 
 
 @check(
     "log.misspelt-key",
-    says="keys are spelt as the logging rules spell them",
+    says="keys are spelled as in the logging rules",
     cites=f"{LIBRARY}, key",
     stated_by=StatedBy.PODIUM,
     bad=at(1, "global_batchsize", 32),
     good=at(1, "global_batch_size", 32),
 )
 def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
-    """A key that no rule knows is read by nobody: what it says counts as not logged.
+    """An unknown key is ignored, so its value counts as not logged.
 
-    Where the standard key is logged as well, the other is a key of its own.
+    If the standard key is logged as well, the other key is a separate one.
     """
     for key, meant in _misspelt(tuple(run.where)):
         yield Violation(
             run.where[key][0],
-            f"the key is {show(key)}; must be {meant} if that is what is meant",
+            f"the key is {show(key)}; must be {meant} if that key is intended",
             meant,
             key,
             f"log it as {meant}",
@@ -138,7 +138,7 @@ def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
 
 @lru_cache(maxsize=256)
 def _misspelt(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """(key, the standard key that is meant): all runs of one program log the same keys."""
+    """(key, the standard key that it resembles); all runs of one program log the same keys."""
     unknown = [(key, k.nearest(key)) for key in keys if key not in k.ALL]
     return tuple((key, meant.name) for key, meant in unknown if meant and meant.name not in keys)
 
@@ -151,7 +151,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _typed(key: str, value: Any) -> bool:
-    """Whether a value has the type that rules about its key can work with."""
+    """Whether a value has a type that the rules of its key accept."""
     if key in OUTCOMES:
         # Mask R-CNN's quality is an object of two numbers
         parts = [*value.values()] if isinstance(value, dict) else [value]
@@ -159,7 +159,7 @@ def _typed(key: str, value: Any) -> bool:
     if key == k.GLOBAL_BATCH_SIZE.name:
         return type(value) in _PLAIN
     if key == k.OPT_BASE_LEARNING_RATE.name:
-        # A number, or several; a string is the print of one
+        # A number, or several; a string is the printed form of one
         return not isinstance(value, str)
     return value is None or _is_number(value)
 
@@ -196,20 +196,20 @@ def _advice(value: Any) -> str:
     watches=(on(*sorted(_WITH_TYPE), when=_no_number),),
 )
 def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
-    """What is no number can be compared with no bound: the official verifier crashes on some.
+    """A value that is not a number fits no bound, and the official verifier crashes on some.
 
-    A number in a list of its own is taken as that number, a number within quotes is not. The
-    formats before 0.7 tell the two apart nowhere.
+    A list with a single number counts as that number; a number in quotes does not. The formats
+    before 0.7 do not distinguish the two.
     """
     if context.generation != "mllog":
         return
     records = run.records
     for key, found in run.where.items():
-        # Nearly always all are numbers, and that is quicker to tell at once
+        # Nearly always all are numbers, and testing all at once is faster
         if key not in _WITH_TYPE:
             continue
         if not {type(records[index].value) for index in found} <= _PLAIN:
-            # One finding for a key: thousands of records may share the fault
+            # One finding per key: thousands of records may have the same fault
             values = {index: records[index].value for index in found}
             parted = key not in OUTCOMES or _in_parts(context)
             bad = [
@@ -242,7 +242,7 @@ def _not_a_number(bad: list[int], found: list[int], what: str, value: Any) -> Vi
 
 
 def _wrong_positions(run: Run, key: str, found: list[int]) -> Iterator[Violation]:
-    """Where the metadata of outcomes say in something else than a number how far training was."""
+    """Outcomes whose metadata give a training position that is not a number."""
     for name in POSITIONS:
         bad = [index for index in found if _odd_position(run.records[index], name)]
         if bad:
@@ -252,14 +252,14 @@ def _wrong_positions(run: Run, key: str, found: list[int]) -> Iterator[Violation
 
 @check(
     "log.not-whole",
-    says="what counts batches, samples, steps or devices is a whole number",
+    says="a number of batches, samples, steps or devices is a whole number",
     cites=f"{LIBRARY}, value",
     bad=at(1, "global_batch_size", 8.5),
     good=at(1, "global_batch_size", 8.0),
     watches=(on(*sorted(COUNTS), when=_fraction),),
 )
 def not_whole(run: Run, _: Context) -> Iterator[Violation]:
-    """No step trains on half a sample: a fraction is a slip, or what was logged is a quotient."""
+    """A step cannot train on half a sample: a fraction is a mistake, or a quotient was logged."""
     for key in COUNTS.intersection(run.where):
         found = run.where[key]
         bad = [index for index in found if _fraction(run, run.records[index])]
@@ -270,7 +270,7 @@ def not_whole(run: Run, _: Context) -> Iterator[Violation]:
                 f"{key} is {show_logged(value)}; must be a whole number",
                 "a whole number",
                 value,
-                f"log what the run used: {k.ALL[key].meaning}",
+                f"log the value that the run used: {k.ALL[key].meaning}",
             )
 
 
@@ -279,12 +279,12 @@ _EVENT_TYPES = {
     for name, key in k.ALL.items()
     if key.role in ("interval_start", "interval_end")
 }
-"""The event type of each key that begins or ends something."""
+"""The event type of each key that begins or ends an interval."""
 
 
 @check(
     "log.wrong-event-type",
-    says="keys that begin or end an interval have the event type of a beginning or an end",
+    says="keys that begin or end an interval have the event type INTERVAL_START or INTERVAL_END",
     cites=f"{LIBRARY}, event_type",
     # A note: one accepted result in five has such records
     severity=Severity.NOTE,
@@ -295,16 +295,16 @@ _EVENT_TYPES = {
     watches=(on(*_EVENT_TYPES, when=once),),
 )
 def wrong_event_type(run: Run, context: Context) -> Iterator[Violation]:
-    """Who reads a log by its event types misses what such records begin or end.
+    """A program that reads logs by event types misses the intervals that such records begin or end.
 
-    Podium itself goes by the keys. Records without any type are those of other dialects.
+    Podium uses the keys. Records without a type belong to other dialects.
     """
     if context.generation != "mllog":
         return
     records, wrong = run.records, []
     where = run.where
     for key in _EVENT_TYPES.keys() & where.keys():
-        # The records of a key come from one call: the first stands for all
+        # The records of a key come from one call: the first represents all of them
         given, wanted = records[where[key][0]].event_type, _EVENT_TYPES[key]
         if given != wanted and given is not None:
             wrong.append((where[key][0], key, given, wanted))
@@ -315,10 +315,10 @@ def wrong_event_type(run: Run, context: Context) -> Iterator[Violation]:
         yield Violation(
             index,
             f"the event_type of {key} is {show(given)}; must be {wanted}"
-            + (f" (likewise wrong: {others})" if others else ""),
+            + (f" (also wrong: {others})" if others else ""),
             wanted,
             show(given),
-            "log what begins with the call for starts, what ends with that for ends",
+            "log a beginning with the start() call of the logger and an end with its end() call",
         )
 
 

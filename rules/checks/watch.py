@@ -1,4 +1,4 @@
-"""When a guard looks at a check again while a run goes on."""
+"""Conditions under which a guard runs a check again during a run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from podium.rules.run import Run
 
 
 def on(*keys: str, when: Worth | None = None) -> Watch:
-    """Look again at records of these keys, or only at those that a condition picks."""
+    """Run the check again at records of these keys, or only at those that a condition selects."""
     worth = when or always
     return Watch(keys, lambda _: worth)
 
 
 def following(*keys: str, begin: Callable[[Context], Worth]) -> Watch:
-    """Look again where a condition that remembers earlier records says so; made for each run."""
+    """Run the check again if a condition with memory, made for each run, says so."""
     return Watch(keys, begin)
 
 
@@ -27,7 +27,7 @@ def always(_: Run, __: Record) -> bool:
 
 def again(run: Run, record: Record) -> bool:
     """The second record of its key, and later ones."""
-    # The record itself stands in the run already
+    # The run already contains the record itself
     return len(run.where[record.key]) > 1
 
 

@@ -1,7 +1,8 @@
-"""The documents that rules cite, clause by clause: data beside this module, a file for each.
+"""The documents that rules cite, clause by clause: one data file next to this module for each.
 
-A clause names the rules that hold it, what works it out, why no program can, or what is missing.
-Where it names no rules, those that cite its section hold it.
+A clause names the rules that check it, the command that computes it, the reason why a program
+cannot check it, or the check that is missing. If it names no rules, the rules that cite its section
+check it.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ import msgspec
 from podium.rules.package_data import read_beside
 
 FILES = ("training", "submission", "hpc", "power", "messaging", "verifier", "library", "podium")
-"""The data files, in the order in which documents are listed."""
+"""The data files, in the order of the documents."""
 
 
 class UnknownSection(LookupError):
-    """A citation of a document or a heading that no table has; the sentence names it."""
+    """A citation of an unknown document or heading; the message names it."""
 
 
 class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One clause of a document, in our words.
+    """One clause of a document, in the words of this project.
 
-    `rounds` are those it holds in, all where empty. `rules` are ids or globs of ids. `computed`
-    names the command whose result is what the clause defines; `by_hand` says why a program cannot
-    tell, or what it cannot; `missing` what it could, and does not yet.
+    `rounds` are the rounds that it applies to; empty means all. `rules` are ids or globs of ids.
+    `computed` names the command that computes the value defined by the clause. `by_hand` states
+    what a program cannot check, or why; `missing` states what podium does not check yet.
     """
 
     section: str
@@ -43,7 +44,7 @@ class Clause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Document(msgspec.Struct, frozen=True, dict=True):
     """One document: its clauses by id, and its headings.
 
-    `numbers` are those of headings in the text that `numbered_in` names; `aliases` are shorter
+    `numbers` are the heading numbers in the text that `numbered_in` names; `aliases` are shorter
     names of headings.
     """
 
@@ -55,7 +56,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
     numbered_in: str = ""
 
     def section(self, heading: str) -> str:
-        """The heading as the document writes it; raises UnknownSection."""
+        """The heading as written in the document; raises UnknownSection."""
         found = self._headings.get(self.aliases.get(heading, heading).casefold())
         if found is None:
             raise UnknownSection(f"{self.name} has no section {heading!r}")
@@ -63,14 +64,14 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _headings(self) -> dict[str, str]:
-        # A chapter's clauses may all stand under its sections, so that only its number names it
+        # All clauses of a chapter may be under its sections: then only its number names the chapter
         sections = (clause.section for clause in self.clauses.values())
         return {heading.casefold(): heading for heading in (*sections, *self.numbers)}
 
 
 @cache
 def documents() -> Mapping[str, Document]:
-    """Every document by the name that citations have; raises ValueError for a faulty data file."""
+    """Every document by its name in citations; raises ValueError for a faulty data file."""
     found = (_read(name) for name in FILES)
     return {document.name: document for document in found}
 
@@ -81,16 +82,16 @@ def _read(name: str) -> Document:
     return Document(
         name=data.pop("document"),
         numbered_in=data.pop("numbered_in", ""),
-        # What is left are tables, one for each clause
+        # The remaining members are tables, one for each clause
         clauses=msgspec.convert(data, dict[str, Clause]),
         **head,
     )
 
 
 def cited(text: str) -> list[tuple[str, str]]:
-    """The (document, section) pairs that a citation names, headings as the documents write them.
+    """The (document, section) pairs of a citation, with the headings as in the documents.
 
-    `training rules of 0.6` are the training rules. Raises UnknownSection.
+    `training rules of 0.6` means the training rules. Raises UnknownSection.
     """
     return [_section(each) for each in text.split("; ")]
 
@@ -99,5 +100,5 @@ def _section(text: str) -> tuple[str, str]:
     name, _, heading = text.partition(", ")
     document = documents().get(name.partition(" of ")[0])
     if document is None:
-        raise UnknownSection(f"no document is called {name!r}")
+        raise UnknownSection(f"no document is named {name!r}")
     return document.name, document.section(heading)

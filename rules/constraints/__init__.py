@@ -1,4 +1,4 @@
-"""The words of the rules' tables: bounds, formulas, orders, points of evaluation.
+"""The constraints of rule tables: bounds, formulas, order, evaluation points.
 
 Imports `run` only.
 """

@@ -1,4 +1,4 @@
-"""Constraints that a single benchmark needs: stretched schedules, bounds by batch size."""
+"""Constraints of single benchmarks: stretched schedules, bounds that depend on the batch size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BATCH = logged(k.GLOBAL_BATCH_SIZE)
 
 
 class small_batch_multiple(Constraint, frozen=True):
-    """A whole multiple of the step; a small batch may also use a whole fraction of it."""
+    """A whole multiple of the step; small batches may also use a whole fraction of the step."""
 
     looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
 
@@ -38,14 +38,14 @@ class small_batch_multiple(Constraint, frozen=True):
 
     def text(self) -> str:
         step = number_text(self.step)
-        return f"K * {step}, or {step} / K where global_batch_size < {self.below}, K whole"
+        return f"K * {step}, or {step} / K if global_batch_size < {self.below}, K whole"
 
 
 class second_boundary(Constraint, frozen=True):
-    """The second decay boundary is 50 epochs stretched by a whole number of tenths."""
+    """The second decay boundary is 50 epochs, stretched by a whole number of tenths."""
 
     def test(self, value: Any, run: Run) -> bool:
-        # A list of one raises, which counts as a failure, as it does for the official verifier
+        # A list of one item raises, which counts as a violation, as in the official verifier
         return near_whole((value[1] / 50 - 1) / 0.1)
 
     def text(self) -> str:
@@ -67,20 +67,20 @@ class relaxed_target(Constraint, frozen=True):
 
     def text(self) -> str:
         return (
-            f"at least {self.target}, or {self.relaxed} where global_batch_size is at least "
+            f"at least {self.target}, or {self.relaxed} if global_batch_size is at least "
             f"{self.from_batch}"
         )
 
 
 class rounded(Constraint, frozen=True):
-    """The value is a formula's, exactly or rounded to a number of decimals."""
+    """The value of a formula, exact or rounded to a number of decimals."""
 
     bound: Formula
     digits: int
 
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run)
-        # With room for the rounding error of the formula itself
+        # Allows for the rounding error of the formula itself
         return bool(abs(value - bound) <= self._within + 1e-9 * abs(bound))
 
     @property
@@ -101,7 +101,7 @@ class rounded(Constraint, frozen=True):
 
 
 class by_batch_size(Constraint, frozen=True):
-    """The value is one of those that the band of the global batch size allows; free outside.
+    """The value is one of the values for the band of the global batch size; free outside all bands.
 
     A band is (smallest batch, largest batch, values).
     """
@@ -125,13 +125,13 @@ class by_batch_size(Constraint, frozen=True):
         return allowed[0] if len(allowed) == 1 else None
 
     def _allowed(self, run: Run) -> tuple[float, ...]:
-        """The values of the first band that the batch size lies in; none outside."""
+        """The values of the first band that contains the batch size; none outside all bands."""
         batch = run.logged("global_batch_size")
         return next((values for low, high, values in self.bands if low <= batch <= high), ())
 
 
 class fixed_below_batch(Constraint, frozen=True):
-    """The value is fixed for small batches and free from a batch size on."""
+    """The value is fixed below a batch size and free from there on."""
 
     looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
 
@@ -143,18 +143,17 @@ class fixed_below_batch(Constraint, frozen=True):
         return not small or math.isclose(value, self.bound)
 
     def text(self) -> str:
-        return (
-            f"{number_text(self.bound)} where global_batch_size is below {number_text(self.batch)}"
-        )
+        return f"{number_text(self.bound)} if global_batch_size is below {number_text(self.batch)}"
 
     def only_value(self, run: Run) -> Any:
         return self.bound if run.logged("global_batch_size") < self.batch else None
 
 
 class stretched(Constraint, frozen=True):
-    """A schedule's boundaries, all stretched by the same 1 + K/10, K whole.
+    """The boundaries of a schedule, all stretched by the same 1 + K/10, K whole.
 
-    With `batch`, they are steps at that batch size: fewer at a larger one, whole within a step.
+    With `batch`, the boundaries are steps at that batch size. A larger batch has fewer steps,
+    rounded to within one step.
     """
 
     boundaries: tuple[int, ...]
@@ -189,7 +188,7 @@ class stretched(Constraint, frozen=True):
 
 
 class cube(Constraint, frozen=True):
-    """The shape of a cube, a last axis for channels allowed."""
+    """The shape of a cube; a last axis for channels is allowed."""
 
     side: int
 
@@ -209,7 +208,7 @@ class cube(Constraint, frozen=True):
 
 
 class each_item(Constraint, frozen=True):
-    """Every item of a list obeys; unless `listed`, a single number stands for a list of one."""
+    """Every item of a list obeys; unless `listed`, a single number counts as a list of one item."""
 
     inner: tuple[Constraint, ...]
     listed: bool = False
@@ -223,7 +222,7 @@ class each_item(Constraint, frozen=True):
 
     def text(self) -> str:
         items = " and ".join(inner.text() for inner in self.inner)
-        return f"a list, each item {items}" if self.listed else f"{items} (each, of a list)"
+        return f"a list, each item {items}" if self.listed else f"{items} (each item of a list)"
 
     def candidates(self, run: Run) -> Iterator[Any]:
         for inner in self.inner:
@@ -232,7 +231,7 @@ class each_item(Constraint, frozen=True):
 
 
 class one_of_ignoring_case(Constraint, frozen=True):
-    """The value is one of these words, in capitals or not."""
+    """The value is one of these words; case is ignored."""
 
     words: tuple[str, ...]
 
@@ -240,11 +239,11 @@ class one_of_ignoring_case(Constraint, frozen=True):
         return value.lower() in self.words
 
     def text(self) -> str:
-        return "one of " + ", ".join(map(show, self.words)) + " (in capitals or not)"
+        return "one of " + ", ".join(map(show, self.words)) + " (case-insensitive)"
 
 
 class init_longer_for(init_within, frozen=True):
-    """As `init_within`, but one benchmark has more minutes in the closed division."""
+    """Like `init_within`, but one benchmark has more minutes in the closed division."""
 
     benchmark: str = ""
     minutes: float = 0
@@ -253,7 +252,7 @@ class init_longer_for(init_within, frozen=True):
 
     def limit(self, run: Run) -> float:
         usual = init_within.limit(self, run)
-        # The open division's limit is longer than any exception made for a benchmark
+        # The limit of the open division exceeds the extended limit of any benchmark
         if usual == self.closed and run.value("submission_benchmark") == self.benchmark:
             return self.minutes
         return usual
@@ -263,7 +262,7 @@ class init_longer_for(init_within, frozen=True):
 
 
 class within_factors(Constraint, frozen=True):
-    """The value lies between two multiples of a formula, with a relative slack of 1e-9."""
+    """The value is between two multiples of a formula, with a relative tolerance of 1e-9."""
 
     unit: Formula
     low: float
@@ -271,7 +270,7 @@ class within_factors(Constraint, frozen=True):
 
     def test(self, value: Any, run: Run) -> bool:
         unit = self.unit.compute(run)
-        # The products are rounded: without slack a rate that is exactly on a bound could fail
+        # The products are rounded: without a tolerance a rate exactly on a bound could fail
         low, high = self.low * unit, self.high * unit
         return bool(low * (1 - 1e-9) <= value <= high * (1 + 1e-9))
 
@@ -289,7 +288,7 @@ class within_factors(Constraint, frozen=True):
 
 
 class batch_is_prompts_times(Constraint, frozen=True):
-    """The global batch is the prompts of a step times the roll-outs of each."""
+    """The global batch size is the prompts per step times the roll-outs per prompt."""
 
     looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size", "num_prompts_per_step")
 

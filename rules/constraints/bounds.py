@@ -19,11 +19,11 @@ from podium.rules.constraints.formula import (
 from podium.rules.run import Run
 
 TOLERANCE = 1e-5
-"""How far a quotient may be from a whole number and still count as one."""
+"""Tolerance within which a quotient counts as a whole number."""
 
 
 class equals(Constraint, frozen=True):
-    """The value is exactly the bound (floats within a relative 1e-9 where `run.exact` is off)."""
+    """The value equals the bound (floats within a relative 1e-9 unless `run.exact` is set)."""
 
     bound: Bound
 
@@ -32,7 +32,7 @@ class equals(Constraint, frozen=True):
         # Python's comparison, as in the official verifier: 1, 1.0 and true are equal
         if value == bound:
             return True
-        # The verifier compares floats to the last bit; the policy means the number
+        # The verifier compares floats to the last bit; the policy compares the numbers
         return not run.exact and _close(value, bound)
 
     def text(self) -> str:
@@ -72,7 +72,7 @@ class Limit(Constraint, frozen=True):
 
     @property
     def is_constant(self) -> bool:
-        # Unlike `equals`, whose comparison of floats differs between the profiles
+        # Unlike `equals`, which compares floats differently in the two profiles
         return not isinstance(self.bound, Formula)
 
     def text(self) -> str:
@@ -126,7 +126,7 @@ class OneOf(Constraint, frozen=True):
 
 
 class not_empty(Constraint, frozen=True):
-    """The value is stated: anything but an empty string."""
+    """The value is anything except an empty string."""
 
     def test(self, value: Any, run: Run) -> bool:
         return bool(value != "")
@@ -235,7 +235,7 @@ class truthy(Constraint, frozen=True):
 
 
 class AnyOf(Constraint, frozen=True):
-    """At least one of several constraints holds."""
+    """At least one of several constraints is satisfied."""
 
     options: tuple[Constraint, ...]
 
@@ -255,7 +255,7 @@ def one_of(*options: Any) -> OneOf:
 
 
 def any_of(*options: Constraint) -> AnyOf:
-    """At least one of these holds."""
+    """At least one of these is satisfied."""
     return AnyOf(options)
 
 
@@ -266,7 +266,7 @@ class product_equals(Constraint, frozen=True):
     bound: Formula
 
     def test(self, value: Any, run: Run) -> bool:
-        # The official verifier multiplies and compares exactly: some unrounded quotients fail, too
+        # The official verifier multiplies and compares exactly, so some exact quotients fail, too
         return bool(value * self.factor == self.bound.compute(run))
 
     def text(self) -> str:
@@ -284,12 +284,12 @@ class product_equals(Constraint, frozen=True):
 
 
 class computes(Constraint, frozen=True):
-    """A formula over keys logged so far can be computed; the verifier does so at this record."""
+    """A formula over the keys logged so far can be computed, as the verifier does here."""
 
     bound: Formula
 
     def holds(self, record: Record, run: Run) -> bool:
-        # The verifier computes once it has taken in this record, so its own value counts as logged
+        # The verifier computes after it has read this record, so the value counts as logged
         run.position += 1
         try:
             self.bound.compute(run)

@@ -1,8 +1,8 @@
-"""What every constraint can do: decide, print itself, explain a finding, and name its examples.
+"""The base of all constraints: they decide, print themselves, explain findings and give examples.
 
-A constraint decides (`holds`), prints as the policy's tables do (`text`), and explains itself for a
-finding (`expected`, `says`, `advice`). `holds` may raise on a value of the wrong type; the engine
-counts that as a violation, as the official verifier does.
+A constraint decides (`holds`), prints as the policy's tables do (`text`), and explains findings
+(`expected`, `says`, `advice`). `holds` may raise on a value of the wrong type; the engine counts an
+exception as a violation, like the official verifier.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from podium.rules.run import NotLogged, Run
 
 
 class Constraint(msgspec.Struct, frozen=True):
-    """Base of all constraints: by default a rule about the record's value."""
+    """Base of all constraints; by default it tests the value of a record."""
 
     looks_up: ClassVar[tuple[str, ...]] = ()
-    """Keys that its own code looks up in the run, beside those of its formulas."""
+    """Keys that the constraint looks up in the run, in addition to the keys of its formulas."""
 
     first_only: ClassVar[bool] = False
-    """Whether it is about the first record of a key alone."""
+    """Whether the constraint applies only to the first record of a key."""
 
     def test(self, value: Any, run: Run) -> bool:
-        """Whether a value obeys; may raise on one of the wrong type."""
+        """Whether a value obeys; may raise on a value of the wrong type."""
         raise NotImplementedError
 
     def holds(self, record: Record, run: Run) -> bool:
@@ -36,12 +36,12 @@ class Constraint(msgspec.Struct, frozen=True):
 
     @property
     def awaits_end(self) -> bool:
-        """Whether a record that breaks it may yet obey, once later records are there."""
+        """Whether later records may make a record obey that breaks the constraint now."""
         return False
 
     @property
     def is_constant(self) -> bool:
-        """Whether it looks at the value alone: at no other key, and not at how floats compare."""
+        """Whether it depends on the value alone: not on other keys or how floats compare."""
         return False
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
@@ -53,7 +53,7 @@ class Constraint(msgspec.Struct, frozen=True):
             try:
                 obeys = holds(records[index], run)
             except Exception:
-                # The official verifier counts an exception inside a check as a violation
+                # The official verifier counts an exception in a check as a violation
                 obeys = False
             if not obeys:
                 failed.append(index)
@@ -62,34 +62,34 @@ class Constraint(msgspec.Struct, frozen=True):
     # --- in words ---
 
     def text(self) -> str:
-        """The cell of a rule table."""
+        """The text of its cell in a rule table."""
         raise NotImplementedError
 
     def expected(self, run: Run | None) -> str:
-        """What a finding says must be, formulas worked out for this run."""
+        """The expected value in findings, with formulas computed for this run."""
         return self.text()
 
     def actual(self, record: Record) -> Any:
-        """What a finding says is."""
+        """The actual value in findings."""
         return record.value
 
     def says(self, record: Record, run: Run | None) -> str:
-        """The finding's sentence."""
+        """The message of a finding."""
         return f"{record.key} is {show_logged(self.actual(record))}; must be {self.expected(run)}"
 
     def advice(self, key: str, run: Run | None) -> str:
-        """How to fix it."""
+        """The help of a finding."""
         return f"log {key} as {self.expected(run)}"
 
-    # --- what it is made of ---
+    # --- components ---
 
     def parts(self) -> Iterator[Any]:
-        """The numbers, texts, formulas and constraints that it is made of, out of their tuples."""
+        """The numbers, strings, formulas and constraints that it consists of, tuples flattened."""
         for name in self.__struct_fields__:
             yield from _flat(getattr(self, name))
 
     def needs(self) -> tuple[str, ...]:
-        """The keys that it looks up: until they are logged its verdict on a record is not final."""
+        """The keys that it looks up; its verdict is not final until they are logged."""
         found = [*self.looks_up]
         for part in self.parts():
             if isinstance(part, Formula):
@@ -101,11 +101,11 @@ class Constraint(msgspec.Struct, frozen=True):
     # --- values ---
 
     def only_value(self, run: Run) -> Any:
-        """The one value that it allows, None where there are several; raises as formulas do."""
+        """The only value that it allows, None if there are several; raises like formulas."""
         return None
 
     def candidates(self, run: Run) -> Iterator[Any]:
-        """Values near its bounds, good and bad; raises NotLogged where a formula lacks a key."""
+        """Valid and invalid values near its bounds; raises NotLogged if a formula lacks a key."""
         for part in self.parts():
             if isinstance(part, Constraint):
                 yield from part.candidates(run)
@@ -115,14 +115,14 @@ class Constraint(msgspec.Struct, frozen=True):
                 yield from near(part)
 
     def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
-        """Records like the given one that it may judge otherwise; `values` are tried as well."""
+        """Variants of a record that may have another verdict; `values` are tried as well."""
         for value in (*self.candidates(run), *values):
             yield msgspec.structs.replace(record, value=value)
         if type(self).holds is not Constraint.holds:
             yield from self._elsewhere(record, run)
 
     def _elsewhere(self, record: Record, run: Run) -> Iterator[Record]:
-        """Other names and times, for a constraint that may look at more than the value."""
+        """Variants with other names and times, for constraints that read more than the value."""
         for value in self.candidates(run):
             if isinstance(value, str):
                 yield msgspec.structs.replace(record, namespace=value)
@@ -143,8 +143,8 @@ def needs_of(constraints: Iterable[Constraint]) -> frozenset[str]:
 
 
 def near(value: Any) -> Iterator[Any]:
-    """The value itself first, then others to either side of it."""
-    # Before int, of which bool is a subclass
+    """The value itself first, then values on both sides of it."""
+    # Before int, because bool is a subclass of int
     if isinstance(value, bool):
         yield from (value, not value)
     elif isinstance(value, int):
@@ -157,7 +157,7 @@ def near(value: Any) -> Iterator[Any]:
 
 
 def computed(formula: Formula, run: Run) -> Any:
-    """What a formula gives, None where it has no value; raises NotLogged for a missing key."""
+    """The value of a formula, None if it has none; raises NotLogged for a missing key."""
     try:
         return formula.compute(run)
     except NotLogged:

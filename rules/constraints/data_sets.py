@@ -1,4 +1,4 @@
-"""How many samples there are in a benchmark's data set, in the units that logs count them in."""
+"""The number of samples in the data set of a benchmark, in the units of logs."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from podium.rules.constraints.formula import number_text
 from podium.rules.run import Run
 
 MOST_AT_ONCE = 32
-"""How many training batches an evaluation may take at once; published logs have up to 16."""
+"""Number of training batches in one evaluation batch; published logs have up to 16."""
 
 EVALUATION_BATCHES = (256, 512, 1024, 2048)
-"""Batch sizes of evaluations, whatever the batch size of the training is."""
+"""Batch sizes of evaluations that are independent of the training batch size."""
 
 LEAST_PART = 16
-"""What part of a training batch an evaluation may take at once."""
+"""Fractions of a training batch in one evaluation batch."""
 
 
 class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
-    """The value is the number of samples of a data set, or of whole batches of them.
+    """The value is the number of samples in a data set, or the number of its batches.
 
-    Logs count samples, those of the last batch padded to a whole one (with `drops`: or left out),
-    or batches, those of an evaluation in its own batch size. `sizes`
-    are those of the data set as it is told: with and without samples that have no annotation.
-    Source: training rules, Data Set and Equivalence exceptions (the last partial batch).
+    Logs count samples, with the last batch padded to a whole one (with `drops`: or left out), or
+    batches, which have another size in evaluations. `sizes` are the known sizes of the data set:
+    with and without samples that have no annotation. Source: training rules, Data Set and
+    Equivalence exceptions (the last partial batch).
     """
 
     looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
@@ -53,7 +53,7 @@ class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
             return value > 0 and value in (floor(batches), ceil(batches))
         several = (batches / times for times in range(1, MOST_AT_ONCE + 1))
         smaller = (batches * parts for parts in range(2, LEAST_PART + 1))
-        # No key gives the batch size of an evaluation, which mostly is a power of two
+        # No key gives the batch size of an evaluation, which is usually a power of two
         usual = (batches * batch / size for size in EVALUATION_BATCHES)
         return any(value == ceil(count) for count in (*several, *smaller, *usual))
 
@@ -67,5 +67,5 @@ class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
 
     def candidates(self, run: Run) -> Iterator[Any]:
         for size in self.sizes:
-            # Half a set may be a number of batches, a few samples less never are
+            # Half a data set may be a number of batches; a few samples less never are
             yield from (size, size - 7, size * 3, *near(size))

@@ -1,4 +1,4 @@
-"""Constraints on where evaluations come, in samples: the first one, and those after it."""
+"""Constraints on the positions of evaluations in samples: the first one and the later ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OnSamples(Constraint, frozen=True):
     """Base of constraints on the samples_count of evaluations."""
 
     def at(self, record: Record) -> int:
-        """The record's samples_count as an integer; raises where it is none."""
+        """The samples_count of the record as an integer; raises if it is not one."""
         return int(record.metadata["samples_count"])
 
     def actual(self, record: Record) -> Any:
@@ -32,7 +32,7 @@ class OnSamples(Constraint, frozen=True):
         return f"evaluate at {self.expected(run)} samples"
 
     def when(self, run: Run) -> str:
-        """When evaluations must come, formulas worked out."""
+        """The required positions of evaluations, with formulas computed."""
         return f"at {self.expected(run)} samples"
 
     def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
@@ -41,7 +41,7 @@ class OnSamples(Constraint, frozen=True):
 
 
 class first_evaluation(OnSamples, frozen=True):
-    """The first evaluation comes after exactly this many samples."""
+    """The first evaluation is at exactly this number of samples."""
 
     first_only: ClassVar[bool] = True
 
@@ -61,7 +61,7 @@ class first_evaluation(OnSamples, frozen=True):
 
 
 class on_multiples_of(OnSamples, frozen=True):
-    """Evaluations come after multiples of an interval in samples."""
+    """Evaluations are at multiples of an interval in samples."""
 
     interval: Formula
 
@@ -76,9 +76,9 @@ class on_multiples_of(OnSamples, frozen=True):
 
 
 class every_batch_from(OnSamples, frozen=True):
-    """Evaluations start at a given sample count and then come after every batch, none skipped.
+    """Evaluations start at a sample count and then follow every batch, none skipped.
 
-    Those logged before the batch size have no grid and fail.
+    Evaluations that are logged before the batch size have no grid and fail.
     """
 
     start: Formula
@@ -94,15 +94,15 @@ class every_batch_from(OnSamples, frozen=True):
                 if record.key == "global_batch_size":
                     batch = record.value
                     run.position = index + 1
-                    # The verifier works it out here: one logged again begins anew
+                    # The verifier computes the grid here: a repeated record starts it again
                     due = self.start.compute(run)
                 elif record.metadata["samples_count"] == due:
-                    # Only a hit moves it on: after a skipped one all that follow fail
+                    # Only a match advances the grid: after a skipped point all later ones fail
                     due += batch
                 else:
                     failed.append(index)
             except Exception:
-                # A batch size that gives no grid is the fault of its own row, which has `computes`
+                # The row of the batch size, which has `computes`, reports a size that gives no grid
                 if record.key != "global_batch_size":
                     failed.append(index)
         return failed
@@ -118,14 +118,14 @@ class every_batch_from(OnSamples, frozen=True):
         return f"at {self.start.text} samples first, then after every batch"
 
     def advice(self, key: str, run: Run | None) -> str:
-        return f"log {key} in order of training, the first {worked_out(self.start, run)} samples in"
+        return f"log {key} in training order, the first after {worked_out(self.start, run)} samples"
 
     def when(self, run: Run) -> str:
         return f"first at {worked_out(self.start, run)} samples, then after every batch"
 
 
 class every_batch_in_any_order(every_batch_from, frozen=True):
-    """The same grid, whose points may be evaluated in any order and each more than once."""
+    """The same grid, but its points may be evaluated in any order and more than once."""
 
     @property
     def awaits_end(self) -> bool:
@@ -142,7 +142,7 @@ class every_batch_in_any_order(every_batch_from, frozen=True):
             due = self.start.compute(run)
             batch = run.logged("global_batch_size")
             for at in sorted(reached):
-                # As above: what follows a gap fails with it
+                # As above: all points after a gap fail
                 if at == due:
                     due += batch
                 else:
@@ -158,8 +158,8 @@ class every_batch_in_any_order(every_batch_from, frozen=True):
 _INTERVAL = ceil(0.001 * 2_290_835_423 / BATCH) * BATCH
 _FIRST = ceil(floor((4480 * BATCH + 135_331_840) / 3) / _INTERVAL) * _INTERVAL
 
-# The verifier works the grid out when it meets the batch size: evaluations logged before that
-# have none and fail
+# The verifier computes the grid when it reads the batch size: evaluations logged before that have
+# none and fail
 INTERVAL = as_of(k.GLOBAL_BATCH_SIZE, _INTERVAL)
 """DLRMv4: samples between evaluations, a thousandth of the training set in whole batches."""
 
@@ -167,4 +167,4 @@ FIRST = as_of(k.GLOBAL_BATCH_SIZE, _FIRST)
 """DLRMv4: samples before the first evaluation."""
 
 GRID_COMPUTES = computes(_FIRST)
-"""DLRMv4: the verifier works out both where the batch size is logged."""
+"""DLRMv4: the verifier computes both when the batch size is logged."""

@@ -1,4 +1,4 @@
-"""Formulas over logged values, as the tables use them: computed for a run, printed for a reader."""
+"""Formulas over logged values in rule tables: computed for a run and printed for a reader."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def show(value: Any) -> str:
 
 
 def show_logged(value: Any) -> str:
-    """A logged value as a finding shows it: as `show`, but 7.0 is told from 7."""
+    """A logged value as a finding shows it: like `show`, but 7.0 and 7 differ."""
     return _shown(value, _logged_number)
 
 
 def _logged_number(value: float) -> str:
-    # The reader keeps times as floats: those in milliseconds are not told from integers
+    # The reader keeps times as floats: times in milliseconds look the same as integers
     return number_shown(value) if abs(value) >= 1e9 else repr(value)
 
 
 def number_shown(value: float) -> str:
-    """A float that is computed or measured: as an integer where it is whole."""
+    """A computed or measured float, shown as an integer if it is whole."""
     return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
@@ -84,7 +84,7 @@ class Formula(msgspec.Struct, frozen=True):
         return _combine(other, self, "+", lambda a, b: a + b)
 
     def __eq__(self, other: object) -> bool:
-        # Functions cannot be compared; the text says all that they compute
+        # Functions cannot be compared; the text states what they compute
         return isinstance(other, Formula) and self.text == other.text
 
     def __hash__(self) -> int:
@@ -119,7 +119,7 @@ def constant(value: float) -> Formula:
 
 
 def number_text(value: float) -> str:
-    """A constant as tables print it, with digits grouped: 1_200_000, 8e-05."""
+    """A constant as tables print it, with grouped digits: 1_200_000, 8e-05."""
     if isinstance(value, int) and abs(value) >= 10_000:
         return f"{value:_}"
     return repr(value)
@@ -162,14 +162,14 @@ def bound_text(bound: Bound) -> str:
 
 
 def _computed(number: Any, run: Run) -> str:
-    """A computed number: all digits where floats are compared exactly, else twelve."""
+    """A computed number: all digits if floats are compared exactly, else twelve."""
     if not isinstance(number, float) or not math.isfinite(number):
         return show(number)
     return number_shown(number if run.exact else float(f"{number:.12g}"))
 
 
 def worked_out(bound: Bound, run: Run | None) -> str:
-    """A bound as findings print it: with the number that its formula gives for this run."""
+    """A bound as findings print it: with the value of its formula for this run."""
     if not isinstance(bound, Formula):
         return bound_text(bound)
     if run is None:
@@ -179,16 +179,16 @@ def worked_out(bound: Bound, run: Run | None) -> str:
     except NotLogged as missing:
         when = " before this record" if run.ordered else ""
         return f"{bound.text} ({missing.key} is not logged{when})"
-    # Logged values of any type come here, and the finding must be printed all the same
+    # Logged values may have any type, and the finding must be printed anyway
     except Exception:
         return f"{bound.text} (which cannot be computed from the logged values)"
 
 
 def as_of(key: Key, inner: Formula) -> Formula:
-    """What a formula gave when `key` was last logged, before this record, and it could be computed.
+    """The last value that a formula had when `key` was logged before this record.
 
-    The official verifier computes such values when it meets `key` and remembers them; a record that
-    makes the computation fail leaves the earlier value in place.
+    The official verifier computes such values when it reads `key` and keeps them. A record for
+    which the computation fails leaves the earlier value in place.
     """
 
     def compute(run: Run) -> float:
@@ -199,7 +199,7 @@ def as_of(key: Key, inner: Formula) -> Formula:
                 run.position = index + 1
                 with contextlib.suppress(Exception):
                     return inner.compute(run)
-            # The policy asks for no order of lines
+            # The policy does not require an order of lines
             if found and not run.ordered:
                 return inner.compute(run)
         finally:

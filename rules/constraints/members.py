@@ -1,4 +1,4 @@
-"""Constraints on members: of a record's metadata, of a value that is an object."""
+"""Constraints on the members of metadata, or of a value that is an object."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Has(Constraint, frozen=True):
         return any(map(record.metadata.__contains__, self.names))
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        # Rows of this kind have thousands of records: a comprehension instead of a call for each.
+        # Rows of this kind have thousands of records: a comprehension avoids a call for each.
         records, left = run.records, positions
         try:
             for name in self.names:
@@ -30,7 +30,7 @@ class Has(Constraint, frozen=True):
                 if not left:
                     break
         except TypeError:
-            # Some record's metadata is no object: one by one only that record fails
+            # The metadata of a record is not an object: tested one by one, only that record fails
             return Constraint.broken(self, positions, run)
         return left
 
@@ -62,7 +62,7 @@ class part(Constraint, frozen=True):
     inner: Constraint
 
     def pick(self, record: Record) -> Any:
-        """The part; raises where it is not there."""
+        """The part; raises if it is missing."""
         if self.path == "len(value)":
             return len(record.value)
         where, _, name = self.path.partition(".")
@@ -125,7 +125,7 @@ class value_has(Constraint, frozen=True):
 
 
 class if_given(Constraint, frozen=True):
-    """Where the metadata has a member, another must be there too, or its value obey."""
+    """If the metadata has a member, another member must be present or its value must obey."""
 
     name: str
     then: Constraint
@@ -142,7 +142,7 @@ class if_given(Constraint, frozen=True):
         return self.then.broken(given, run) if given else given
 
     def text(self) -> str:
-        return f"{self.then.text()} (where {self.name} is given)"
+        return f"{self.then.text()} (if {self.name} is given)"
 
     def expected(self, run: Run | None) -> str:
         return self.then.expected(run)

@@ -14,7 +14,7 @@ from podium.rules.run import Run
 
 
 class after(Constraint, frozen=True):
-    """Another key stands before the record."""
+    """Another key was logged before the record."""
 
     key: str
 
@@ -24,14 +24,14 @@ class after(Constraint, frozen=True):
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         found = run.where.get(self.key)
-        # Positions ascend, so one cut parts the records that obey from those that do not
+        # Positions ascend, so one cut separates the records that obey from the others
         return positions if found is None else positions[: bisect_left(positions, found[0])]
 
     def text(self) -> str:
         return f"after {self.key}"
 
     def says(self, record: Record, run: Run | None) -> str:
-        return f"{record.key} comes before any {self.key}; must come after it"
+        return f"{record.key} is logged before any {self.key}; must be logged after it"
 
     def actual(self, record: Record) -> Any:
         return None
@@ -57,7 +57,7 @@ class before(Constraint, frozen=True):
         return f"before {self.key}"
 
     def says(self, record: Record, run: Run | None) -> str:
-        return f"{record.key} comes after {self.key}; must come before it"
+        return f"{record.key} is logged after {self.key}; must be logged before it"
 
     def actual(self, record: Record) -> Any:
         return None
@@ -67,7 +67,7 @@ class before(Constraint, frozen=True):
 
 
 class init_within(Constraint, frozen=True):
-    """Less than a limit of minutes has passed since the first init_start, by division."""
+    """Fewer minutes have passed since the first init_start than the division allows."""
 
     looks_up: ClassVar[tuple[str, ...]] = ("submission_division",)
 
@@ -75,19 +75,19 @@ class init_within(Constraint, frozen=True):
     open: float | None = None
 
     def limit(self, run: Run) -> float:
-        """Minutes allowed; none where the division is not known yet and the limits differ."""
+        """The allowed minutes; none if the division is not known yet and the limits differ."""
         if self.open is None:
             return self.closed
         found = run.where.get("submission_division")
         if found is None or (run.ordered and found[0] > run.position):
             return 0.0
         division = run.records[found[0]].value
-        # No duration is below 0: for an unknown division the verifier has no limit to compare with
+        # No duration is below 0: the verifier has no limit for an unknown division
         return self.open if division == "open" else self.closed if division == "closed" else 0.0
 
     def start(self, run: Run) -> float:
-        """The earliest time of any init_start so far, as ranks log them in any order."""
-        # With no init_start so far any time is within the limit: the row's `after` reports that
+        """The earliest time of any init_start so far: ranks log them in any order."""
+        # Without an init_start any time is within the limit: `after` in the row reports that
         earliest = 9e99
         for index in run.where["init_start"]:
             time_ms = run.records[index].time_ms
@@ -96,7 +96,7 @@ class init_within(Constraint, frozen=True):
         return earliest
 
     def holds(self, record: Record, run: Run) -> bool:
-        # Strictly less, as in the official verifier: exactly the limit fails
+        # Strictly less, as in the official verifier: a time equal to the limit fails
         return record.time_ms - self.start(run) < self.limit(run) * 60_000
 
     def text(self) -> str:
@@ -112,15 +112,15 @@ class init_within(Constraint, frozen=True):
 
     def says(self, record: Record, run: Run | None) -> str:
         if run is None or "init_start" not in run.where:
-            return "initialisation has no start"
+            return "initialization has no init_start"
         took = (record.time_ms - self.start(run)) / 60_000
         limit = self.limit(run)
         if not limit:
             return (
-                f"initialisation took {took:.1f} min, and no known submission_division stands "
-                "before init_stop to tell the limit"
+                f"initialization took {took:.1f} min, and the limit is unknown: no valid "
+                "submission_division precedes init_stop"
             )
-        return f"initialisation took {took:.2f} min; must be less than {limit:g} min"
+        return f"initialization took {took:.2f} min; must be less than {limit:g} min"
 
     def advice(self, key: str, run: Run | None) -> str:
         return "shorten compilation and staging, or do them after run_start"

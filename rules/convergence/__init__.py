@@ -1,1 +1,1 @@
-"""Reference convergence points: the figures, and the two ways to compare a result with them."""
+"""Reference convergence points: the data, and the two methods to compare a result with them."""

@@ -1,4 +1,4 @@
-"""Reference convergence points as data: those that come with the project, and further files."""
+"""Reference convergence points as data: the points of this project, and other files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from podium.rules.run import as_number
 SCHEMA = "podium.rcp/1"
 
 FEWEST_VALUES = 3
-"""A point with fewer values has no mean once the fastest and the slowest are dropped."""
+"""Minimum number of values; fewer have no mean after the fastest and the slowest are dropped."""
 
 
 class PointError(ValueError):
-    """A file of points that cannot be used; the sentence says where and why."""
+    """A file of points that cannot be used; the message says where and why."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """How long the reference took to converge at one batch size.
+    """The convergence of the reference at one batch size.
 
-    `to_converge` holds one number per reference run, in the unit that logs of the benchmark give
-    (epochs, samples, tokens or steps); `unit` is the source's word, which is epochs for most.
+    `to_converge` has one number per reference run, in the unit of the benchmark's logs (epochs,
+    samples, tokens or steps). `unit` is the word of the source, usually epochs.
     """
 
     id: str
@@ -48,7 +48,7 @@ def _packaged(usage: str, benchmark: str) -> Mapping[str, tuple[Point, ...]]:
         data = read_beside(__spec__, f"data/{usage}/{benchmark}.json")
     except FileNotFoundError:
         return {}
-    # What comes with the project is as `parse_own` wants it, which takes longer to be sure of it.
+    # Packaged files are known to be valid, and `parse_own` takes longer because it validates.
     own = msgspec.json.decode(data)
     points = []
     for entry in own["points"]:
@@ -59,19 +59,19 @@ def _packaged(usage: str, benchmark: str) -> Mapping[str, tuple[Point, ...]]:
 
 
 def points_of(usage: str, round_name: str, benchmark: str) -> tuple[Point, ...]:
-    """The points of one benchmark in one round, in the source's order; empty where it has none."""
-    # Names come from logs and folders: one with a slash must not become part of a path
+    """The points of one benchmark in one round, in the order of the source; perhaps none."""
+    # Names come from logs and folders: a name with a slash must not become part of a path
     if not benchmark.isidentifier() or not usage.isidentifier():
         return ()
     return _packaged(usage, benchmark).get(round_name, ())
 
 
 FIRST_LINE = 2
-"""Where the first point stands in a file of the project's own: behind its head, each on a line."""
+"""The line of the first point in a packaged file; each point has one line."""
 
 
 def point_lines(usage: str, round_name: str, benchmark: str) -> tuple[int, ...]:
-    """The line of each of `points_of` in the file that it comes from, in the same order."""
+    """The line of each point of `points_of` in its file, in the same order."""
     if not points_of(usage, round_name, benchmark):
         return ()
     own = msgspec.json.decode(read_beside(__spec__, f"data/{usage}/{benchmark}.json"))
@@ -84,15 +84,15 @@ def rounds_with_points(usage: str, benchmark: str) -> tuple[str, ...]:
 
 
 def parse_own(document: Any) -> dict[str, tuple[Point, ...]]:
-    """Points by round of a document in the project's own form.
+    """Points by round of a document in podium's format.
 
     `{"schema": "podium.rcp/1", "benchmark": NAME, "points": [POINT, …], "rounds": {ROUND: [INDEX,
-    …]}}`, a POINT being an object with `id`, `batch_size`, `to_converge` (a list of numbers) and,
-    optionally `benchmark`, `unit`, `hyperparameters`, `creator`, `when`, `platform`, `precision`,
-    `reference_version`. Without `rounds` all points stand under the name `*`: any round.
+    …]}}`, where a POINT is an object with `id`, `batch_size`, `to_converge` (a list of numbers)
+    and, optionally, `benchmark`, `unit`, `hyperparameters`, `creator`, `when`, `platform`,
+    `precision`, `reference_version`. Without `rounds`, all points have the round `*`: any round.
     """
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise PointError(f'no points: must be a JSON object with "schema": "{SCHEMA}"')
+        raise PointError(f'no points: expected a JSON object with "schema": "{SCHEMA}"')
     name = document.get("benchmark", "")
     listed = document.get("points")
     if not isinstance(listed, list):
@@ -106,12 +106,13 @@ def parse_own(document: Any) -> dict[str, tuple[Point, ...]]:
 
 
 def parse_points(text: str | bytes, round_name: str = "*") -> tuple[Point, ...]:
-    """The points of a file's text, in the project's own form or the official verifier's.
+    """The points in the text of a file, in podium's format or the official verifier's.
 
     The official form is an object of records by name, each with `Benchmark`, `BS`, `Hyperparams`
     and `Epochs to converge` (or `samples to converge`); `Creator`, `When`, `Platform`, `Precision`
-    and `Version` are kept where given, other members are left alone. Of the own form (see
-    `parse_own`) the points of `round_name` are taken, or those for any round. Raises PointError.
+    and `Version` are kept if present, and other members are ignored. In podium's format (see
+    `parse_own`) the points of `round_name` are used, or the points for any round. Raises
+    PointError.
     """
     try:
         document = read_json(text)
@@ -121,10 +122,10 @@ def parse_points(text: str | bytes, round_name: str = "*") -> tuple[Point, ...]:
         raise PointError(f"the points are not valid JSON: {error}") from error
     if isinstance(document, dict) and "schema" in document:
         rounds = parse_own(document)
-        # A file without rounds was written for the result at hand, whichever round that is of
+        # A file without rounds was written for this result, whatever its round
         return rounds.get(round_name) or rounds.get("*", ())
     if not isinstance(document, dict) or not document:
-        raise PointError("no points: must be a JSON object of records by name")
+        raise PointError("no points: expected a JSON object of records by name")
     return tuple(_official_point(name, record) for name, record in document.items())
 
 
@@ -144,7 +145,7 @@ def _own_point(entry: Any, where: str, benchmark: str) -> Point:
 
 
 MEMBERS: Mapping[str, str] = {"epochs": "Epochs to converge", "samples": "samples to converge"}
-"""By unit, the member of an official record that has the numbers to converge."""
+"""The member of an official record with the numbers to converge, by unit."""
 
 
 def _official_point(name: str, record: Any) -> Point:
@@ -168,7 +169,7 @@ def _official_point(name: str, record: Any) -> Point:
 
 
 def _is_number(value: Any) -> bool:
-    # To isinstance, true is an integer as well
+    # isinstance accepts True as an int
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     return numeric and as_number(value) is not None
 
@@ -183,7 +184,7 @@ def _values(values: Any, where: str) -> tuple[float, ...]:
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise PointError(f"{where} must be a list of numbers")
     if not all(_is_number(value) and value > 0 for value in values):
-        raise PointError(f"{where} must hold finite numbers above 0 only")
+        raise PointError(f"{where} must contain only finite numbers above 0")
     if len(values) < FEWEST_VALUES:
         raise PointError(f"{where} has {len(values)} values; must have {FEWEST_VALUES} or more")
     return tuple(values)

@@ -1,4 +1,4 @@
-"""What scores and convergence are judged by: the facts of one run, in one place.
+"""The facts of one run that decide scores and convergence.
 
 Times are minutes unless named `_ms` (milliseconds since 1970); `to_converge` is in `unit`.
 """
@@ -21,11 +21,11 @@ from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
 class RunFacts(msgspec.Struct):
     """One run of a result; never changed once made.
 
-    `to_converge` is None where the run did not converge, `minutes` where it has no start or stop.
-    `nodes` and `accelerators` (of all nodes) are as logged, None where they are not. `quality` is
-    the final value of the closed division's metric. `refused` says why a converged run must not
-    count, for instance that its log breaks rules; a run counts only where that is empty. `problem`
-    says on what the official verifier crashes.
+    `to_converge` is None if the run did not converge, and `minutes` if it has no start or stop.
+    `nodes` and `accelerators` (of all nodes) are the logged values, or None. `quality` is the final
+    value of the metric of the closed division. `refused` says why a converged run must not count,
+    for example because its log violates rules; a run counts only if it is empty. `problem` names
+    the value that crashes the official verifier.
     """
 
     name: str = ""
@@ -49,7 +49,7 @@ class RunFacts(msgspec.Struct):
 
     @property
     def counts(self) -> bool:
-        """Whether the run is scored by its time; else it takes the place of a slowest one."""
+        """Whether the score uses the time of the run; otherwise it ranks as the slowest."""
         return self.converged and not self.refused and self.minutes is not None
 
 
@@ -60,23 +60,23 @@ def run_facts(
     name: str = "",
     train_samples: bool = False,
 ) -> RunFacts:
-    """The facts of one run, read as `profile` has it.
+    """The facts of one run, read according to `profile`.
 
-    The verifier takes the last evaluation before run_stop, the policy the first that reaches the
-    target. `train_samples` is the flag by which BERT is measured in logged train_samples. For 0.5
-    and 0.6 the run must hold the leniently read records too (`Log.all_records`).
+    The verifier uses the last evaluation before run_stop, the policy the first that reaches the
+    target. `train_samples` is the flag that measures BERT in logged train_samples. For 0.5 and 0.6
+    the run must include the leniently read records (`Log.all_records`).
     """
     benchmark = _text(run.value("submission_benchmark")) or _namespace(run)
     if profile is Profile.VERIFIER:
         reading = verifier_reader.read(run, rules, train_samples)
     else:
-        # A log that gives the benchmark another name is judged as one of that benchmark
+        # A log with another name of the benchmark is checked as a log of the benchmark
         benchmark = benchmark and (intended(benchmark, rules) or benchmark)
         reading = policy_reader.read(run, rules, benchmark, train_samples)
     start, stop = times(run, profile, policy_reader.winner(run, rules, benchmark))
     nodes = run.number("number_of_nodes")
     each = None if nodes is None else run.number("accelerators_per_node")
-    # The verifier takes the value of the last record that mentions the key: it may be of any type
+    # The verifier uses the value of the last record that mentions the key, of whatever type
     stated = reading.benchmark if isinstance(reading.benchmark, str) else benchmark
     return RunFacts(
         name=name,
@@ -102,18 +102,18 @@ def run_facts(
 def times(
     run: Run, profile: Profile, winner: Record | None = None
 ) -> tuple[float | None, float | None]:
-    """When the timed part began and ended, in milliseconds since 1970.
+    """The start and end of the timed part, in milliseconds since 1970.
 
-    By the policy from the first run_start to the first run_stop after it, or to the `timestamp` of
-    the winning model (seconds since run_start) where there is one; the official summary takes the
-    last run_start before the first run_stop.
+    According to the policy it lasts from the first run_start to the first run_stop after it, or to
+    the `timestamp` of the winning model (seconds since run_start) if there is one. The official
+    summary uses the last run_start before the first run_stop.
     """
     records = run.records
     starts, stops = run.where.get("run_start", ()), run.where.get("run_stop", ())
     if not starts:
         return None, records[stops[0]].time_ms if stops else None
     if profile is Profile.VERIFIER and stops:
-        # So a run_start inserted near the end makes any run short, and the verifier passes it
+        # A run_start inserted near the end shortens any run, and the verifier accepts it
         before = [at for at in starts if at < stops[0]]
         return records[before[-1] if before else starts[0]].time_ms, records[stops[0]].time_ms
     begun = records[starts[0]].time_ms
@@ -126,7 +126,7 @@ def times(
 
 def _between(run: Run, opens: str, closes: str) -> float | None:
     first, last = run.first(opens), run.last(closes)
-    # From the first rank that begins to the last one that is done
+    # From the first rank that begins to the last rank that ends
     return None if first is None or last is None else (last.time_ms - first.time_ms) / MINUTE_MS
 
 

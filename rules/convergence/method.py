@@ -1,4 +1,4 @@
-"""A way of comparing with reference points, and what both ways share: references and matching."""
+"""A method of comparison with reference points, and the parts that both methods share."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Case = Literal["found", "interpolated", "below_range", "above_range", "none"]
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """What a submission at one batch size is compared with.
+    """The reference for a submission at one batch size.
 
-    `mean`, `deviation` and `minimum` are in the benchmark's logged unit; `minimum` is the lowest
-    mean accepted. `count` is how many reference values the mean rests on. `ids` names the measured
-    point, or the two that an interpolated reference lies between.
+    `mean`, `deviation` and `minimum` are in the logged unit of the benchmark; `minimum` is the
+    lowest accepted mean. `count` is the number of reference values in the mean. `ids` names the
+    measured point, or the two points of an interpolated reference.
     """
 
     batch_size: float
@@ -32,23 +32,23 @@ class Reference(msgspec.Struct, frozen=True):
 
     @property
     def interpolated(self) -> bool:
-        """Whether no run of the reference was made at this batch size."""
+        """Whether the reference has no runs at this batch size."""
         return len(self.ids) > 1
 
     @property
     def maximum_speedup(self) -> float:
-        """By what factor a submission may converge faster than this."""
+        """The factor by which a submission may converge faster than this reference."""
         return maximum_speedup(self.mean, self.minimum)
 
 
 class ConvergenceMethod(msgspec.Struct, frozen=True):
-    """One way to work: which statistics, which points are left out, what is let pass.
+    """One method: its statistics, its pruning and its allowance.
 
     `mean(values, drop)` is the trimmed mean; `deviation(values, drop)` the spread of a point;
-    `minimum(mean, spread, references, submitted)` the lowest mean accepted; `submitted(needed,
-    drop)` how many runs of a submission the test counts; `prune` keeps the references that are
-    used; `allowance(rules)` is by how much a mean may fall short, by the benchmark's; `unfinished`
-    stands in for a run that did not converge.
+    `minimum(mean, spread, references, submitted)` the lowest accepted mean; `submitted(needed,
+    drop)` the number of runs of a submission that the test counts; `prune` selects the references
+    to use; `allowance(rules)` is the amount by which a mean may fall short, from the benchmark's
+    rules; `unfinished` replaces the value of a run that did not converge.
     """
 
     name: str
@@ -72,18 +72,18 @@ class References(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def pruned(self) -> tuple[Reference, ...]:
-        """The references that pruning left out."""
+        """The references that pruning removed."""
         return tuple(one for one in self.every if one not in self.used)
 
     def match(self, batch_size: float) -> tuple[Case, Reference | None]:
-        """Which reference holds for a batch size, and how it was found.
+        """The reference that applies to a batch size, and how it was found.
 
-        Above every batch size there is none; below every one the smallest stands in.
+        Above all batch sizes there is none; below all batch sizes the smallest one applies.
         """
         exact = next((one for one in self.used if one.batch_size == batch_size), None)
         if exact is not None:
             return "found", exact
-        # `used` ascends by batch size, so the neighbours are the last below and the first above
+        # `used` ascends by batch size, so the neighbors are the last below and the first above
         low = [one for one in self.used if one.batch_size < batch_size]
         high = [one for one in self.used if one.batch_size > batch_size]
         if low and high:
@@ -93,12 +93,12 @@ class References(msgspec.Struct, frozen=True, dict=True):
         return ("above_range" if low else "none"), None
 
     def between(self, low: Reference, high: Reference, batch_size: float) -> Reference:
-        """The reference at a batch size on the line between two others; it counts 2 N values."""
+        """The reference at a batch size, interpolated between two others; it counts 2 N values."""
         mean = interpolate(batch_size, (low.batch_size, low.mean), (high.batch_size, high.mean))
         spread = interpolate(
             batch_size, (low.batch_size, low.deviation), (high.batch_size, high.deviation)
         )
-        # The figures of the policy's worked example come out with 2 N only
+        # Only 2 N reproduces the numbers of the policy's example
         count = 2 * self.needed
         submitted = self.way.submitted(self.needed, self.dropped)
         minimum = self.way.minimum(mean, spread, count, submitted)
@@ -108,10 +108,10 @@ class References(msgspec.Struct, frozen=True, dict=True):
 def references_of(
     way: ConvergenceMethod, points: Iterable[Point], needed: int, dropped: int
 ) -> References:
-    """The references that points give; `needed` runs make a result, `dropped` go at each end."""
+    """The references of points; a result needs `needed` runs and drops `dropped` at each end."""
     ordered = sorted(points, key=lambda point: point.batch_size)
     every = [_reference(way, point, needed, dropped) for point in ordered]
-    # Pruning begins with the fastest of all, so there must be one
+    # Pruning begins with the fastest reference, so there must be one
     used = way.prune(every) if every else []
     return References(way, needed, dropped, tuple(every), tuple(used))
 

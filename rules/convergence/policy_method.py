@@ -1,7 +1,7 @@
-"""The written policy's way: training rules, RCPs and the appendix RCP Examples.
+"""The method of the written policy: training rules, RCPs and the appendix RCP Examples.
 
-The deviation is that of the trimmed values, pruning leaves the lower convex hull, and a submission
-counts as many values as its score keeps.
+The deviation is computed from the trimmed values, pruning leaves the lower convex hull, and the
+test counts the values that the score of a submission keeps.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def trimmed_deviation(values: Sequence[float], drop: int) -> float:
 
 
 def hull(references: list[Reference]) -> list[Reference]:
-    """The references that no interpolation of two others undercuts."""
+    """The references that are not above an interpolation of two others."""
     pairs = [(one.batch_size, one.mean) for one in references]
     return [references[index] for index in lower_hull(pairs)]
 
 
 def kept_runs(needed: int, drop: int) -> int:
-    """The runs of a submission that its score keeps."""
+    """The number of runs of a submission that its score keeps."""
     return needed - 2 * drop
 
 
@@ -44,6 +44,6 @@ POLICY = ConvergenceMethod(
     submitted=kept_runs,
     prune=hull,
     allowance=attrgetter("allowance"),
-    # Slower than any run, so that it is dropped as the slowest
+    # Slower than any run, so it is dropped as the slowest
     unfinished=math.inf,
 )

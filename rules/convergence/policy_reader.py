@@ -1,7 +1,7 @@
-"""Batch size and convergence as the written policy has them.
+"""Batch size and convergence according to the written policy.
 
 A run converges at the first evaluation that reaches the target (training rules, RCP Rules), and
-only if it then stopped with success; an evaluation is found by its key alone.
+only if it then stops with success. Only the key identifies an evaluation.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from podium.rules.run import Run, as_number, metadata_of
 from podium.rules.table import CannotJudge, Row
 
 _POSITIONS = ("epoch_num", "samples_count", "step_num", "epoch")
-"""Members of the metadata that place an evaluation; the benchmark says which comes first."""
+"""Metadata members with the position of an evaluation; the benchmark says which comes first."""
 
 
 def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = False) -> Reading:
     """Batch size, convergence and final quality of a run."""
     size = run.number("global_batch_size")
     if size is None:
-        # Since 0.7 MiniGo's rules ask for train_batch_size instead
+        # Since 0.7 MiniGo's rules require train_batch_size instead
         size = run.number("train_batch_size")
     reading = Reading(size, benchmark)
     known = rules.benchmark(benchmark or "")
@@ -40,7 +40,7 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
         reading.to_converge = as_number(metadata_of(won).get("iteration"))
         return reading
     stop = run.first("run_stop")
-    # One submitter of 0.6 reports nothing: then the target reached decides alone
+    # One submitter of 0.6 reports nothing: then only the target decides
     stopped = stop is not None and says_success(stop) is not False
     reading.converged = stopped and (reached or not targets)
     if not reading.converged:
@@ -55,21 +55,21 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
 
 
 def winner(run: Run, rules: Round, benchmark: str | None) -> Record | None:
-    """The record of the model that won, where the benchmark's runs end with it, not with run_stop.
+    """The record of the winning model, if runs of the benchmark end with it and not with run_stop.
 
-    After 0.6 MiniGo logs eval_result as well, also of a run that is given up below the target.
+    After 0.6 MiniGo also logs eval_result, even for a run that stops below the target.
     """
     known = rules.benchmarks.values() if benchmark is None else (rules.benchmark(benchmark),)
-    # A log that names no benchmark is told by the record, which only one of its round has
+    # The record identifies a log without a benchmark: only one benchmark of its round has it
     found = (run.first(one.ends_with) for one in known if one.ends_with)
     return next((record for record in found if record is not None), None)
 
 
 def _gathered(run: Run, gathers: str) -> Run:
-    """The run with its metrics gathered by a member of their metadata, as they can be."""
+    """The run with its metrics gathered by a member of their metadata, as far as possible."""
     if GATHERED in run.where:
         return run
-    # A run of its own: gathering adds records that the caller's rules must not see
+    # A separate run: gathering adds records that the rules of the caller must not see
     run = Run(run.records, run.line_of)
     try:
         gather_metrics(run, gathers)
@@ -79,7 +79,7 @@ def _gathered(run: Run, gathers: str) -> Run:
 
 
 def _targets(rules: Round, benchmark: str | None) -> tuple[str, tuple[Row, ...]]:
-    """By what a benchmark of the round gathers its metrics, if it does; its rows with a target."""
+    """The member by which a benchmark gathers its metrics, or ""; its rows with a target."""
     known = rules.benchmarks.get(benchmark or "")
     return ("", ()) if known is None else (known.gathers, known.targets)
 
@@ -87,9 +87,9 @@ def _targets(rules: Round, benchmark: str | None) -> tuple[str, tuple[Row, ...]]
 def _passed(
     run: Run, targets: tuple[Row, ...], order: tuple[str, ...], offline: bool
 ) -> tuple[float | None, float | None, bool]:
-    """The final quality, where the target was first reached, and whether it was reached at all.
+    """The final quality, the position at which the target was reached, and whether it was reached.
 
-    The open division may stop as it likes: its last evaluation counts.
+    The open division may stop at any time: its last evaluation counts.
     """
     if not targets or run.value("submission_division") == "open":
         last = _last_evaluation(run)
@@ -103,15 +103,15 @@ def _passed(
             last = run.last(targets[0].name)
             return (None if last is None else quality_number(last.value)), None, False
         passed.append(first)
-    # With several targets the run has converged once the last of them is reached
+    # A run with several targets converges when the last of them is reached
     places = [_position(record, order) for record in passed]
     positions = [at for at in places if at is not None]
     return quality_number(passed[0].value), max(positions, default=None), True
 
 
 def _first_passing(row: Row, run: Run, order: tuple[str, ...], offline: bool) -> Record | None:
-    """The first record that reaches a row's target; of checkpoints the earliest in training."""
-    # The policy asks for no order: what a target depends on may be logged after the evaluation
+    """The first record that reaches the target of a row; for checkpoints, in training order."""
+    # The policy requires no order: values of a target's formula may be logged after the evaluation
     ordered, run.ordered = run.ordered, False
     if offline or row.name == GATHERED:
         found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
@@ -130,14 +130,14 @@ def _last_evaluation(run: Run) -> Record | None:
 
 
 def _position(record: Record, order: tuple[str, ...]) -> float | None:
-    """How far training was, in the unit logged; 0.5 has the epoch in the value."""
+    """The training position in the logged unit; 0.5 has the epoch in the value."""
     members: dict[str, Any] = metadata_of(record)
     if isinstance(record.value, dict) and "epoch" in record.value:
         members = {**record.value, **members}
     for name in order:
         number = as_number(members.get(name))
         if number is not None:
-            # As many decimals as the official verifier keeps of an epoch
+            # The official verifier keeps this number of decimals of an epoch
             return round(number, 3)
     return None
 

@@ -1,4 +1,4 @@
-"""The judgement of a result's convergence, and the places of its runs."""
+"""The convergence verdict of a result, and the ranks of its runs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Verdict = Literal["pass", "fail", "missing", "not_applicable"]
 Role = Literal["scored", "fastest", "slowest"]
 
 Fault = Literal["", "crash", "mixed", "unfinished"]
-"""Why a result is not compared: the official verifier ends in a traceback, its runs are not of one
-kind, or too many did not converge."""
+"""Reasons why a result is not compared: the official verifier crashes, its runs differ, or too many
+runs did not converge."""
 
 
 class RunRank(msgspec.Struct, frozen=True):
-    """A run's place among those of its result: 1 converged first.
+    """The rank of a run in its result: 1 converged first.
 
-    `role` is why it is left out of the mean: among the fastest or the slowest dropped.
+    `role` says whether the run is scored or dropped as one of the fastest or slowest.
     """
 
     name: str
@@ -36,14 +36,14 @@ class RunRank(msgspec.Struct, frozen=True):
 
 
 class Convergence(msgspec.Struct, frozen=True):
-    """The judgement of one result, with the arithmetic behind it.
+    """The convergence verdict of one result, with its calculation.
 
-    `mean`, `minimum`, `deviation` (of the reference) and `submission` (the mean of the runs
-    kept) are in `unit`; None where there is nothing to compare. `minimum` includes `allowance`.
+    `mean`, `minimum`, `deviation` (of the reference) and `submission` (the mean of the kept runs)
+    are in `unit`; None if there is nothing to compare. `minimum` includes `allowance`.
     `scaling_factor` multiplies the score: 1 unless the result passes and was faster than the
-    reference. `points` are the references used: one, or the two interpolated between.
-    `other` is the judgement by the official verifier where the policy's comes out differently.
-    `fault` says why nothing is compared.
+    reference. `points` are the references in use: one, or two for an interpolation. `other` is the
+    verdict of the official verifier if it differs from the policy. `fault` says why nothing is
+    compared.
     """
 
     verdict: Verdict
@@ -65,25 +65,25 @@ class Convergence(msgspec.Struct, frozen=True):
 
     @property
     def margin(self) -> float | None:
-        """By how much the submission's mean is above the minimum; below it where negative."""
+        """The distance of the submission's mean above the minimum; negative if below."""
         if self.submission is None or self.minimum is None:
             return None
         return self.submission - self.minimum
 
     @property
     def maximum_speedup(self) -> float | None:
-        """By what factor the submission may converge faster than the reference."""
+        """The factor by which the submission may converge faster than the reference."""
         if self.mean is None or self.minimum is None:
             return None
         return maximum_speedup(self.mean, self.minimum)
 
 
 def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[RunRank, ...]:
-    """Each run's place, in the order given; runs that did not converge come last."""
+    """The rank of each run, in the order of `runs`; runs that did not converge come last."""
     order = sorted(range(len(runs)), key=lambda i: (converged_at(runs[i]), i))
     roles: dict[int, tuple[int, Role]] = {}
     for rank, index in enumerate(order, 1):
-        # A failed run is used up as a dropped slow one: many published results depend on that
+        # A failed run counts as a dropped slow run: many published results depend on that
         late = rank > len(order) - drop
         roles[index] = (rank, "fastest" if rank <= drop else "slowest" if late else "scored")
     return tuple(
@@ -93,5 +93,5 @@ def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[RunRank, ...]:
 
 
 def converged_at(run: RunFacts, unfinished: float = math.inf) -> float:
-    """When the run converged, in its unit; `unfinished` where it did not."""
+    """The position at which the run converged, in its unit; `unfinished` if it did not."""
     return run.to_converge if run.converged and run.to_converge is not None else unfinished

@@ -1,4 +1,4 @@
-"""How far the runs of a result lie apart."""
+"""The spread of the runs of a result."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from podium.rules.convergence.facts import RunFacts
 
 # Run counts were chosen so that 90 % of results fall within 5 % (vision), others within 10 %
 USUAL_SPREAD = {5: 0.025}
-"""By runs needed, how far runs usually spread (deviation over mean); for other counts 5 %."""
+"""Usual spread of runs (deviation over mean) by the number of required runs; 5 % for other
+counts."""
 
 MAD_TO_DEVIATION = 1.4826
 """For normally distributed values: deviation over median distance from the median."""
 
 LEAST_RUNS = 3
-"""Runs that a usual speed takes."""
+"""Minimum number of runs for a usual speed."""
 
 UNEVEN = 0.2
 """Share by which a run may be faster or slower than usual; one accepted result in 30 has runs
-farther off, mostly for a pause."""
+farther off, usually because of a pause."""
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How far the times of the runs that count lie apart.
+    """The spread of the times of the runs that count.
 
-    `relative` is their standard deviation (of a sample) over their mean, `usual` what the benchmark
-    is known for, `outliers` the names of runs far from the median.
+    `relative` is their standard deviation (of a sample) over their mean, `usual` the usual value of
+    the benchmark, and `outliers` the names of runs far from the median.
     """
 
     mean: float
@@ -43,20 +44,20 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
-    """How far the runs' times lie apart; None for fewer than two.
+    """The spread of the times of runs; None for fewer than two.
 
-    An outlier is farther from the median than 3.5 deviations, as the median distance estimates
-    them, and than twice the usual spread.
+    An outlier is farther from the median than 3.5 deviations, estimated from the median distance,
+    and than twice the usual spread.
     """
     times = [run.minutes for run in runs if run.minutes is not None]
     if len(times) < 2:
         return None
     usual = USUAL_SPREAD.get(needed, 0.05)
-    import statistics  # with the modules that it needs takes long to load: scores alone want it
+    import statistics  # slow to load with its dependencies, and only scores need it
 
     middle = statistics.median(times)
     distance = statistics.median(abs(time - middle) for time in times)
-    # Without the second bound very even runs would show outliers of no weight
+    # Without the second bound very even runs would show insignificant outliers
     limit = max(3.5 * MAD_TO_DEVIATION * distance, 2 * usual * abs(middle))
     far = (run for run in runs if run.minutes is not None and abs(run.minutes - middle) > limit)
     outliers = tuple(sorted(run.name for run in far))
@@ -66,9 +67,9 @@ def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
 def uneven(runs: Sequence[RunFacts]) -> list[tuple[str, float]]:
     """Runs that train far faster or slower than the others: (name, share above the median).
 
-    Speed is the training until convergence over the time of the run. As for outliers in time, a run
-    is far off beyond 3.5 deviations as the median distance estimates them; of those the farthest
-    comes first.
+    Speed is the training until convergence divided by the time of the run. Like outliers in time,
+    these runs are beyond 3.5 deviations, estimated from the median distance. The farthest run comes
+    first.
     """
     speeds = [
         (run.name, run.to_converge / run.minutes)

@@ -1,6 +1,6 @@
-"""The arithmetic behind reference convergence points, as the training rules' appendix works it.
+"""The arithmetic of reference convergence points, as in the appendix of the training rules.
 
-Numbers to converge are in the unit that a benchmark logs; batch sizes are in samples.
+Numbers to converge are in the logged unit of a benchmark; batch sizes are in samples.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ ALPHA = 0.05
 """One-sided level of the test: training rules, RCP examples."""
 
 NORMAL_QUANTILE = 1.6448536269514722
-"""What a normally distributed value exceeds with probability ALPHA, in deviations."""
+"""The quantile, in deviations, that a normally distributed value exceeds with probability ALPHA."""
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """The mean of one value or more, rounded once."""
+    """The mean of at least one value, rounded once."""
     return math.fsum(values) / len(values)
 
 
 def trimmed(values: Sequence[float], drop: int) -> list[float]:
     """The values in order, without the `drop` lowest and the `drop` highest."""
-    # max, as a negative end would slice a short list from its other side
+    # max, because a negative end would slice a short list from the other side
     return sorted(values)[drop : max(drop, len(values) - drop)]
 
 
 def olympic_mean(values: Sequence[float], drop: int = 1) -> float:
-    """Mean of what is left once `drop` values at each end are dropped; NaN where nothing is."""
+    """The mean without the `drop` lowest and highest values; NaN if no value is left."""
     kept = trimmed(values, drop)
     return mean_of(kept) if kept else math.nan
 
@@ -45,16 +45,16 @@ def deviation(values: Sequence[float]) -> float:
 
 @cache
 def t_quantile(freedom: int) -> float:
-    """Student's t that is exceeded with probability ALPHA, for that many degrees of freedom."""
+    """Student's t that is exceeded with probability ALPHA, for `freedom` degrees of freedom."""
     if 0 < freedom <= len(QUANTILES):
         return QUANTILES[freedom - 1]
     return _t_beyond_table(freedom) if freedom > 0 else math.nan
 
 
 def _t_beyond_table(freedom: int) -> float:
-    """Student's t by its expansion about the normal distribution's quantile.
+    """Student's t from its expansion about the quantile of the normal distribution.
 
-    Source: Abramowitz and Stegun, 26.7.5. Beyond the table what is left out is below 1e-12.
+    Source: Abramowitz and Stegun, 26.7.5. Beyond the table the error is below 1e-12.
     """
     terms = (
         NORMAL_QUANTILE,
@@ -67,17 +67,18 @@ def _t_beyond_table(freedom: int) -> float:
 
 
 def _odd_powers(*coefficients: int) -> float:
-    """A sum of odd powers of the normal quantile, from the first on."""
+    """A sum of odd powers of the normal quantile, starting with the first."""
     return math.fsum(
         each * NORMAL_QUANTILE ** (2 * index + 1) for index, each in enumerate(coefficients)
     )
 
 
 def acceptable_distance(spread: float, references: int, submitted: int) -> float:
-    """How far below the reference's mean a submission's mean may lie.
+    """The distance by which a submission's mean may be below the reference's mean.
 
-    Two samples of equal deviation `spread`, of so many reference and submitted runs, differ by less
-    than this with probability 1 - ALPHA. With no degree of freedom nothing is allowed.
+    Two samples with equal deviation `spread` and these numbers of reference and submitted runs
+    differ by less than this with probability 1 - ALPHA. Without a degree of freedom the distance is
+    0.
     """
     freedom = references + submitted - 2
     if spread == 0 or freedom < 1 or references < 1 or submitted < 1:
@@ -86,38 +87,38 @@ def acceptable_distance(spread: float, references: int, submitted: int) -> float
 
 
 def minimum_mean(mean: float, spread: float, references: int, submitted: int) -> float:
-    """The lowest mean of a submission that is still accepted."""
+    """The lowest accepted mean of a submission."""
     return mean - acceptable_distance(spread, references, submitted)
 
 
 def maximum_speedup(mean: float, minimum: float) -> float:
-    """By what factor a submission may converge faster than the reference."""
+    """The factor by which a submission may converge faster than the reference."""
     return mean / minimum if minimum > 0 else math.inf
 
 
 def interpolate(at: float, low: tuple[float, float], high: tuple[float, float]) -> float:
     """The value at `at` on the straight line through two (batch size, value) pairs."""
     (x0, y0), (x1, y1) = low, high
-    # At a measured point its own value, which the formula might miss by a rounding error
+    # At a measured point return its value, which the formula may miss by a rounding error
     if at == x1 or x0 == x1:
         return y1
     return (y1 - y0) / (x1 - x0) * (at - x0) + y0
 
 
 def normalisation(mean: float, submission: float) -> float:
-    """The factor on the score: as much as the submission converged faster than the reference."""
+    """The factor on the score: how much faster the submission converged than the reference."""
     return max(1.0, mean / submission) if submission > 0 else math.inf
 
 
 def lower_hull(points: Sequence[tuple[float, float]]) -> list[int]:
     """Indices, in order of x, of the points that no straight line between two others passes below.
 
-    A point on such a line stays: the rules drop a point only where it is slower.
+    A point on such a line stays: the rules drop a point only if it is slower.
     """
     order = sorted(range(len(points)), key=lambda index: (points[index], index))
     hull: list[int] = []
     for index in order:
-        # Of equal batch sizes the fastest stands first in the order, and stays
+        # Of equal batch sizes the fastest is first in the order, and stays
         if hull and points[hull[-1]][0] == points[index][0]:
             continue
         while len(hull) > 1 and _above(points[hull[-2]], points[hull[-1]], points[index]):

@@ -1,7 +1,7 @@
-"""Student's t, one-sided at 5 %: the table that reference convergence points are judged with.
+"""Student's t, one-sided at 5 %: the table for reference convergence points.
 
-To look a number up takes no time; the library that computes it takes longer to load than a
-submission takes to judge.
+A look-up takes no time; a library that computes t takes longer to load than a check of a
+submission.
 """
 
 from __future__ import annotations

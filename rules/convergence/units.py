@@ -1,4 +1,4 @@
-"""Where a run converged in the unit of its benchmark, of a log that counts in another."""
+"""The position at which a run converged, converted to the unit of its benchmark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium.rules.run import Run, as_number
 
 
 def in_train_samples(run: Run) -> float | None:
-    """The samples that the run says it trained, None where it gives no number."""
+    """The trained samples in the log of the run; None if it has no number."""
     record = run.last("train_samples")
     return None if record is None else as_number(record.value)
 
@@ -23,14 +23,14 @@ def in_unit(
     rules: ConvergenceRules,
     schedule: Schedule | None,
 ) -> float:
-    """The place of an evaluation, `at` as logged, in the unit of the benchmark.
+    """The position of an evaluation, logged as `at`, in the unit of the benchmark.
 
-    `first` is the place of the run's first evaluation as logged, `batch` the global batch size in
-    samples. What cannot be told apart stays as it is logged.
+    `first` is the logged position of the first evaluation of the run, and `batch` the global batch
+    size in samples. Positions whose unit is ambiguous stay unchanged.
     """
     if batch is None:
         return at
-    # So few samples are none: some logs of BERT count whole epochs there
+    # Small numbers are not samples: some logs of BERT count whole epochs there
     if rules.in_train_samples and at < batch:
         return _trained(run) or at
     if schedule is None or not first or first < 0:
@@ -42,7 +42,7 @@ def in_unit(
 
 
 def _trained(run: Run) -> float | None:
-    """The samples trained, if the run counts them at its end.
+    """The trained samples, if the run counts them at its end.
 
     Before its evaluations train_samples is the size of the data set.
     """
@@ -53,10 +53,10 @@ def _trained(run: Run) -> float | None:
 
 
 def _nearest(schedule: Schedule, batch: float, first: float) -> Due | None:
-    """The grid whose first evaluation is the nearest, by ratio, to the one that a run made."""
-    # Epochs and samples lie two orders of magnitude apart: a shift by some evaluations does not
-    # make the one look like the other
-    # What a log gives as its batch size and its samples may lead below zero
+    """The grid whose first evaluation is nearest, by ratio, to the first evaluation of a run."""
+    # Epochs and samples differ by two orders of magnitude: a shift by some evaluations does not
+    # make one look like the other
+    # The batch size and the samples of a log may lead to a number below zero
     starting = [(due.first, due) for due in schedule.due(batch) if due.first and due.first > 0]
     if first <= 0 or not starting:
         return None

@@ -1,7 +1,8 @@
-"""The official verifier's way, as release 4.1.68 works in every round.
+"""The method of the official verifier, release 4.1.68, which is the same in every round.
 
-Where it departs from the policy it is followed to the last digit, for a verdict can hang on one:
-sums are numpy's, the minimum is searched for by halving, pruning takes a single pass.
+Where it differs from the policy it is reproduced to the last digit, because a verdict can depend on
+one: sums are in the order of NumPy, the minimum is found by bisection, and pruning is a single
+pass.
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ TOLERANCE = 1e-4
 """Width at which the search for the minimum ends, in the benchmark's unit."""
 
 _BLOCK = 128
-"""Numbers that numpy adds in one block."""
+"""Number of values that NumPy adds in one block."""
 
 UNFINISHED = 1e9
-"""What a run that did not converge counts for: less than gpt3's tokens, so there it is dropped as
-the fastest.
+"""The value of a run that did not converge. It is less than the tokens of gpt3, where such a run is
+dropped as the fastest.
 """
 
 
 def mean_of_trimmed(values: Sequence[float], drop: int) -> float:
-    """The trimmed mean, summed as numpy does; NaN of no values."""
+    """The trimmed mean, summed in the order of NumPy; NaN for no values."""
     kept = trimmed(values, drop)
     return numpy_sum(kept) / len(kept) if kept else math.nan
 
 
 def deviation_of_all(values: Sequence[float], drop: int) -> float:  # noqa: ARG001 - as the policy's
-    """Population deviation of all the values, the dropped ones too (since July 2024)."""
+    """Population deviation of all values, including the dropped ones (since July 2024)."""
     if not values:
         return math.nan
-    # Its mean drops the fastest and slowest, its deviation is `numpy.std` of the whole list.
+    # Its mean drops the fastest and slowest values, but its deviation is `numpy.std` of all values.
     count = len(values)
     mean = numpy_sum(sorted(values)) / count
     return math.sqrt(
@@ -45,9 +46,9 @@ def deviation_of_all(values: Sequence[float], drop: int) -> float:  # noqa: ARG0
 
 
 def numpy_sum(values: Sequence[float]) -> float:
-    """The sum in the order in which numpy adds: halves of more than a block, eight partial sums.
+    """The sum in the order in which NumPy adds: halves of more than a block, eight partial sums.
 
-    Each half but the last is a multiple of eight long.
+    The length of each half except the last is a multiple of eight.
     """
     if len(values) > _BLOCK:
         half = len(values) // 2 // 8 * 8
@@ -62,13 +63,13 @@ def numpy_sum(values: Sequence[float]) -> float:
 
 
 def sum_in_order(values: Sequence[float]) -> float:
-    """The plain sum, rounded after each number; the built-in `sum` does better than that."""
+    """The plain sum, rounded after each number; the built-in `sum` is more precise."""
     return functools.reduce(operator.add, values, 0.0)
 
 
 def minimum_by_halving(mean: float, spread: float, references: int, submitted: int) -> float:
     """The middle of the last interval of a search on [0, mean] for the lowest mean accepted."""
-    # With equal values it skips the search, as the test it searches with has no value.
+    # With equal values it skips the search, because the test statistic is undefined.
     if spread == 0:
         return mean
     limit = mean - acceptable_distance(spread, references, submitted)
@@ -84,19 +85,19 @@ def minimum_by_halving(mean: float, spread: float, references: int, submitted: i
 
 
 def all_but_two(needed: int, drop: int) -> int:  # noqa: ARG001 - unet3d drops eight, counts two
-    """The runs of a submission that the test counts."""
-    # By the policy unet3d counts 32 of 40, with which a slightly lower mean would pass
+    """The number of runs of a submission that the test counts."""
+    # According to the policy unet3d counts 32 of 40, which accepts a slightly lower mean
     return needed - 2
 
 
 def one_pass(references: list[Reference]) -> list[Reference]:
     """The references left from the fastest on, after one pass from left to right.
 
-    Each is compared with the line between its current neighbours, and no step is taken back: what
-    is left need not be convex.
+    Each is compared with the line between its current neighbors without backtracking, so the rest
+    may not be convex.
     """
     fastest = min(references, key=lambda one: one.mean)
-    # It drops every smaller batch size first, even one that lies on the hull
+    # It first drops every smaller batch size, even one on the hull
     kept = [one for one in references if one.batch_size >= fastest.batch_size]
     at = 1
     while at < len(kept) - 1:

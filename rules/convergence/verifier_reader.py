@@ -1,7 +1,7 @@
-"""Batch size and convergence as the official verifier reads them off a log.
+"""Batch size and convergence as the official verifier reads them from a log.
 
-It looks for words anywhere in a record, not for keys; takes the last evaluation before run_stop;
-and goes by the benchmark named so far. Where it would crash, `problem` says on what.
+The verifier searches for words anywhere in a record, not for keys. It uses the last evaluation
+before run_stop and the benchmark named so far. If it would crash, `problem` names the cause.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _find = finder([word for word, _ in _WORDS])
 _encoder = msgspec.json.Encoder()
 
 _CHUNK = 512
-"""Records that are searched at once."""
+"""Number of records that are searched at once."""
 
 FID_TARGET, CLIP_TARGET = 90.0, 0.15
-"""Stable Diffusion's two limits: at most this distance, at least this score."""
+"""The two limits of Stable Diffusion: the maximum distance and the minimum score."""
 
 
 class _Crash(Exception):
@@ -54,7 +54,7 @@ def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
 
 
 def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
-    """(index, words) of each record that has one of the words in key, value or metadata."""
+    """(index, words) of each record with one of the words in its key, value or metadata."""
     for first in range(0, len(records), _CHUNK):
         text = _lines(records[first : first + _CHUNK])
         index, end = first, -1
@@ -65,16 +65,16 @@ def _mentions(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
             index += text.count(b"\n", max(end, 0), start)
             end = text.find(b"\n", found)
             line = text[start:end]
-            # Matches do not overlap, though words may: each is looked for
+            # Matches do not overlap, but words may: search for each of them
             yield index, sum({bit for word, bit in _WORDS if word in line})
 
 
 def _lines(records: Sequence[Record]) -> bytes:
-    """The key, value and metadata of each record on a line."""
+    """The key, value and metadata of each record, one record on a line."""
     parts = [(record.key, record.value, record.metadata) for record in records]
     try:
         return _encoder.encode_lines(parts)
-    # Half a surrogate pair, which UTF-8 cannot spell; a metric that is null, in a derived record
+    # Half a surrogate pair, which UTF-8 cannot encode; a null metric in a derived record
     except (UnicodeEncodeError, TypeError):
         return b"".join(b"%s\n" % _line(part) for part in parts)
 
@@ -100,27 +100,27 @@ class _Reader:
         self.checkpoints: dict[Any, dict[Any, Any]] = {}
 
     def take_all(self, run: Run) -> None:
-        """Take in the records in file order; the verifier looks for words in the text of a line.
+        """Read the records in file order; the verifier searches for words in the text of a line.
 
-        So a key such as `target_eval_accuracy`, or a value that names one, counts as well.
+        A key such as `target_eval_accuracy`, or a value that contains a word, matches as well.
         """
         words_of = dict(_mentions(run.records))
         for index in sorted({*words_of, *run.where.get("run_stop", ())}):
             record = run.records[index]
             if index in words_of:
                 self.take(record, words_of[index])
-            # Each run_stop replaces what the one before said.
+            # Each run_stop replaces the status of the one before
             if record.key == "run_stop":
                 self.stop(record)
 
     def take(self, record: Record, words: int) -> None:
-        """Take in a record that mentions one of the words, in the verifier's order of questions."""
+        """Read a record that mentions one of the words, in the order of the verifier's tests."""
         if words & _BATCH:
             self.batch_size = record.value
         if words & _NAME:
             self.benchmark = record.value
             self.known = self.rules.benchmark(record.value if type(record.value) is str else "")
-            # A log that names another benchmark loses the flag for good
+            # A log that names another benchmark loses the flag permanently
             self.train_samples = self.train_samples and self.known.convergence.in_train_samples
         if not words & (_EVAL | _SAMPLES):
             return
@@ -135,7 +135,7 @@ class _Reader:
         elif words & _EVAL and not self.train_samples:
             epoch = _member(record, "epoch_num")
             try:
-                # Only epochs are rounded; samples are kept as they are logged.
+                # Only epochs are rounded; samples stay as logged
                 self._evaluated(record, round(epoch, 3))
             except TypeError as error:
                 raise _Crash(f"{record.key} has an epoch_num that is not a number") from error
@@ -146,17 +146,17 @@ class _Reader:
         self.at, self.evaluated, self.quality = at, True, record.value
 
     def stop(self, record: Record) -> None:
-        """Take in a run_stop: the last one decides."""
-        # It does not look at the target: a run that reports success has converged
+        """Read a run_stop: the last one decides."""
+        # The verifier does not test the target: a run that reports success has converged
         self.converged = _member(record, "status") == "success"
         if not self.converged:
             self.to_converge = None
             return
         if self.known.gathers:
-            # The one benchmark whose target it looks at, as checkpoints come in any order
+            # The only benchmark whose target it tests, because checkpoints come in any order
             self.at, self.evaluated = self._first_checkpoint(), True
         if not self.evaluated:
-            raise _Crash("run_stop reports success, and no evaluation stands before it")
+            raise _Crash("run_stop reports success, but no evaluation precedes it")
         self.to_converge = self.at
 
     def _first_checkpoint(self) -> Any:
@@ -170,16 +170,16 @@ class _Reader:
             raise _Crash(f"a checkpoint has no {error.args[0]}") from error
         except ValueError as error:
             raise _Crash(
-                "run_stop reports success, and no checkpoint reaches the target"
+                "run_stop reports success, but no checkpoint reaches the target"
             ) from error
         except TypeError as error:
             raise _Crash("a checkpoint's metrics cannot be compared") from error
 
     def reading(self) -> Reading:
-        """All that was read; the verifier crashes later on what should be a number and is not."""
+        """All values read; the verifier crashes later on values that are not numbers."""
         if self.converged and self.to_converge is None:
             raise _Crash("the point of convergence is null, which is not a number")
-        # It reads these as they are: it is the arithmetic that follows which crashes.
+        # It reads these unchanged: the later arithmetic crashes
         for name, value in (
             ("global_batch_size", self.batch_size),
             ("the point of convergence", self.to_converge),
@@ -199,7 +199,7 @@ class _Reader:
 
 
 def _is_number(value: Any) -> bool:
-    # JSON integers have no bound; the arithmetic is done in floats, which have
+    # JSON integers have no bound, but the arithmetic uses floats, which have one
     whole = isinstance(value, int) and abs(value) <= sys.float_info.max
     return whole or isinstance(value, float)
 

@@ -1,4 +1,4 @@
-"""A rule that no table states, as one value: its class, its examples, its former ids.
+"""A rule outside the tables, as one value: its class and its examples.
 
 Imports `finding` only.
 """

@@ -1,6 +1,6 @@
 """Edits of a complete submission, as data: how a rule's example violates it.
 
-The submission is that of submitter Acme: the result `results/ex_n8/llama31_405b` of training 5.1,
+The submission is from the submitter Acme: the result `results/ex_n8/llama31_405b` of training 5.1,
 closed division, three runs on the system `systems/ex_n8.json`, with code below `benchmarks/`.
 """
 
@@ -15,7 +15,7 @@ RESULT = "results/ex_n8/llama31_405b"
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """One edit: its verb, the path in the submission, and what is written there."""
+    """One edit: its verb, the path in the submission, and the new value."""
 
     verb: str
     path: str
@@ -26,7 +26,7 @@ class Edit(msgspec.Struct, frozen=True):
         path = self.path.replace("\t", "\\t")
         match self.verb:
             case "write":
-                return f"{path} holds {self.value!r}" if self.value else f"{path} exists"
+                return f"{path} contains {self.value!r}" if self.value else f"{path} exists"
             case "rename" | "copy" | "link":
                 words = {"rename": "is renamed to", "copy": "is copied to", "link": "is a link to"}
                 return f"{self.path} {words[self.verb]} {self.value}"
@@ -42,40 +42,40 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 def remove(path: str) -> Edit:
-    """Without a file, or a folder and all in it."""
+    """Remove a file, or a folder with its content."""
     return Edit("remove", path)
 
 
 def write(path: str, text: str = "") -> Edit:
-    """With a file of that text, in the place of any that was there."""
+    """Write a file with this text; an existing file is replaced."""
     return Edit("write", path, text)
 
 
 def append(path: str, line: str) -> Edit:
-    """With another line at the end of a file."""
+    """Append a line to a file."""
     return Edit("append", path, line)
 
 
 def rename(path: str, to: str) -> Edit:
-    """With a file or folder elsewhere."""
+    """Rename a file or folder."""
     return Edit("rename", path, to)
 
 
 def copy(path: str, to: str) -> Edit:
-    """With a file twice."""
+    """Copy a file."""
     return Edit("copy", path, to)
 
 
 def link(path: str, to: str) -> Edit:
-    """With a symbolic link, its target as written."""
+    """Create a symbolic link with this literal target."""
     return Edit("link", path, to)
 
 
 def set_to(path: str, name: str, value: Any) -> Edit:
-    """With another value of a JSON document's field, or of a log's key (in each of its records)."""
+    """Set a field of a JSON document, or a key of a log in all its records, to another value."""
     return Edit("set", path, (name, value))
 
 
 def drop(path: str, name: str) -> Edit:
-    """Without a JSON document's field, or a log's key."""
+    """Remove a field of a JSON document, or a key of a log."""
     return Edit("drop", path, name)

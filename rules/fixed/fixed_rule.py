@@ -1,7 +1,7 @@
-"""A rule that no table and no check states: of a package, a file or a result, as one value.
+"""A rule outside the tables and checks: on a package, a file or a result, as one value.
 
-Its page, its `explain` text, its finding and its test are all derived from the value, which stands
-in the module that reports it.
+Its page, its `explain` text, its finding and its test are derived from the value, which is in the
+module that reports it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import Edit
 
 Example = str | tuple[Edit, ...]
-"""What violates a rule, or obeys it: edits of a complete submission, or a sentence where no edit
-can show it. A sentence needs a case of its own in the tests."""
+"""An example that violates or obeys a rule: edits of a complete submission, or a sentence if no
+edit can show it. A sentence needs a separate test case."""
 
 
 class FixedRule(msgspec.Struct, frozen=True):
-    """One rule: `says` what must hold, `why` it must, and how a finding of it reads.
+    """One rule: `says` is the requirement, `why` the reason; the other texts are for its findings.
 
-    `message`, `help` and `expected` are templates, filled from the fields that `found` is given;
-    `actual` names the field that a finding shows as the actual value. `severity` is that of the
-    policy profile, `in_verifier` that of the verifier profile, None where a profile does not report
-    the rule. `varies` says when another text than `stated_by` states the rule, or when it weighs
-    more or less; only then may a finding say so. `cites` names the document and the heading of the
-    section that states it; a finding of what only the verifier states cites its program. `follows`
-    are the rules whose findings may cause findings of this one. `reads_content` is false for a rule
-    that judges a file by its name or place, or whether it can be read: all others also follow from
-    what keeps a log from being read.
+    `message`, `help` and `expected` are templates, filled with the fields passed to `found`;
+    `actual` names the field with the actual value of a finding. `severity` applies to the policy
+    profile, `in_verifier` to the verifier profile; None means that the profile does not report the
+    rule. `varies` says when another source than `stated_by` states the rule, or when its severity
+    differs; findings may differ only if it is set. `cites` names the document and the heading of
+    the section that states the rule; a finding that only the verifier states cites its program.
+    `follows` are the rules whose findings may cause findings of this rule. `reads_content` is false
+    for a rule that checks the name or place of a file, or whether it can be read: all other rules
+    also follow from faults that prevent a log from being read.
     """
 
     id: str
@@ -67,12 +67,12 @@ class FixedRule(msgspec.Struct, frozen=True):
     ) -> Finding:
         """A finding of this rule at a file or folder.
 
-        `stated_by` and `severity` are given where the rule varies. `remark` is put behind the
-        message: what only some findings have to say, such as how many more there are. Raises
-        ValueError for a text or a severity that the rule does not have, KeyError where a template
-        lacks its field: both are mistakes of the caller.
+        `stated_by` and `severity` may be passed only if the rule varies. `remark` is appended to
+        the message: a fact that only some findings have, such as the number of further places.
+        Raises ValueError for a source or a severity that the rule does not have, and KeyError if a
+        template lacks its field: both are errors of the caller.
         """
-        # What a page says of a rule would not be true of such a finding
+        # Such a finding would contradict the page of the rule
         if (stated_by or severity) and not self.varies:
             raise ValueError(f"{self.id} does not vary")
         text = self.stated_by if stated_by is None else stated_by
@@ -92,18 +92,18 @@ class FixedRule(msgspec.Struct, frozen=True):
 
     @property
     def general_message(self) -> str:
-        """The message with its fields named, not filled; empty where one field is all of it."""
+        """The message with the names of its fields; empty if it consists of one field."""
         named = named_fields(self.message)
         return "" if named.startswith("<") and named.endswith(">") and " " not in named else named
 
     @property
     def general_help(self) -> str:
-        """The help with its fields named, not filled."""
+        """The help with the names of its fields."""
         return named_fields(self.help)
 
     @property
     def reported(self) -> dict[Profile, str]:
-        """How much a finding weighs in each profile, as a word; empty where it is not reported."""
+        """The severity of a finding in each profile, as a word; empty if it is not reported."""
         weights = ((Profile.POLICY, self.severity), (Profile.VERIFIER, self.in_verifier))
         return {profile: "" if weight is None else weight.value for profile, weight in weights}
 
@@ -114,7 +114,7 @@ class FixedRule(msgspec.Struct, frozen=True):
         return next(programs, official(self.id))
 
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
-        """How much a finding weighs in a profile, where that text states it."""
+        """The severity of a finding in a profile, if this source states it."""
         if stated_by is self.stated_by:
             ours, theirs = self.severity, self.in_verifier
             weight = theirs or ours if profile is Profile.VERIFIER else ours or theirs
@@ -125,14 +125,14 @@ class FixedRule(msgspec.Struct, frozen=True):
 
 
 def named_fields(template: str) -> str:
-    """A template with its fields named as <field>: the general sentence of its findings."""
+    """A template with its fields shown as <field>: the general message of its findings."""
     return "".join(
         text + (f"<{field}>" if field else "") for text, field, *_ in Formatter().parse(template)
     )
 
 
 def _weight(stated_by: StatedBy, profile: Profile) -> Severity:
-    """The policy overrules what only the official verifier rejects, in its own profile."""
+    """The severity of a rule from this source: the policy profile overrules the verifier."""
     if stated_by in (StatedBy.POLICY, StatedBy.PODIUM):
         return Severity.WARNING
     overruled = stated_by is StatedBy.VERIFIER and profile is Profile.POLICY
@@ -140,14 +140,14 @@ def _weight(stated_by: StatedBy, profile: Profile) -> Severity:
 
 
 def declared_in(*modules: ModuleType) -> tuple[FixedRule, ...]:
-    """The rules of some modules, in the order of their texts; where a module has RULES, in that."""
+    """The rules of modules, in their order in the source or in RULES if a module has it."""
     found = (
         value
         for module in modules
         for value in getattr(module, "RULES", vars(module).values())
         if isinstance(value, FixedRule)
     )
-    # A module may import the rule of another
+    # A module may import a rule of another module
     return tuple({rule.id: rule for rule in found}.values())
 
 
@@ -166,26 +166,26 @@ class _Texts(TypedDict):
 
 
 class Texts(_Texts):
-    """The texts and options of a rule, apart from its id and who states it."""
+    """The texts and options of a rule, without its id and its source."""
 
     cites: str
 
 
 class VerifierTexts(_Texts):
-    """The same of a rule that only the official verifier holds: it cites the program."""
+    """The texts of a rule that only the official verifier states: it cites the program."""
 
     cites: NotRequired[str]
 
 
 def both(id: str, severity: Severity = Severity.ERROR, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002 - the rule's id
-    """A rule that both texts state: an error in either profile, unless `severity` says less."""
+    """A rule of both sources: an error in both profiles, unless `severity` is lower."""
     return FixedRule(
         id=id, stated_by=StatedBy.BOTH, severity=severity, in_verifier=severity, **texts
     )
 
 
 def policy(id: str, severity: Severity = Severity.WARNING, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002
-    """A rule that only the written policy states: a warning, unless `severity` says otherwise."""
+    """A rule that only the written policy states: a warning, unless `severity` differs."""
     return FixedRule(id=id, stated_by=StatedBy.POLICY, severity=severity, in_verifier=None, **texts)
 
 
@@ -194,14 +194,14 @@ def policy_in_both(
     severity: Severity = Severity.ERROR,
     **texts: Unpack[Texts],
 ) -> FixedRule:
-    """A rule of the written policy that weighs the same in the verifier's profile."""
+    """A rule of the written policy with the same severity in the verifier profile."""
     return FixedRule(
         id=id, stated_by=StatedBy.POLICY, severity=severity, in_verifier=severity, **texts
     )
 
 
 def note(id: str, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002
-    """Something that the policy asks one to look at."""
+    """A rule of the policy that only asks for attention: a note."""
     return policy(id, Severity.NOTE, **texts)
 
 
@@ -211,9 +211,9 @@ def own(
     in_verifier: Severity | None = None,
     **texts: Unpack[Texts],
 ) -> FixedRule:
-    """A rule of podium's own, on what no text speaks of: a warning in the policy's profile.
+    """A rule of podium, on a subject that no source covers: a warning in the policy profile.
 
-    `in_verifier` is given for what keeps either profile from judging at all.
+    `in_verifier` is set for faults that prevent a check in both profiles.
     """
     return FixedRule(
         id=id, stated_by=StatedBy.PODIUM, severity=severity, in_verifier=in_verifier, **texts
@@ -226,9 +226,9 @@ def verifier(
     in_verifier: Severity | None = Severity.ERROR,
     **texts: Unpack[VerifierTexts],
 ) -> FixedRule:
-    """A rule that only the official verifier holds: an error in its profile, else a warning.
+    """A rule that only the official verifier states: an error in its profile, else a warning.
 
-    `in_verifier` is None for what only the policy's profile warns of.
+    `in_verifier` is None for rules that only the policy profile reports.
     """
     texts.setdefault("cites", official(id))
     return FixedRule(

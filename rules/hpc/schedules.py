@@ -1,4 +1,4 @@
-"""When each HPC benchmark must evaluate in the closed division; no round changed it."""
+"""The evaluation schedule of each HPC benchmark in the closed division; no round changed it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ V0_7 = Round(
         columns=("cosmoflow", "deepcam", "oc20", "openfold"),
     ),
     limits=Limits(init_closed=20, init_open=20, staging_timed=True),
-    # No verifier prevails over the policy here, so all that it demands binds
+    # Without a verifier every requirement of the policy is binding
     checks=binding(HPC),
     common=(
         *UNTIL_READY,

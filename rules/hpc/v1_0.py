@@ -31,7 +31,7 @@ V1_0 = V0_7.next(
     ),
     limits=replace(V0_7.limits, init_closed=30, init_open=30, evaluates=schedules.V1_0),
     retires=("deepcam",),
-    # DeepCAM has other hyperparameters than in 0.7: its table is replaced whole
+    # DeepCAM has other hyperparameters than in 0.7: the whole table is replaced
     introduces=(DEEPCAM, OC20),
     common=TableChange(
         change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30)),)

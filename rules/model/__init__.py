@@ -1,1 +1,1 @@
-"""What a round is made of: benchmarks, limits, schedules, a package's rules, and their delta."""
+"""The parts of a round: benchmarks, limits, schedules, package rules, and their changes."""

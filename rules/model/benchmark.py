@@ -1,4 +1,4 @@
-"""A benchmark's rules in one round, and how a later round changes them."""
+"""The rules of a benchmark in one round, and their changes in later rounds."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ Span = tuple[str, str]
 
 
 class RoundError(ValueError):
-    """A round that changes what is not there, or restates what already holds."""
+    """A round that changes something missing, or restates something unchanged."""
 
 
 def line_name(line: Line) -> str:
-    """The key of a row, or the id of a rule about the end of the log."""
+    """The key of a row, or the id of a rule about the whole log."""
     return line.key.name if isinstance(line, Row) else line.id
 
 
 class TableChange(msgspec.Struct, frozen=True):
-    """How a table differs from the round before: rows changed, added and dropped."""
+    """Changes of a table since the round before: rows changed, added and dropped."""
 
     change: tuple[Line, ...] = ()
     add: tuple[Line, ...] = ()
     drop: tuple[Key | str, ...] = ()
 
     def apply(self, table: tuple[Line, ...], where: str) -> tuple[Line, ...]:
-        """The changed table; raises RoundError on a change that changes nothing."""
+        """The changed table; raises RoundError for a change without effect."""
         lines = {line_name(line): line for line in table}
         for dropped in self.drop:
             name = dropped.name if isinstance(dropped, Key) else dropped
             if lines.pop(name, None) is None:
-                raise RoundError(f"{where} drops {name}, which is not there")
+                raise RoundError(f"{where} drops {name}, which does not exist")
         for line in self.change:
             name = line_name(line)
             if name not in lines:
-                raise RoundError(f"{where} changes {name}, which is not there")
+                raise RoundError(f"{where} changes {name}, which does not exist")
             if lines[name] == line:
                 raise RoundError(f"{where} restates {name}")
             lines[name] = line
         for line in self.add:
             name = line_name(line)
             if name in lines:
-                raise RoundError(f"{where} adds {name}, which is there")
+                raise RoundError(f"{where} adds {name}, which exists already")
             lines[name] = line
         return tuple(lines.values())
 
 
 class Variant(msgspec.Struct, frozen=True):
-    """Rows that hold where `chosen_by`, as logged, is `value`.
+    """Rows that apply if the logged value of `chosen_by` is `value`.
 
-    With `lower`, the verifier goes by the lower-cased value, and by the name of any variant.
-    `required`: a value that is no variant's leaves the verifier without rules.
+    With `lower`, the verifier uses the lower-cased value, and the name of any variant. `required`:
+    the verifier has no rules for a value without a variant.
     """
 
     name: str
@@ -73,25 +73,25 @@ class Variant(msgspec.Struct, frozen=True):
     required: bool = True
 
     def chosen_by_record(self, record: Record, lower: bool) -> bool:
-        """Whether a record of an optimizer or scheduler key brings these rows in."""
+        """Whether a record of an optimizer or scheduler key activates these rows."""
         if lower:
             # The verifier opens the rule file that the lower-cased value names
             return isinstance(record.value, str) and record.value.lower() == self.name
-        # Here the value counts as logged: only LAMB in capitals brings DeepCAM's extra rules
+        # Here the value is case-sensitive: only LAMB in capitals activates DeepCAM's extra rules
         return self.chosen_by.name == record.key and bool(record.value == self.value)
 
 
 class ConvergenceRules(msgspec.Struct, frozen=True):
-    """In what a benchmark counts how far it trained, and how its convergence is tested.
+    """The units in which a benchmark counts training, and the test of its convergence.
 
-    `unit` is what logs count in, `points_unit` the word that official files of reference points
-    have for it. `position` is the member of an evaluation's metadata that the official verifier
-    goes by. `in_train_samples`: a submission's flag has it measured in logged train_samples.
-    `tested` is False where the rules ask for no test, `without_points` says why a round that tests
-    for convergence has no reference points all the same. A mean may fall short of the minimum by
-    `allowance` units, for the official verifier by `verifier_allowance`. `crashes_verifier`: it
-    has points but no number of runs for the benchmark, and crashes on every result.
-    Source: training rules, RCP Rules (epoch reporting) and v5.0 Specific Rules.
+    `unit` is the unit of logs, and `points_unit` its name in official files of reference points.
+    `position` is the metadata member of an evaluation that the official verifier reads.
+    `in_train_samples`: a flag of the submission measures convergence in logged train_samples.
+    `tested` is False if the rules require no test; `without_points` says why a round that tests
+    convergence has no reference points. A mean may fall short of the minimum by `allowance` units,
+    for the official verifier by `verifier_allowance`. `crashes_verifier`: the verifier has points
+    but no number of runs for the benchmark, and crashes on every result. Source: training rules,
+    RCP Rules (epoch reporting) and v5.0 Specific Rules.
     """
 
     unit: Unit = "epochs"
@@ -109,21 +109,21 @@ IN_SAMPLES = ConvergenceRules(unit="samples", position="samples_count")
 
 
 class Benchmark(msgspec.Struct, frozen=True, dict=True):
-    """One benchmark: what its closed and open division logs must hold, and its results.
+    """One benchmark: the rules for its logs in both divisions, and for its results.
 
-    `runs` is the number of runs a result needs (HPC's throughput: at least), `dropped` how many
-    its mean leaves out at each end, and so how many may fail as the slowest; `first_converging`:
-    of more runs than needed the first that converge are scored, and no other may be.
-    `ends_with` is the key of the record that names the winning model where a run ends with that
-    model, at the seconds after run_start that its `timestamp` gives; empty where run_stop ends it.
-    `gathers` names the metadata member that tells checkpoints apart where a rule is about several
-    metrics of one checkpoint.
-    `comparable` is the span of rounds whose results may be compared (MLCommons' table of compatible
-    results), None where no other round's may; `compared_as` the name that the same benchmark got
-    later; `also_called` what people call it. `borrowable`: its hyperparameters may be borrowed.
-    `starts_from_weights`: training begins with given weights. `not_mechanical` are demands, a
-    sentence each with its section, that no submitted file shows: a reviewer looks for them in code.
-    Sources: training rules, Benchmark Results, Scoring and Hyperparameter Borrowing; HPC rules.
+    `runs` is the number of runs in a result (at least, for HPC throughput). `dropped` is the number
+    of runs that its mean drops at each end, and so the number that may fail as the slowest.
+    `first_converging`: if a result has more runs than needed, only the first that converge are
+    scored. `ends_with` is the key of the record that names the winning model, if a run ends with
+    that model, at the seconds after run_start in its `timestamp`; empty if run_stop ends it.
+    `gathers` names the metadata member that identifies a checkpoint, if a rule is about several
+    metrics of one checkpoint. `comparable` is the span of rounds whose results may be compared
+    (MLCommons' table of compatible results), None without another round; `compared_as` is a later
+    name of the benchmark; `also_called` are other names in use. `borrowable`: its hyperparameters
+    may be borrowed. `starts_from_weights`: training starts from given weights. `not_mechanical` are
+    requirements, one sentence each with its section, that no submitted file shows: a reviewer
+    checks them in code. Sources: training rules, Benchmark Results, Scoring and Hyperparameter
+    Borrowing; HPC rules.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def targets(self) -> tuple[Row, ...]:
-        """The rows of the closed table that some evaluation must reach, as the policy has them."""
+        """The rows of the closed table with a target, according to the policy."""
         rows = (line.as_policy() for line in self.closed if isinstance(line, Row))
         return tuple(row for row in rows if row.some)
 
@@ -162,18 +162,18 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     def quality(self) -> Row | None:
         """The row of the closed table with the quality that one evaluation must reach."""
         for line in self.closed:
-            # A checkpoint's metrics are records of their own: no single one reaches that target
+            # The metrics of a checkpoint are separate records: no single one reaches that target
             if isinstance(line, Row) and line.some and line.key.name != GATHERED:
                 return line.as_policy()
         return None
 
 
 _STATED = ("gathers", "target", "init_minutes", "convergence", "comparable")
-"""Members of `Amend` that replace the benchmark's of the same name."""
+"""Members of `Amend` that replace the members of the benchmark with the same name."""
 
 
 class Amend(msgspec.Struct, frozen=True):
-    """How one benchmark differs from the round before."""
+    """Changes of one benchmark since the round before."""
 
     closed: TableChange | None = None
     open: TableChange | None = None
@@ -187,7 +187,7 @@ class Amend(msgspec.Struct, frozen=True):
     why: str = ""
 
     def apply(self, benchmark: Benchmark, where: str) -> Benchmark:
-        """The amended benchmark; raises RoundError on a change that changes nothing."""
+        """The amended benchmark; raises RoundError for a change without effect."""
         closed, opened, variants = benchmark.closed, benchmark.open, benchmark.variants
         if self.closed is not None:
             closed = self.closed.apply(closed, f"{where}, closed {benchmark.name}")
@@ -225,10 +225,10 @@ def _vary(
 
 
 def unknown_benchmark(name: str) -> Benchmark:
-    """What holds for a name that no round knows: ten runs, one dropped at each end, as for most."""
+    """The rules for an unknown name: ten runs, one dropped at each end, as for most benchmarks."""
     return Benchmark(name, "", 10, (), None)
 
 
 def by_name(benchmarks: Iterable[Benchmark]) -> dict[str, Benchmark]:
-    """Benchmarks keyed by the name that logs give in submission_benchmark."""
+    """Benchmarks by their name in submission_benchmark."""
     return {benchmark.name: benchmark for benchmark in benchmarks}

@@ -1,7 +1,7 @@
-"""When each round was published: the last month in which a run of it can have been made.
+"""The month in which each round was published: no run of it can be later.
 
 Source: submission rules, Schedule of submission rounds, and the announcements of results. Logs are
-submitted some four weeks earlier; those repeated during review are younger.
+submitted about four weeks earlier; runs that are repeated during review are later.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _LEAPS_UNTIL_1970 = 477
 
 
 def month_ms(year: int, month: int) -> float:
-    """When a month begins, UTC, in milliseconds since 1970; months beyond 12 are of later years."""
-    # By hand, as every start-up would wait for the library's calendar
+    """The start of a month, UTC, in milliseconds since 1970; months above 12 are in later years."""
+    # By hand, because loading the calendar of the library slows down every start
     year, month = year + (month - 1) // 12, (month - 1) % 12
-    # The leap days of this year count from March on
+    # The leap day of this year counts from March on
     last = year if month > 1 else year - 1
     leaps = last // 4 - last // 100 + last // 400 - _LEAPS_UNTIL_1970
     return ((year - 1970) * 365 + leaps + _DAYS_BEFORE[month]) * 86_400_000.0

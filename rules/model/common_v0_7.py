@@ -1,4 +1,4 @@
-"""Rows that the first round of this log format, 0.7, has in training and in HPC."""
+"""Rows of the first round of this log format, 0.7, for training and HPC."""
 
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, not_empty, one_of
@@ -11,17 +11,17 @@ UNTIL_READY = (
     row(k.SUBMISSION_PLATFORM, not_empty()),
     row(k.SUBMISSION_DIVISION, one_of("closed", "open")),
     row(k.SUBMISSION_STATUS, one_of("cloud", "onprem", "preview", "research")),
-    # Every node logs one, many with no value: the verifier asks only that there is one
+    # Every node logs one, many without a value: the verifier only requires that there is one
     row(k.CACHE_CLEAR, times=AT_LEAST_ONCE),
-    # Every rank may log one: "exactly once" would complain about most logs
+    # Every rank may log one: "exactly once" would reject most logs
     row(k.INIT_START, before("init_stop"), before("run_start"), times=AT_LEAST_ONCE),
     row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(20)),
 )
-"""Who submits what, and initialisation."""
+"""The submission, and initialization."""
 
 TIMED = (
     row(k.RUN_START, after("init_stop")),
-    # Any status will do for the verifier since 0.7; a check of the policy looks at its word
+    # The verifier accepts any status since 0.7; a check of the policy tests the word
     row(k.RUN_STOP, after("run_start"), has("status")),
     row(
         k.BLOCK_START,

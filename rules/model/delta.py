@@ -1,4 +1,4 @@
-"""What a round may change of the one before, and how its benchmarks come about."""
+"""The changes of a round since the one before, and the benchmarks that result."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Delta(TypedDict, total=False):
-    """What `Round.next` takes; see `Round` for what each member means.
+    """The arguments of `Round.next`; see `Round` for the meaning of each member.
 
-    `retires` names benchmarks that go, `leaves` those that go though the verifier keeps their
-    rules, `introduces` brings new ones, `amends` changes some by name. `common`, `closed` and
-    `open` change those tables. What is not named stays, but for the two lists of names that the
-    verifier has wrong, which each round states anew, and `published`, which is true unless it says
-    otherwise.
+    `retires` names removed benchmarks, `leaves` removed benchmarks whose rules the verifier keeps,
+    `introduces` has new ones, and `amends` changes benchmarks by name. `common`, `closed` and
+    `open` change those tables. Members that are not named stay unchanged, except the two lists of
+    names that are wrong in the verifier, which each round states again, and `published`, which is
+    true by default.
     """
 
     retires: tuple[str, ...]
@@ -57,18 +57,18 @@ INHERITED: tuple[
 def next_benchmarks(
     before: Mapping[str, Benchmark], delta: Delta, where: str
 ) -> dict[str, Benchmark]:
-    """The benchmarks of the round that `delta` makes; a renamed one keeps its place."""
+    """The benchmarks of the round that `delta` describes; a renamed one keeps its place."""
     benchmarks = dict(before)
     for retired in delta.get("retires", ()):
         if benchmarks.pop(retired, None) is None:
-            raise RoundError(f"{where} retires {retired}, which is not there")
+            raise RoundError(f"{where} retires {retired}, which does not exist")
     for name, amend in delta.get("amends", {}).items():
         if name not in benchmarks:
-            raise RoundError(f"{where} amends {name}, which is not there")
+            raise RoundError(f"{where} amends {name}, which does not exist")
         amended = amend.apply(benchmarks[name], where)
         benchmarks = by_name(amended if old == name else kept for old, kept in benchmarks.items())
     introduced = delta.get("introduces", ())
     for added in introduced:
         if added.name in benchmarks:
-            raise RoundError(f"{where} introduces {added.name}, which is there")
+            raise RoundError(f"{where} introduces {added.name}, which exists already")
     return benchmarks | by_name(introduced)

@@ -10,7 +10,7 @@ from podium.rules.model.schedule import Schedule
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Bounds of a round that checks read; minutes unless the name says otherwise.
+    """Bounds of a round that checks read; in minutes unless the name states another unit.
 
     Sources: training rules, Run Results and its appendices per round; HPC rules.
     """
@@ -23,6 +23,6 @@ class Limits(msgspec.Struct, frozen=True):
     evaluates: Mapping[str, Schedule] = msgspec.field(default_factory=dict)
 
     def offline(self, benchmark: str) -> bool:
-        """Whether a benchmark's checkpoints may be evaluated after the run, on no clock."""
+        """Whether checkpoints of a benchmark may be evaluated after the run, off the clock."""
         schedule = self.evaluates.get(benchmark)
         return schedule is not None and schedule.offline

@@ -1,21 +1,22 @@
-"""Why the written policy and the official verifier differ, where several rows share the reason."""
+"""Reasons why the written policy and the official verifier differ that several rows share."""
 
-PRESENCE = "the official verifier only looks for the key; the policy fixes its value"
-NOT_CHECKED_BY_VERIFIER = (
-    "the official verifier does not look at the key; the policy fixes its value"
+PRESENCE = "the official verifier only requires the key; the policy fixes its value"
+NOT_CHECKED_BY_VERIFIER = "the official verifier ignores the key; the policy fixes its value"
+FIXED = "the official verifier accepts any size; the policy requires the size of the reference"
+WHOLE = "the policy requires a whole number; the official verifier accepts any number"
+COUNTED = "the policy leaves the number free; a fraction of a step or of an epoch may be a mistake"
+SAMPLES = (
+    "values that the policy's table does not list are as in the reference, such as the data set"
 )
-FIXED = "the official verifier takes any size; the policy fixes the reference's"
-WHOLE = "the policy asks for a whole number; the official verifier takes any"
-COUNTED = "the policy leaves the number free; a part of a step or of an epoch may be a slip"
-SAMPLES = "what the policy's table does not list is as in the reference: so is the data set"
 UNITS = (
-    "what the policy's table does not list is as in the reference: so is the data set, which logs "
-    "count in images or in batches"
+    "values that the policy's table does not list are as in the reference, such as the data set, "
+    "which logs count in images or in batches"
 )
 TRAINED = (
-    "logs give the data set or what was trained on; no run trains on less than one evaluation waits"
+    "logs give the size of the data set or the trained samples; a run trains at least until its "
+    "first evaluation"
 )
-OPTIMIZER = "the official verifier does not look at the optimizer's name"
+OPTIMIZER = "the official verifier ignores the name of the optimizer"
 OPEN_FREE = "the open division may change it; the policy fixes it for the closed division only"
-OPEN_TARGET = "the open division may stop at any quality; the policy asks for the metric only"
-OPEN_LOSS = "the metric is a loss, which an upper bound of 1 says nothing about; open has no target"
+OPEN_TARGET = "the open division may stop at any quality; the policy requires only the metric"
+OPEN_LOSS = "the metric is a loss, so an upper bound of 1 is meaningless; open has no target"

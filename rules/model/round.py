@@ -1,4 +1,4 @@
-"""Rounds as values in a chain: each states only what changed since the one before."""
+"""Rounds as values in a chain: each states only the changes since the one before."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def status_is_success(run: Run) -> bool:
 
 
 def version_of(name: str) -> tuple[int, ...]:
-    """A round's name as numbers, by which rounds come one after the other: 5.1 is (5, 1)."""
+    """The name of a round as numbers, which sort rounds: 5.1 is (5, 1)."""
     # The official tools name rulesets with three numbers, of which the last is always 0
     return tuple(int(part) for part in name.split(".")[:2] if part.isdigit())
 
@@ -46,16 +46,17 @@ def version_of(name: str) -> tuple[int, ...]:
 class Round(msgspec.Struct, frozen=True, dict=True):
     """One round, resolved.
 
-    `common` holds for every log, `closed` and `open` for the division. `retired_with_rules` names
-    benchmarks whose rules the verifier still carries though the round does not list them;
-    `listed_without_rules` names it still lists without rules; `omitted_from_open_list` those its
-    open list lacks. `package_only` are benchmarks whose results the official package checker takes,
-    though logs have no rules or list none. `verified` is False where no public verifier exists:
-    then the policy's rules are errors; `published` tells that the round's results are.
-    `verifier_in_force` tells that the official verifier of today is, but for details, the one that
-    judged the round. `named_by` finds which benchmark a log is of, `succeeded` whether it says that
-    its target was reached. `aliases` are old names under which results were accepted, though the
-    verifier does not know them.
+    `common` applies to every log, `closed` and `open` to their division. `retired_with_rules` names
+    benchmarks whose rules the verifier still has although the round does not list them;
+    `listed_without_rules` names benchmarks that it still lists without rules;
+    `omitted_from_open_list` names benchmarks that its open list lacks. `package_only` are
+    benchmarks whose results the official package checker accepts, although their logs have no
+    rules. `verified` is False if no public verifier exists: then violations of the policy are
+    errors. `published` is true if the results of the round are public. `verifier_in_force` is true
+    if the current official verifier, except for details, is the one that checked the round.
+    `named_by` finds the benchmark of a log, and `succeeded` whether the log says that the target
+    was reached. `aliases` are old names under which results were accepted, although the verifier
+    does not know them.
     """
 
     usage: str
@@ -88,7 +89,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         return version_of(self.name)
 
     def next(self, name: str, **delta: Unpack[Delta]) -> Round:
-        """The round after this one; raises RoundError where the delta says nothing new."""
+        """The round after this one; raises RoundError if the delta has no effect."""
         where = f"{self.usage} {name}"
         for member in ("limits", "package"):
             if member in delta and delta[member] == getattr(self, member):
@@ -117,14 +118,14 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _known(self) -> dict[str, Benchmark]:
-        # A frozen struct has no field to keep what it works out in: a cached property does that
+        # A frozen struct has no field for computed values: a cached property keeps them
         return {}
 
     def benchmark(self, name: str) -> Benchmark:
-        """A benchmark's facts: as the round has them, else as the last round that had it did.
+        """The facts of a benchmark from this round, else from the last round that had it.
 
-        Results of a benchmark long retired, or called by another name, are so still judged by its
-        own facts. A name that no round has gets the usual ones.
+        Results of a benchmark that is retired, or has another name, are thus still checked with its
+        facts. An unknown name gets the usual facts.
         """
         if name not in self._known:
             self._known[name] = self._find(name) or unknown_benchmark(name)
@@ -137,19 +138,19 @@ class Round(msgspec.Struct, frozen=True, dict=True):
                 return benchmarks[name]
         for benchmarks in rounds:
             called = [one for one in benchmarks.values() if name in one.also_called]
-            # llama3 is what people call both Llama 3.1 benchmarks: such a name decides nothing
+            # People call both Llama 3.1 benchmarks llama3: such a name is ambiguous
             if len(called) == 1:
                 return called[0]
         return None
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """The benchmarks that the round runs."""
+        """The benchmarks of the round."""
         return tuple(name for name in self.benchmarks if name not in self.retired_with_rules)
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """Benchmarks whose results the policy takes."""
+        """Benchmarks whose results the policy accepts."""
         more = (one.name for one in self.package_only)
         return tuple(dict.fromkeys((*self.listed, *more)))
 
@@ -183,7 +184,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         return {}
 
     def context(self, division: str, benchmark: str) -> Context:
-        """What checks may know of logs of a division and benchmark; made once."""
+        """The context of checks of logs of a division and benchmark; made once."""
         key = (division, benchmark)
         if key not in self._contexts:
             self._contexts[key] = Context(
@@ -200,14 +201,14 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         if known.cites == COMPLIANCE_CHECKER:
             return scope.citing(COMPLIANCE_CHECKER, COMPLIANCE_CHECKER, {})
         targets = f"{known.cites.partition(',')[0]}, Benchmarks"
-        # There hyperparameters are free: only the official verifier asks for some of them
+        # Hyperparameters are free there: only the official verifier requires some of them
         text = COMPLIANCE_CHECKER if scope.name.startswith("open.") else known.cites
         return scope.citing(text, targets, sections)
 
     def _make_scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
         scopes = [self._common_scope]
         known = self.benchmarks.get(benchmark)
-        # 0.5 and 0.6 have no rules by division
+        # 0.5 and 0.6 have the same rules for both divisions
         if not self.divided:
             return (
                 (*scopes, scope_of(benchmark, known.closed, (), True)) if known else tuple(scopes)
@@ -223,7 +224,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             variants = known.variants if division == "closed" else ()
             scopes.append(scope_of(f"{division}.{benchmark}", own or (), variants, benchmark=True))
         elif division == "closed" and self._variant(benchmark) is not None:
-            # The verifier looks for a rule file of this name, and an optimizer's file has one.
+            # The verifier looks for a rule file of this name, which the file of an optimizer has
             scopes.append(scope_of(f"closed.{benchmark}", self._variant(benchmark) or ()))
         return tuple(scopes)
 
@@ -239,14 +240,14 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         accepted = tuple(
             n for n in names if division == "closed" or n not in self.omitted_from_open_list
         )
-        # Such a name passes this row, and then the verifier crashes for want of a rule file
+        # Such a name passes this row, and then the verifier crashes without a rule file
         accepted += self.listed_without_rules
         if self.aliases:
             return row(
                 k.SUBMISSION_BENCHMARK,
                 one_of(*accepted),
                 policy=one_of(*self.allowed, *self.aliases),
-                why="the committee accepted results under this name of the same benchmark",
+                why="the committee accepted results with this name for the same benchmark",
             )
         if accepted == names:
             return row(k.SUBMISSION_BENCHMARK, one_of(*names))
@@ -254,7 +255,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             k.SUBMISSION_BENCHMARK,
             one_of(*accepted),
             policy=one_of(*names),
-            why="the official verifier's list of names is stale in this round",
+            why="the official verifier has an outdated list of names in this round",
         )
 
     def has_rules(self, division: str, benchmark: str) -> bool:

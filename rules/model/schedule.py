@@ -1,4 +1,4 @@
-"""When a benchmark must evaluate: grids of points in training, worked out for a batch size."""
+"""Evaluation schedules of benchmarks: grids of training positions, computed for a batch size."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from podium.rules.run import Run
 Unit = Literal["samples", "tokens", "epochs"]
 
 UNIT_SLIP = 0.01
-"""Positions below this share of an interval are counted in some other unit: not judged."""
+"""Positions below this share of an interval have another unit and are not checked."""
 
 DRIFT = 0.1
-"""Share of the way trained by which rounded positions may end up off an even pace."""
+"""Share of the training by which rounded positions may deviate from an even pace."""
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """One reading of a schedule. `first` is None where the first evaluation is free.
+    """One interpretation of a schedule.
 
-    An interval may be off by `slack`; with `per_batch`, by so many of the unit for each sample of
-    the batch. With `aligned`, every evaluation must be at a multiple of the interval. `epoch` are
-    the samples of an epoch where logs of a benchmark may count either. A run that does not converge
-    trains until `longest`, where the policy sets that.
+    `first` is None if the first evaluation is free. An interval may deviate by `slack`; with
+    `per_batch`, by this number of units for each sample of the batch. With `aligned`, every
+    evaluation must be at a multiple of the interval. `epoch` is the number of samples in an epoch
+    if logs of a benchmark may count either. A run that does not converge trains until `longest`, if
+    the policy sets it.
     """
 
     interval: Formula
@@ -44,17 +45,17 @@ class Grid(msgspec.Struct, frozen=True):
     longest: Formula | None = None
 
     def due(self, batch: float) -> Due:
-        """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
+        """The grid for one batch size; raises ArithmeticError for a batch size without a grid."""
         run = Run([Record(k.GLOBAL_BATCH_SIZE.name, 0, batch, {})])
-        # The one made-up record stands at no position before which it could be logged
+        # A derived record has no position before which the batch size could be logged
         run.ordered = False
         interval = float(self.interval.compute(run))
         first = None if self.first is None else float(self.first.compute(run))
         if interval <= 0:
-            # Of the same kind as a division by a batch size of 0: callers suppress both at once
-            raise ZeroDivisionError("an interval of nothing")
-        # A point may be rounded to the next batch; but a batch as large as the interval must not
-        # excuse an evaluation left out, hence at most a quarter
+            # The same type as for a division by a batch size of 0: callers suppress both
+            raise ZeroDivisionError("the interval is 0")
+        # A point may be rounded to the next batch, but by at most a quarter of the interval: a
+        # batch as large as the interval must not hide a missing evaluation
         one_batch = self.per_batch * batch
         loose = self.slack * interval
         slack = max(loose, min(one_batch, interval / 4))
@@ -67,7 +68,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """A grid worked out, in the unit logged. The slacks say how far off is still on.
+    """A computed grid, in the logged unit. The slacks are the allowed deviations.
 
     `epoch` is in samples.
     """
@@ -82,14 +83,14 @@ class Due(msgspec.Struct, frozen=True):
 
     @property
     def unit(self) -> Unit:
-        """What positions are counted in."""
+        """The unit of positions."""
         return self.grid.unit
 
 
 class Miss(msgspec.Struct, frozen=True):
-    """What is off: the evaluation at fault (by its place among the points), and why.
+    """A deviation: the evaluation at fault (its index among the points), and the reason.
 
-    `late`: it comes later than the schedule sets it, not sooner.
+    `late`: the evaluation is later than scheduled, not earlier.
     """
 
     index: int
@@ -101,12 +102,13 @@ class Miss(msgspec.Struct, frozen=True):
 
 
 class Schedule(msgspec.Struct, frozen=True, dict=True):
-    """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
+    """When a benchmark evaluates.
 
-    `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated
-    after the run, in any order; with `stops_at_checkpoint`, run_stop then has the time and the
-    position of the first one in training that reaches the target, not those of its evaluation.
-    `positions` are the metadata members that tell how far training is.
+    Any of the grids is accepted; the first is the policy's. `often`: the round only sets a minimum
+    frequency of evaluations. `offline`: checkpoints are evaluated after the run, in any order. With
+    `stops_at_checkpoint`, run_stop then has the time and the position of the first checkpoint in
+    training that reaches the target, not of its evaluation. `positions` are the metadata members
+    with the training position.
     """
 
     grids: tuple[Grid, ...]
@@ -127,16 +129,16 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def gives_up(self) -> bool:
-        """Whether the policy says when a run that does not converge may be given up."""
+        """Whether the policy says when a run that does not converge may stop."""
         return self.grids[0].longest is not None
 
     @property
     def unit(self) -> Unit:
-        """What the policy's own grid counts."""
+        """The unit of the policy's grid."""
         return self.grids[0].unit
 
     def due(self, batch: float) -> tuple[Due, ...]:
-        """The grids that conform, for one batch size; none for a batch size that makes no sense."""
+        """The accepted grids for one batch size; none for an invalid batch size."""
         if batch not in self._known:
             found = []
             for grid in self.grids:
@@ -151,15 +153,15 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         return {}
 
     def judge(self, points: Sequence[float], batch: float) -> list[Miss]:
-        """What is off, at most one of each kind, against the grid that fits best.
+        """The deviations, at most one of each kind, from the grid that fits best.
 
-        `points` are positions of evaluations in training, ascending, each once.
+        `points` are the training positions of the evaluations, ascending and unique.
         """
         dues = self.due(batch)
         if not points or not dues:
             return []
         farthest = points[-1]
-        # Epochs where the policy counts samples, for instance: every distance would look wrong
+        # For example, epochs where the policy counts samples: every distance would look wrong
         if farthest < UNIT_SLIP * min([due.interval for due in dues]):
             return []
         best: tuple[float, float] | None = None
@@ -169,7 +171,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
             late = self.first_is_off(points[0], due)
             if not bad and not late:
                 return []
-            # What is reported is measured by the grid that the log most likely meant
+            # Deviations are reported from the grid that the log most likely uses
             rank = (len(bad) + late, abs(points[0] - (due.first or points[0])))
             if best is None or rank < best:
                 best = rank
@@ -187,12 +189,12 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         return late > due.first_slack if self.often else abs(late) > due.first_slack
 
     def bad_intervals(self, points: Sequence[float], due: Due) -> list[int]:
-        """Places of the evaluations that come at the wrong distance from the one before."""
+        """Indices of the evaluations at a wrong distance from the one before."""
         interval, slack = due.interval, due.slack
         if self.often:
             most = interval + slack
             return [i for i in range(1, len(points)) if points[i] - points[i - 1] > most]
-        # Where the first checkpoints may go without evaluation, only multiples tell that one is off
+        # If the first checkpoints need no evaluation, only multiples show a deviation
         if due.grid.aligned and any(map(mod, points, repeat(interval))):
             bad = [i for i, point in enumerate(points) if _off_multiple(point, interval) > slack]
             if bad:
@@ -204,7 +206,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
             bad = [i for i, gap in enumerate(gaps, 1) if abs(gap - interval) > slack]
         if bad or len(points) < 3:
             return bad
-        # Each gap within its slack is not enough: gaps that are all a little long add up
+        # A tolerance for each gap is not enough: gaps that are all slightly long add up
         way = points[-1] - points[0]
         steps = len(points) - 1
         if abs(way - steps * interval) > max(slack, DRIFT * way):
@@ -233,11 +235,11 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         return Miss(
             place,
             f"the interval before the evaluation at {_number(points[place])} {due.unit} is "
-            f"{_number(gap)} {due.unit} ({len(bad)} of {len(points)} evaluations are off); must be "
+            f"{_number(gap)} {due.unit} ({len(bad)} of {len(points)} evaluations deviate); must be "
             f"{most}{_number(due.interval)} {due.unit}",
             _worked_out(due.grid.interval, due.interval, due.unit),
             gap,
-            f"evaluate every {_number(due.interval)} {due.unit}, neither less nor more often"
+            f"evaluate exactly every {_number(due.interval)} {due.unit}"
             if not self.often
             else f"evaluate at least every {_number(due.interval)} {due.unit}",
             late=gap > due.interval,

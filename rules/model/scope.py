@@ -1,4 +1,4 @@
-"""Rules that apply together to a log: those of all, of a division, of a benchmark."""
+"""Rules that apply together to a log: common rules, rules of a division or of a benchmark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.rules.table import Line, Row, WholeLogRule
 
 
 class Scope(msgspec.Struct, frozen=True, dict=True):
-    """Rules that apply together; a key listed by a later scope is decided by that scope alone."""
+    """Rules that apply together; a later scope with a key replaces the earlier ones for it."""
 
     name: str
     rows: tuple[Row, ...]
@@ -26,17 +26,17 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def keys(self) -> frozenset[str]:
         """The keys this scope lists for the official verifier."""
-        # A row that only the policy has must not cancel what the verifier found for the key
+        # A row that only the policy has must not cancel findings of the verifier for the key
         return frozenset(row.key.name for row in self.rows if row.stated_by != "policy")
 
     @cached_property
     def verified(self) -> tuple[tuple[str, Row], ...]:
-        """(rule id, row) of all that the official verifier judges."""
+        """(rule id, row) of the rows that the official verifier checks."""
         return tuple((f"{self.name}.{r.name}", r) for r in self.rows if r.stated_by != "policy")
 
     @cached_property
     def policy(self) -> tuple[tuple[str, Row], ...]:
-        """(rule id, row as the policy has it) where it says more than the verifier."""
+        """(rule id, row according to the policy) of the rows that differ from the verifier."""
         return tuple(
             (f"{self.name}.{r.key.name}", r.as_policy())
             for r in self.rows
@@ -45,16 +45,16 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def chosen(self) -> tuple[Scope, ...]:
-        """The scope of each variant, in their order."""
+        """The scope of each variant, in order."""
         return tuple(scope_of(f"{self.name}.{v.name}", v.rows) for v in self.variants)
 
     def citing(self, text: str, targets: str, sections: Mapping[str, str]) -> Scope:
-        """The same scope; rows that cite no text cite `text`, rows with a target `targets`.
+        """The same scope with citations: rows without one cite `text`, targets cite `targets`.
 
-        `sections` has the text about a key where it is the same for every benchmark.
+        `sections` has the citation for a key if it is the same for every benchmark.
 
-        What the policy exempts, or has no section about, only the official verifier states: such
-        rows cite its program.
+        If the policy exempts a row, or has no section about it, only the official verifier states
+        it: such rows cite its program.
         """
 
         def cite(line: Row) -> Row:
@@ -69,7 +69,7 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
         return self._with_rows(cite)
 
     def by_policy(self) -> Scope:
-        """The same scope where no verifier exists: all of it is the policy's."""
+        """The same scope if no verifier exists: only the policy states all its rows."""
         return self._with_rows(lambda line: replace(line, stated_by=StatedBy.POLICY))
 
     def _with_rows(self, change: Callable[[Row], Row]) -> Scope:
@@ -89,7 +89,7 @@ def scope_of(
     variants: tuple[Variant, ...] = (),
     benchmark: bool = False,
 ) -> Scope:
-    """A scope of a table's lines."""
+    """A scope with the lines of a table."""
     return Scope(
         name,
         tuple(line for line in lines if isinstance(line, Row)),

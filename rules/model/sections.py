@@ -17,10 +17,10 @@ _SECTIONS = {
     "train_samples": "training rules, Closed Division",
     "eval_samples": "training rules, Closed Division",
 }
-"""The policy's section about a key, where it is the same for every benchmark."""
+"""The policy's section about a key, if it is the same for every benchmark."""
 
 _OF_HPC = ("Benchmarks", "Closed Division", "Divisions")
-"""Headings of the training rules that the HPC rules have sections of their own for."""
+"""Headings of the training rules that also exist in the HPC rules."""
 
 _HPC_SECTIONS = {
     key: f"HPC rules, {heading}"
@@ -30,5 +30,5 @@ _HPC_SECTIONS = {
 
 
 def sections_of(usage: str) -> Mapping[str, str]:
-    """The policy's section about each such key; HPC has sections of its own for some."""
+    """The policy's section about each such key; for some keys HPC has separate sections."""
     return _SECTIONS | _HPC_SECTIONS if usage == "hpc" else _SECTIONS

@@ -1,6 +1,6 @@
 """Training 0.5: the first round. No verifier exists for it; these rules are the policy's.
 
-Its lines name the benchmark, and nothing else of who submits what: no division, no organisation.
+Its lines name the benchmark, but not the division or the organization.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def quality(value: Any) -> tuple[float, ...]:
     if isinstance(value, dict):
         if "value" in value:
             return quality(value["value"])
-        # Boxes before masks, as in the targets, in whatever order the object has them
+        # Boxes before masks, as in the targets, whatever their order in the object
         return quality([value[name] for name in sorted(value) if name != "epoch"])
     if isinstance(value, list):
         return tuple(number for item in value for number in quality(item))
@@ -49,13 +49,13 @@ def benchmark_of(run: Run) -> Any:
 
 
 def succeeded(run: Run) -> bool:
-    """Whether run_stop reports success; where it says nothing, whether the target was reached."""
+    """Whether run_stop reports success, or, if it has no status, whether the target was reached."""
     stop = run.first("run_stop")
     if stop is None:
         return False
     reported = stop.value.get("success") if isinstance(stop.value, dict) else None
     if reported is not None:
-        # Both occur in public logs, and 60 of them say nothing at all
+        # Both occur in public logs, and 60 of them have no status
         return reported is True or reported == "true"
     aims = run.of("eval_target")
     target = quality(aims[-1].value) if aims else ()
@@ -63,17 +63,17 @@ def succeeded(run: Run) -> bool:
 
 
 class reports_success(Constraint, frozen=True):  # noqa: N801 - a word of the tables
-    """The run ended in success, as run_stop says or as the accuracies show."""
+    """The run ended in success according to run_stop or to its accuracies."""
 
     def test(self, value: Any, run: Run) -> bool:
         return succeeded(run)
 
     def text(self) -> str:
-        return "success true, or no success given and an eval_accuracy that reaches eval_target"
+        return "success true, or no success and an eval_accuracy that reaches eval_target"
 
 
 class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - reads like the policy
-    """The record's time is not before that of another key: lines may have been merged."""
+    """The time of the record is not before the time of another key: lines may be merged."""
 
     key: str
 
@@ -92,7 +92,7 @@ class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - reads like the p
 
 
 class counted_up(Constraint, frozen=True):  # noqa: N801 - reads like the policy
-    """Numbers start at 0 and never go back."""
+    """Numbers start at 0 and never decrease."""
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         wrong, last = [], 0.0
@@ -111,7 +111,7 @@ class counted_up(Constraint, frozen=True):  # noqa: N801 - reads like the policy
 
 
 class of_benchmark(Constraint, frozen=True):  # noqa: N801 - reads like the policy
-    """The line names one of the round's benchmarks."""
+    """The line names one of the benchmarks of the round."""
 
     names: tuple[str, ...]
 
@@ -141,7 +141,7 @@ class at_target(Constraint, frozen=True):  # noqa: N801 - reads like the policy
 
 
 def _given(name: str, *each: Constraint) -> Row:
-    """A hyperparameter that the policy fixes, where it is logged."""
+    """A hyperparameter that the policy fixes, if it is logged."""
     return row(V05[name], *each, times=OPTIONAL, cites=HYPERPARAMETERS)
 
 
@@ -149,7 +149,7 @@ def _metric(*target: float) -> tuple[Row, ...]:
     return (
         row(
             V05["eval_accuracy"],
-            # What is trained by iterations has no epochs, and logs its accuracy under this key
+            # Training by iterations has no epochs and logs its accuracy under this key
             times=AT_LEAST_ONCE.otherwise("eval_iteration_accuracy"),
             some=(at_target(target),),
             cites=TARGETS,
@@ -161,7 +161,7 @@ RESNET = Benchmark(
     name="resnet",
     title="Image classification: ResNet-50 v1.5 on ImageNet",
     runs=5,
-    # 0.6 raised this target, and those of SSD and GNMT
+    # 0.6 raised this target, and the targets of SSD and GNMT
     target="top-1 accuracy of 74.9 %",
     also_called=("resnet50",),
     cites=HYPERPARAMETERS,
@@ -224,8 +224,8 @@ GNMT = Benchmark(
 NCF = Benchmark(
     name="ncf",
     title="Recommendation: NeuMF on MovieLens 20M",
-    # Of the files in the public repository's own list of successes only some converge, so the logs
-    # decide which count
+    # Only some of the files in the public repository's list of successes converge, so the logs
+    # decide which runs count
     runs=50,
     target="hit rate at 10 of 0.635, in 50 of 100 runs",
     first_converging=True,
@@ -268,7 +268,7 @@ V0_5 = Round(
     named_by=benchmark_of,
     succeeded=succeeded,
     package=PackageRules(described_by_entry=True, nested_submissions=True, code_folder="code"),
-    # Initialisation is part of the timed run in this round; epochs count from 1 since 0.7 only
+    # Initialization is part of the timed run in this round; epochs count from 1 only since 0.7
     limits=Limits(init_closed=None, init_open=None, epochs_from=0),
     common=(
         row(V05["run_start"], of_benchmark(tuple(b.name for b in _ALL)), cites=CITES),
@@ -276,7 +276,7 @@ V0_5 = Round(
         row(
             V05["train_epoch"],
             counted_up(),
-            # What is trained by iterations has a loop, and no epochs
+            # Training by iterations has a loop and no epochs
             times=AT_LEAST_ONCE.otherwise("train_loop"),
             cites="training rules of 0.5, Epoch numbering",
         ),

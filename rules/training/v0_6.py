@@ -22,8 +22,8 @@ from podium.rules.training.shared.replay import in_sequence
 
 CITES = "training rules of 0.6, Submission Compliance Logs"
 
-STRICT = "the committee accepted results whose records come in another order or lack some of them"
-CONTACT = "the committee accepted results that leave it out"
+STRICT = "the committee accepted results with records in another order or without some of them"
+CONTACT = "the committee accepted results without it"
 SPELLING = "the committee accepted results that spell the value differently"
 
 _COMMON = (
@@ -40,7 +40,7 @@ _COMMON = (
         before("init_start"),
         times=AT_LEAST_ONCE,
         policy=(one_of(True, None), before("init_start")),
-        why="the record itself says that caches were cleared; accepted results give no value",
+        why="the record itself states that caches were cleared; accepted results have no value",
         cites="training rules of 0.6, Data State at Start of Run",
     ),
     row(k.INIT_START, before("init_stop"), before("run_start"), times=AT_LEAST_ONCE),
@@ -49,7 +49,7 @@ _COMMON = (
     row(
         k.RUN_STOP,
         after("run_start"),
-        # Only this round's verifier asks for success: later ones are content with any status
+        # Only the verifier of this round requires success: later ones accept any status
         part("metadata.status", equals("success")),
         in_sequence("after run_start and after every evaluation has stopped"),
         policy=(after("run_start"), part("metadata.status", equals("success"))),
@@ -115,7 +115,7 @@ _COMMON = (
 
 
 def _optimizer_keys(run: Run) -> Iterator[Violation]:
-    """Each chosen optimizer's own keys are logged as often as the optimizer is."""
+    """The keys of each chosen optimizer are logged as often as the optimizer."""
     count: Counter[str] = Counter()
     flags = {
         "opt_learning_rate_decay_boundary_epochs": "sgd_decay",
@@ -128,7 +128,7 @@ def _optimizer_keys(run: Run) -> Iterator[Violation]:
     for record in run.records:
         if record.key == "opt_name":
             if isinstance(record.value, str):
-                # A flag and no count: opt_name may be repeated, the keys of the optimizer may not
+                # A flag, not a count: opt_name may be repeated, the keys of the optimizer may not
                 count[record.value] = 1
             elif not isinstance(record.value, list | dict):
                 unnamed = True
@@ -141,10 +141,10 @@ def _optimizer_keys(run: Run) -> Iterator[Violation]:
         raise CannotJudge(None, "opt_name is not a string")
     yield Violation(
         None,
-        "the decay keys logged do not belong to the optimizer that opt_name gives",
+        "the logged decay keys do not belong to the optimizer in opt_name",
         "decay boundaries with sgd; decay steps, power, weight decay and epsilon with lars",
         None,
-        "log the keys of the optimizer used, and only those",
+        "log the keys of the optimizer in use, and no others",
     )
 
 
@@ -172,7 +172,7 @@ RESNET = Benchmark(
         row(k.MODEL_BN_SPAN, _positive),
         WholeLogRule(
             "opt_name.keys",
-            "the keys of the optimizer that opt_name gives, and of no other",
+            "the keys of the optimizer in opt_name, and no others",
             _optimizer_keys,
             cites=CITES,
         ),
@@ -273,17 +273,17 @@ _generation = "once for each generation, in order"
 MINIGO = Benchmark(
     name="minigo",
     title="Reinforcement learning: MiniGo",
-    # 20 runs were asked for in 0.5 alone (training rules, counts of retired benchmarks). The 20
-    # public logs of 0.6 are those of two published results, Intel's and NVIDIA's.
+    # Only 0.5 requires 20 runs (training rules, counts of retired benchmarks). The 20 public logs
+    # of 0.6 belong to two published results, Intel's and NVIDIA's.
     runs=10,
     target="win rate of 50 % against the checkpoint",
     comparable=("0.5", "2.1"),
     convergence=ConvergenceRules(tested=False),
     # run_stop may come long after the winning model, or never: it gives 32.8 minutes for a public
-    # result of 14.43. From 0.7 on run_stop has the time of the model that won.
+    # result of 14.43. From 0.7 on run_stop has the time of the winning model.
     ends_with=k.EVAL_RESULT.name,
     closed=(
-        # By place, in the order of MiniGo's own rule file: who submits what, then up to init_start
+        # By place, in the order of MiniGo's rule file: the submission, then up to init_start
         *_COMMON[:4],
         row(k.SUBMISSION_BENCHMARK, equals("minigo")),
         *_COMMON[4:8],
@@ -312,7 +312,7 @@ MINIGO = Benchmark(
         ),
         row(
             k.EVAL_RESULT,
-            in_sequence("when the model it names was saved and evaluated", minigo=True),
+            in_sequence("after the model that it names is saved and evaluated", minigo=True),
             policy=(),
             why=STRICT,
             cites=CITES,
@@ -332,7 +332,7 @@ NCF = Benchmark(
     closed=(),
     open=None,
 )
-"""The official package checker still looks for it; logs of it have no rules in this round."""
+"""The official package checker still expects it, but its logs have no rules in this round."""
 
 V0_6 = Round(
     usage="training",
@@ -341,17 +341,17 @@ V0_6 = Round(
     closed=(),
     open=(),
     benchmarks=by_name((RESNET, SSD, MASKRCNN, TRANSFORMER, GNMT, MINIGO)),
-    # By the policy epochs count from 0 in this round; the verifier's rule of order begins with 1
+    # According to the policy epochs count from 0 in this round; the verifier's order starts with 1
     limits=Limits(init_closed=20, init_open=20, epochs_from=0, evaluates=schedules.V0_6),
     checks=ALL,
     package=PackageRules(
-        # submission_entry holds the whole description of the system in this round
+        # submission_entry is the whole description of the system in this round
         described_by_entry=True,
         columns=("resnet", "ssd", "maskrcnn", "gnmt", "transformer", "ncf", "minigo"),
     ),
     retired_with_rules=("minigo",),
     package_only=(NCF, MINIGO),
-    # 15 public logs, and their folders, say mask; the verifier knows maskrcnn only
+    # 15 public logs, and their folders, have the name mask; the verifier knows only maskrcnn
     aliases={"mask": "maskrcnn"},
     divided=False,
     names_in=("common",),

@@ -23,7 +23,7 @@ from podium.rules.training.shared.columns import COLUMNS
 
 V0_7 = Round(
     usage="training",
-    # The verifier lists the names in both tables here, from 1.0 on in the division's only
+    # The verifier lists the names in both tables here, from 1.0 on only in the division's table
     names_in=("common", "division"),
     name="0.7",
     limits=Limits(init_closed=20, init_open=20, evaluates=schedules.V0_7),

@@ -16,10 +16,10 @@ from podium.rules.training.v0_7 import V0_7
 
 V1_0 = V0_7.next(
     "1.0",
-    # An exception for 1.0 alone: the policy's usual limit is 20 minutes until 2.0
+    # An exception for 1.0 only: the usual limit of the policy is 20 minutes until 2.0
     limits=Limits(init_closed=30, init_open=30, evaluates=schedules.V1_0),
-    # The official package checker compares seeds of this and all later rounds, though the policy
-    # asks for them since 4.1
+    # The official package checker compares seeds of this and all later rounds, although the policy
+    # requires them since 4.1
     package=replace(
         V0_7.package,
         tests_convergence=True,
@@ -48,7 +48,7 @@ V1_0 = V0_7.next(
                     ),
                 )
             ),
-            # From here on most open logs need no quality, only a value that can be one
+            # From here on most open logs need no target, only a value that can be a quality
             open=TableChange(
                 change=(
                     row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),

@@ -20,7 +20,7 @@ V2_0 = V1_1.next(
     limits=Limits(init_closed=30, init_open=240, evaluates=schedules.V2_0),
     package=replace(V1_1.package, preview_follow_up=True, repository_checked=True),
     retires=("ssd",),
-    # Another model under the old name, which logs keep up to 4.1: nothing of SSD's table stays
+    # Another model with the old name, which logs keep up to 4.1: nothing of SSD's table remains
     introduces=(replace(RETINANET, name="ssd"),),
     common=TableChange(
         change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30, 240)),)

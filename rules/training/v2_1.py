@@ -14,7 +14,7 @@ V2_1 = V2_0.next(
         "bert": Amend(
             closed=TableChange(
                 add=(
-                    # The policy goes on calling it opt_epsilon, as do logs of this round
+                    # The policy still names it opt_epsilon, and so do logs of this round
                     row(k.OPT_LAMB_EPSILON),
                 ),
                 drop=(k.OPT_EPSILON,),

@@ -13,9 +13,9 @@ from podium.rules.training.v2_1 import V2_1
 
 V3_0 = V2_1.next(
     "3.0",
-    # An hour for closed GPT-3, in this round only (training rules, v3.0 Specific Rules)
+    # One hour for closed GPT-3, only in this round (training rules, v3.0 Specific Rules)
     introduces=(DLRM_DCNV2, replace(GPT3, init_minutes=60)),
-    # Their rule files are shipped with 3.0 and 3.1 still, though no list of names has them
+    # 3.0 and 3.1 still ship their rule files, although no list of names has them
     leaves=("dlrm", "minigo"),
     common=TableChange(
         change=(
@@ -29,13 +29,13 @@ V3_0 = V2_1.next(
                     before("run_start"),
                     init_longer_for(30, 240, "gpt3", 60),
                 ),
-                why="3.0 allows 60 minutes to gpt3; the official verifier does not know of it",
+                why="3.0 allows gpt3 60 minutes; the official verifier does not",
                 cites="training rules, v3.0 Specific Rules",
             ),
         )
     ),
     amends={
-        # Lists of initialised tensors are asked for until 2.1 only
+        # Lists of initialized tensors are required only until 2.1
         "bert": Amend(
             closed=TableChange(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),

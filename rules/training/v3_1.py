@@ -21,7 +21,7 @@ V3_1 = V3_0.next(
             row(
                 k.BLOCK_START,
                 after("run_start"),
-                # step_num came with Stable Diffusion; 4.0 puts samples_count in its place
+                # step_num came with Stable Diffusion; 4.0 replaces it with samples_count
                 has("epoch_count", "step_num"),
                 if_given("epoch_count", has("first_epoch_num")),
                 if_given("epoch_count", part("metadata.epoch_count", above(0))),
@@ -47,7 +47,7 @@ V3_1 = V3_0.next(
         )
     ),
     amends={
-        "gpt3": Amend(init_minutes=30, why="the longer initialisation was for 3.0 only"),
+        "gpt3": Amend(init_minutes=30, why="the longer initialization was only for 3.0"),
         # Published logs count samples from this round on, still under epoch_num
         "unet3d": Amend(convergence=ConvergenceRules(unit="samples")),
     },

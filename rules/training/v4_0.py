@@ -19,7 +19,7 @@ V4_0 = V3_1.next(
     retires=("dlrm", "maskrcnn", "minigo", "rnnt"),
     introduces=(GNN, LLAMA2_70B_LORA),
     # The verifier's list still has both, without rule files: their logs crash it. Its open list
-    # lacks a benchmark that has an open rule file: those logs always fail.
+    # lacks a benchmark that has an open rule file: its logs always fail.
     listed_without_rules=("maskrcnn", "rnnt"),
     omitted_from_open_list=("llama2_70b_lora",),
     common=TableChange(
@@ -52,7 +52,7 @@ V4_0 = V3_1.next(
         )
     ),
     amends={
-        # The first rule file for open gpt3: it repeats the closed one's values
+        # The first rule file for open gpt3: it repeats the values of the closed one
         "gpt3": Amend(
             open=TableChange(
                 add=(

@@ -24,7 +24,7 @@ V5_0 = V4_1.next(
                 times=AT_LEAST_ONCE.otherwise("block_stop"),
             ),
         ),
-        # In this round only: 5.1 asks for both again
+        # Only in this round: 5.1 requires both again
         drop=(k.SUBMISSION_ORG, k.SUBMISSION_PLATFORM),
     ),
     # New names for the same models: their results stay comparable

@@ -18,7 +18,7 @@ from podium.rules.training.v5_0 import V5_0
 V5_1 = V5_0.next(
     "5.1",
     limits=replace(V5_0.limits, evaluates=schedules.V5_1),
-    # Resubmission of earlier logs takes the place of software adoption
+    # Resubmission of earlier logs replaces software adoption
     package=replace(
         V5_0.package,
         resubmission=True,
@@ -33,21 +33,21 @@ V5_1 = V5_0.next(
     ),
     amends={
         "llama31_405b": Amend(
-            # To converge one evaluation early is v5.0's exception; the verifier grants it in later
-            # rounds as well, so its own allowance stays
+            # Converging one evaluation early is an exception of v5.0; the verifier grants it in
+            # later rounds as well, so its allowance stays
             convergence=replace(LLAMA31_405B.convergence, allowance=0),
             closed=TableChange(
                 change=(
                     row(
                         k.GLOBAL_BATCH_SIZE,
                         policy=(at_least(1152), at_most(9216)),
-                        why="outside these batch sizes the policy asks for new reference points",
+                        why="the policy requires new reference points for other batch sizes",
                         hint="submit reference runs at this batch size; until then the smallest "
-                        "reference point stands for what is below it",
+                        "reference point applies below it",
                     ),
                     row(
                         k.OPT_LEARNING_RATE_WARMUP_STEPS,
-                        # The verifier compares the decay steps with it, never this value
+                        # The verifier compares the decay steps with it, never this value itself
                         computes(WARMUP),
                         policy=equals(WARMUP),
                         why=PRESENCE,

@@ -57,7 +57,7 @@ def stop_missing(path: str) -> Finding:
         message="run_stop is not logged; must be logged exactly once",
         expected="exactly once",
         actual=None,
-        hint="log run_stop: scored time ends; its metadata holds the status",
+        hint="log run_stop: scored time ends; its metadata has the status",
         cites="",
         stated_by=StatedBy.VERIFIER,
     )

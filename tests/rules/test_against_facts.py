@@ -72,13 +72,13 @@ WORDS: dict[str, tuple[str, ...]] = {
         "0.0001 * 2**N, N whole",
     ),
     "value is an integer multiple of 0.02, or, when global_batch_size < 16, 0.02 is an integer "
-    "multiple of value": ("K * 0.02, or 0.02 / K where global_batch_size < 16, K whole",),
+    "multiple of value": ("K * 0.02, or 0.02 / K if global_batch_size < 16, K whole",),
     "the second boundary, divided by 50, minus 1, is an integer multiple of 0.1": (
         "a second boundary of 50 * (1 + K/10), K whole",
     ),
     "value is 1 or positive infinity (JSON Infinity)": ("1 or inf",),
     "value >= 0.712 when global_batch_size < 8192, else value >= 0.706; and value < 1.0": (
-        "at least 0.712, or 0.706 where global_batch_size is at least 8192",
+        "at least 0.712, or 0.706 if global_batch_size is at least 8192",
         "below 1.0",
     ),
     "value * 1152 == global_batch_size * 8e-5 exactly (floating point)": (
@@ -170,16 +170,14 @@ WORDS: dict[str, tuple[str, ...]] = {
         "less than 30 minutes (closed) or 240 minutes (open) after the first init_start",
     ),
     "if metadata has epoch_count it also has first_epoch_num": (
-        "metadata with first_epoch_num (where epoch_count is given)",
+        "metadata with first_epoch_num (if epoch_count is given)",
     ),
     "if metadata has epoch_count it is > 0": (
-        "metadata.epoch_count above 0 (where epoch_count is given)",
+        "metadata.epoch_count above 0 (if epoch_count is given)",
     ),
-    "if metadata has step_num it is >= 0": (
-        "metadata.step_num at least 0 (where step_num is given)",
-    ),
+    "if metadata has step_num it is >= 0": ("metadata.step_num at least 0 (if step_num is given)",),
     "if metadata has samples_count it is >= 0": (
-        "metadata.samples_count at least 0 (where samples_count is given)",
+        "metadata.samples_count at least 0 (if samples_count is given)",
     ),
     "value == ceil(1200000*1152/global_batch_size) - warmup, where warmup is "
     "ceil(8000*1152/global_batch_size) computed from the batch size (the logged warmup value "
@@ -220,7 +218,7 @@ OF_MINIGO: dict[str, tuple[str, ...]] = {
     "intended: metadata.timestamp agrees within 1.5 ms with (time the model of metadata.iteration "
     "was saved - run_start time); as the incumbent writes it the absolute value is taken of the "
     "comparison's boolean, so only 'difference < 1.5e-3' counts; and metadata.iteration <= last "
-    "evaluated epoch": ("when the model it names was saved and evaluated",),
+    "evaluated epoch": ("after the model that it names is saved and evaluated",),
 }
 """The same for MiniGo in 0.6, which has its own order of records."""
 

@@ -197,17 +197,19 @@ def first_round() -> Round:
 
 
 BAD: dict[str, Callable[[Round], Round]] = {
-    "retires nothing, which is not there": lambda r: r.next("2", retires=("nothing",)),
-    "introduces lm, which is there": lambda r: r.next("2", introduces=(benchmark(),)),
-    "amends nothing, which is not there": lambda r: r.next("2", amends={"nothing": Amend()}),
-    "changes seed, which is not there": lambda r: r.next(
+    "retires nothing, which does not exist": lambda r: r.next("2", retires=("nothing",)),
+    "introduces lm, which exists already": lambda r: r.next("2", introduces=(benchmark(),)),
+    "amends nothing, which does not exist": lambda r: r.next("2", amends={"nothing": Amend()}),
+    "changes seed, which does not exist": lambda r: r.next(
         "2", common=TableChange(change=(row(k.SEED),))
     ),
-    "adds seed, which is there": lambda r: r.next("2", closed=TableChange(add=(row(k.SEED),))),
-    "drops opt_name, which is not there": lambda r: r.next(
+    "adds seed, which exists already": lambda r: r.next(
+        "2", closed=TableChange(add=(row(k.SEED),))
+    ),
+    "drops opt_name, which does not exist": lambda r: r.next(
         "2", open=TableChange(drop=(k.OPT_NAME,))
     ),
-    "drops other.rule, which is not there": lambda r: r.next(
+    "drops other.rule, which does not exist": lambda r: r.next(
         "2", common=TableChange(drop=("other.rule",))
     ),
     "restates seed": lambda r: r.next("2", closed=TableChange(change=(row(k.SEED),))),
@@ -218,7 +220,7 @@ BAD: dict[str, Callable[[Round], Round]] = {
     "closed lm restates global_batch_size": lambda r: r.next(
         "2", amends={"lm": Amend(closed=TableChange(change=(PLAIN,)))}
     ),
-    "open lm adds eval_accuracy, which is there": lambda r: r.next(
+    "open lm adds eval_accuracy, which exists already": lambda r: r.next(
         "2", amends={"lm": Amend(open=TableChange(add=(METRIC,)))}
     ),
     "lm sgd restates opt_momentum": lambda r: r.next(

@@ -56,7 +56,7 @@ DEEPCAM = Benchmark(
                 row(k.OPT_GRAD_AVERAGING, truthy()),
                 row(k.OPT_MAX_GRAD_NORM, equals(1.0)),
             ),
-            # Adam and AdamW have no rules of their own, and the verifier looks for none
+            # Adam and AdamW have no separate rules, and the verifier looks for none
             required=False,
         ),
         Variant(

@@ -23,7 +23,7 @@ OC20 = Benchmark(
             k.OPT_BASE_LEARNING_RATE,
             at_least(0.0),
             policy=above(0),
-            why="the policy asks for more than 0",
+            why="the policy requires more than 0",
             policy_severity=Severity.ERROR,
         ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),

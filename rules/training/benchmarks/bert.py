@@ -50,7 +50,7 @@ BERT = Benchmark(
                 (relaxed_target(0.712, 0.706, 8192), below(1.0)),
                 policy=(at_least(0.712), below(1.0)),
             ),
-            why="the policy knows no lower target for large batches",
+            why="the policy has no lower target for large batches",
         ),
     ),
     open=(

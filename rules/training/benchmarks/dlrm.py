@@ -13,7 +13,7 @@ DLRM = Benchmark(
     runs=5,
     target="AUC of 0.8025",
     comparable=("0.7", "2.1"),
-    # The verifier's table of how many runs a result needs lacks it, which ends in a KeyError
+    # The verifier's table of required runs lacks it, which ends in a KeyError
     convergence=ConvergenceRules(crashes_verifier=True),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
@@ -23,7 +23,7 @@ DLRM = Benchmark(
         row(k.SGD_OPT_BASE_LEARNING_RATE),
         row(k.SGD_OPT_LEARNING_RATE_DECAY_POLY_POWER, equals(2)),
         row(k.SGD_OPT_LEARNING_RATE_DECAY_STEPS),
-        # A twentieth of an epoch lies before the first evaluation
+        # The first evaluation is after a twentieth of an epoch
         policy_row(k.TRAIN_SAMPLES, at_least(209_759_884), why=TRAINED),
         policy_row(k.EVAL_SAMPLES, one_of(89_137_319, 89_137_318), why=SAMPLES),
         row(

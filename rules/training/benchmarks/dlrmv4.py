@@ -23,18 +23,18 @@ DLRMV4 = Benchmark(
     title="Sequential recommendation: DLRMv4 on Yambda-5B",
     runs=10,
     target="AUC of 0.75",
-    # The training rules call it by the first, logs of the reference by the second
+    # The training rules use the first name, logs of the reference the second
     also_called=("dlrm_v4_hstu", "hstu", "dlrm_hstu", "dlrmv4_hstu", "recommendation_v4"),
     convergence=IN_SAMPLES,
     not_mechanical=(
-        "training data is taken in wall-clock order (training rules, v6.1 Training Data Order)",
+        "training data is read in wall-clock order (training rules, v6.1 Training Data Order)",
     ),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, whole(), above(0), GRID_COMPUTES),
         row(k.TRAIN_SAMPLES, equals(2_290_835_423)),
         row(k.EVAL_SAMPLES, equals(2_058_204)),
         row(k.MAX_SEQUENCE_LENGTH, equals(4096)),
-        # The reference's: three layers, and 4096 positions less those that are no history
+        # As in the reference: three layers, and 4096 positions minus those that are not history
         policy_row(k.HSTU_ATTN_NUM_LAYERS, equals(3), why=NOT_CHECKED_BY_VERIFIER, cites=PINNED),
         policy_row(k.HISTORY_LENGTH, equals(4086), why=NOT_CHECKED_BY_VERIFIER, cites=PINNED),
         row(k.OPT_NAME, equals("Adam")),

@@ -27,7 +27,7 @@ FLUX1 = Benchmark(
             k.EVALUATION_FREQUENCY,
             equals(262_144),
             policy=any_of(equals(262_144), equals(ceil(262_144 / BATCH) * BATCH)),
-            why="the policy lets evaluations come at the end of the batch",
+            why="the policy allows evaluations at the end of the batch",
         ),
         policy_row(k.TRAIN_SAMPLES, at_least(262_144), why=TRAINED),
         policy_row(k.EVAL_SAMPLES, equals(29_696), why=SAMPLES, policy_severity=Severity.ERROR),
@@ -53,7 +53,7 @@ FLUX1 = Benchmark(
             times=AT_LEAST_ONCE,
             some=(at_most(0.586), above(0.0)),
             policy_exempt_reason=(
-                "closed logs call it eval_accuracy, and the open division has no target"
+                "closed logs name it eval_accuracy, and the open division has no target"
             ),
         ),
     ),

@@ -15,7 +15,7 @@ GNN = Benchmark(
     target="accuracy of 72.0 %",
     comparable=("4.0", "5.1"),
     compared_as="rgat",
-    # The old name still means this benchmark once 5.0 has renamed it
+    # The old name still means this benchmark after 5.0 renames it
     also_called=("gnn", "rgat_gnn", "graph_neural_network"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),

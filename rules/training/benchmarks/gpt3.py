@@ -25,7 +25,7 @@ GPT3 = Benchmark(
         row(
             k.GLOBAL_BATCH_SIZE,
             policy=(at_least(1536), at_most(8192)),
-            why="outside these batch sizes the policy gives no learning rate",
+            why="the policy has no learning rate for other batch sizes",
         ),
         row(k.MAX_SEQUENCE_LENGTH, equals(2048)),
         row(k.OPT_NAME, equals("adam")),
@@ -35,7 +35,7 @@ GPT3 = Benchmark(
             policy=by_batch_size(
                 ((1536, 3072, (2e-05,)), (3073, 4095, (2e-05, 3e-05)), (4096, 8192, (3e-05,)))
             ),
-            why="the official verifier takes either rate with any batch size",
+            why="the official verifier accepts either rate with any batch size",
             policy_severity=Severity.ERROR,
         ),
         row(
@@ -71,7 +71,7 @@ GPT3 = Benchmark(
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
         row(
             k.EVAL_SAMPLES,
-            # The size of the validation set: no slip for 24576, the sequences between evaluations
+            # The size of the validation set, not a typo of 24576, the sequences between evaluations
             policy=one_of(24_567, 11_590_004),
             why=SAMPLES,
             hint="evaluate on the 24567 sequences of the reference (11590004 unpadded tokens)",
@@ -85,7 +85,7 @@ GPT3 = Benchmark(
             k.INIT_CHECKPOINT_STEP,
             above(0),
             policy=equals(ceil(constant(4000) * 1536 / BATCH)),
-            why="the official verifier takes any step above 0",
+            why="the official verifier accepts any step above 0",
             policy_severity=Severity.ERROR,
         ),
     ),

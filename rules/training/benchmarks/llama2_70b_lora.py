@@ -43,7 +43,7 @@ LLAMA2_70B_LORA = Benchmark(
             why=PRESENCE,
             policy_severity=Severity.ERROR,
         ),
-        # By naming the key without a bound the verifier cancels the common rule of above 0
+        # The verifier lists the key without a bound, which cancels the common rule "above 0"
         row(k.GRADIENT_ACCUMULATION_STEPS),
         row(k.LORA_RANK, equals(16)),
         policy_row(
@@ -58,8 +58,9 @@ LLAMA2_70B_LORA = Benchmark(
         policy_row(
             k.MAX_SEQUENCE_LENGTH,
             one_of(8192, 8196),
-            # A warning only: the value that the text prints is not the one that it means
-            why="the policy prints 8196, the reference's data and every published log have 8192",
+            # Only a warning: the value in the text is a misprint
+            why="the policy says 8196, but the data of the reference and every published log have "
+            "8192",
         ),
         policy_row(k.TRAIN_SAMPLES, equals(3901), why=SAMPLES, policy_severity=Severity.ERROR),
         policy_row(k.EVAL_SAMPLES, equals(173), why=SAMPLES, policy_severity=Severity.ERROR),
@@ -76,7 +77,8 @@ LLAMA2_70B_LORA = Benchmark(
             has("epoch_num"),
             times=AT_LEAST_ONCE,
             some=Target((below(1.0),), policy=()),
-            # The verifier's open table asks for epoch_num, though the closed one has samples_count
+            # The verifier's open table requires epoch_num, although the closed one has
+            # samples_count
             policy=has("samples_count", "epoch_num"),
             why=OPEN_LOSS,
         ),

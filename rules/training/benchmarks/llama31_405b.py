@@ -33,7 +33,7 @@ LLAMA31_405B = Benchmark(
     ),
     borrowable=False,
     starts_from_weights=True,
-    # It may converge one evaluation early in 5.0; the verifier has never taken that back.
+    # It may converge one evaluation early in 5.0; the verifier still allows it later.
     convergence=replace(IN_SAMPLES, allowance=46_080, verifier_allowance=46_080),
     closed=(
         row(
@@ -103,7 +103,8 @@ LLAMA31_405B = Benchmark(
             has("epoch_num"),
             times=AT_LEAST_ONCE,
             some=Target((at_most(5.6), above(0.0)), policy=()),
-            # The verifier's open table asks for epoch_num, though the closed one has samples_count
+            # The verifier's open table requires epoch_num, although the closed one has
+            # samples_count
             policy=has("samples_count", "epoch_num"),
             why=OPEN_TARGET,
         ),

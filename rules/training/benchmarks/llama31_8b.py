@@ -60,7 +60,8 @@ LLAMA31_8B = Benchmark(
             has("epoch_num"),
             times=AT_LEAST_ONCE,
             some=Target((below(1.0),), policy=()),
-            # The verifier's open table asks for epoch_num, though the closed one has samples_count
+            # The verifier's open table requires epoch_num, although the closed one has
+            # samples_count
             policy=has("samples_count", "epoch_num"),
             why=OPEN_LOSS,
         ),

@@ -32,7 +32,7 @@ MASKRCNN = Benchmark(
             k.OPT_BASE_LEARNING_RATE,
             multiple_of(0.02),
             policy=(multiple_of(0.02), above(0)),
-            why="0.02 * K of the policy means K of at least 1",
+            why="the policy's 0.02 * K means K of at least 1",
             policy_severity=Severity.ERROR,
         ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
@@ -41,7 +41,7 @@ MASKRCNN = Benchmark(
             k.NUM_IMAGE_CANDIDATES,
             multiple_of(1000),
             policy=(multiple_of(1000), above(0)),
-            why="the policy asks for 1000, or 1000 for each image of a chip's batch",
+            why="the policy requires 1000, or 1000 for each image in the batch of a chip",
             policy_severity=Severity.ERROR,
         ),
         row(k.OPT_LEARNING_RATE_DECAY_FACTOR, equals(0.1)),
@@ -66,7 +66,7 @@ MASKRCNN = Benchmark(
             why=FIXED,
             policy_severity=Severity.ERROR,
         ),
-        # A much used implementation logs 20000 or 40000, and one evaluation, for the whole of COCO
+        # A widely used implementation logs 20000 or 40000, and one evaluation, for all of COCO
         policy_row(
             k.TRAIN_SAMPLES,
             any_of(samples_of((118_287, 117_266), drops=True), one_of(20_000, 40_000)),

@@ -30,7 +30,7 @@ MINIGO = Benchmark(
         row(
             k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.5), below(1.0))
         ),
-        # Rows that only cancel the common scope's: a key listed later is decided by that row alone
+        # Rows that only cancel rows of the common scope: the last row that lists a key decides
         row(k.BLOCK_START, times=OPTIONAL),
         row(k.BLOCK_STOP, times=OPTIONAL),
         row(k.TRAIN_SAMPLES, times=OPTIONAL),

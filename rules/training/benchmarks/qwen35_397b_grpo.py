@@ -34,7 +34,7 @@ START = BATCH * ceil(2.5 + 3840 / BATCH)
 
 
 def _negative_batch(run: Run) -> Iterator[Violation]:
-    """The square root of a negative batch size is where the official verifier ends."""
+    """The official verifier crashes on the square root of a negative batch size."""
     for index in run.where.get(k.GLOBAL_BATCH_SIZE.name, ()):
         value = run.records[index].value
         if isinstance(value, int | float) and value < 0:
@@ -51,8 +51,8 @@ BATCH_SIGN = WholeLogRule(
 )
 
 ANY_ORDER = (
-    "checkpoints are evaluated after the run in any order; the official verifier wants the log to "
-    "have them in that of training"
+    "checkpoints are evaluated after the run in any order; the official verifier requires them in "
+    "training order"
 )
 
 QWEN35_397B_GRPO = Benchmark(

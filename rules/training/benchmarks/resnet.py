@@ -57,7 +57,7 @@ RESNET = Benchmark(
             some=(at_least(0.759), below(1.0)),
         ),
     ),
-    # Each optimizer has a rule file of its own; any other name crashes the verifier
+    # Each optimizer has a separate rule file; any other name crashes the verifier
     variants=(
         Variant(
             "sgd",

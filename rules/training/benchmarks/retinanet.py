@@ -17,7 +17,7 @@ RETINANET = Benchmark(
     target="34.0 % mAP",
     comparable=("2.0", "5.1"),
     compared_as="retinanet",
-    # It bears this name from 2.0 to 4.1
+    # It has this name from 2.0 to 4.1
     also_called=("ssd", "ssd_retinanet", "single_stage_detector"),
     closed=(
         NAMED_TENSOR,

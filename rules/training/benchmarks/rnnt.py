@@ -28,7 +28,7 @@ RNNT = Benchmark(
         row(k.OPT_WEIGHT_DECAY, equals(0.001)),
         row(k.OPT_LAMB_BETA_1),
         row(k.OPT_LAMB_BETA_2),
-        # Python's JSON, which the verifier reads with, accepts Infinity: it stands for no clipping
+        # The verifier's JSON decoder accepts Infinity, which means no clipping
         row(k.OPT_GRADIENT_CLIP_NORM, any_of(equals(1), equals(math.inf))),
         row(k.OPT_LEARNING_RATE_ALT_DECAY_FUNC, equals(True)),
         row(k.OPT_LEARNING_RATE_ALT_WARMUP_FUNC, equals(True)),
@@ -36,12 +36,13 @@ RNNT = Benchmark(
         row(
             k.TRAIN_SAMPLES,
             policy=(at_least(270_000), at_most(290_000)),
-            why="how many of the 281 thousand utterances are left depends on the longest allowed",
+            why="the number of remaining utterances, of 281 thousand, depends on the maximum "
+            "length",
         ),
         row(k.EVAL_SAMPLES, equals(2703)),
         row(k.DATA_TRAIN_MAX_DURATION),
         row(k.DATA_TRAIN_NUM_BUCKETS, equals(6)),
-        # Spelt so in the official keys; the policy's text has another name for them
+        # Spelling of the official keys; the text of the policy has another name for them
         row(k.DATA_SPEED_PERTURBATON_MIN, equals(0.85)),
         row(k.DATA_SPEED_PERTURBATON_MAX, equals(1.15)),
         row(k.DATA_SPEC_AUGMENT_FREQ_N, equals(2)),

@@ -43,9 +43,9 @@ SSD = Benchmark(
             k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS,
             second_boundary(),
             policy=stretched((40, 50)),
-            why="the official verifier looks at the second boundary only",
+            why="the official verifier checks only the second boundary",
         ),
-        # COCO has images without objects, which some leave out
+        # COCO has images without objects, which some submitters leave out
         policy_row(k.TRAIN_SAMPLES, samples_of((118_287, 117_266), drops=True), why=UNITS),
         policy_row(k.EVAL_SAMPLES, samples_of((5000, 4952)), why=UNITS),
         row(

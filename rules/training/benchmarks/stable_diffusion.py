@@ -17,7 +17,7 @@ STABLE_DIFFUSION = Benchmark(
     comparable=("3.1", "5.0"),
     starts_from_weights=True,
     convergence=ConvergenceRules(unit="steps"),
-    # Two records make one evaluation, and only the step tells which belong together
+    # Two records make one evaluation, and only the step shows which belong together
     gathers="step_num",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),
@@ -35,7 +35,7 @@ STABLE_DIFFUSION = Benchmark(
             value_has("FID"),
             value_has("CLIP"),
             value_has("step_num"),
-            # Most runs evaluate just the last two checkpoints, the second of which passes
+            # Most runs evaluate only the last two checkpoints, and the second one passes
             times=at_least_times(2),
             some=(
                 part("value.FID", at_least(0.0)),

@@ -1,1 +1,1 @@
-"""What several rounds of training share: schedules, precisions, replayed checks, tensor names."""
+"""Data shared by several training rounds: schedules, precisions, replayed checks, tensors."""

@@ -8,4 +8,4 @@ COLUMNS = (
     *("llama2_70b_lora", "gnn", "rgat", "llama31_405b", "gpt_oss_20b", "deepseekv3_671b"),
     *("qwen35_397b_grpo", "dlrmv4"),
 )
-"""It is the official tool's own: neither that of the rules nor that in which they came."""
+"""The order of the official tool, which is neither the order of the rules nor of introduction."""

@@ -1,4 +1,4 @@
-"""Number formats that a closed division run may state as its lowest precision."""
+"""Number formats that a closed run may disclose as its lowest precision."""
 
 PRECISIONS = (
     "fp64",

@@ -1,4 +1,4 @@
-"""The order of lines in 0.6, as its verifier followed it: each record against the state so far."""
+"""The order of lines in 0.6, as in its verifier: each record is tested against the state so far."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from podium.rules.run import Run
 
 
 class _Replay:
-    """The state that 0.6's order rules follow, record by record.
+    """The state of the order rules of 0.6, record by record.
 
-    A record that breaks its rule still changes the state, as far as its metadata can be read.
+    A record that violates its rule still changes the state, as far as its metadata can be read.
     """
 
     def __init__(self, minigo: bool) -> None:
         self.minigo = minigo
-        self.first_start = 9e99  # the verifier takes the earliest, and a far future for none
+        self.first_start = 9e99  # the verifier uses the earliest; far future if none
         self.begun = False
         self.started = self.stopped = self.ready = False
         self.epoch_open = self.block_open = self.eval_open = False
@@ -53,11 +53,11 @@ class _Replay:
         return self.begun and not self.started and (self.minigo or self._soon(record))
 
     def _soon(self, record: Record) -> bool:
-        # 20 minutes: lines of 0.6 give seconds, records give milliseconds
+        # 20 minutes: lines of 0.6 have seconds, records have milliseconds
         return record.time_ms - self.first_start < 1_200_000
 
     def saw_init_stop(self, record: Record) -> None:
-        # MiniGo's init_stop passes at any time; one that is late makes run_start fail instead
+        # MiniGo's init_stop passes at any time; a late one makes run_start fail instead
         self.ready = self._soon(record) if self.minigo else True
 
     def may_run_start(self, record: Record) -> bool:
@@ -143,8 +143,8 @@ class _Replay:
         iteration = record.metadata["iteration"]
         assert self.run_start_ms is not None
         since_start = (self.saved[iteration - 1] - self.run_start_ms) / 1000
-        # No absolute value: the verifier takes it of the comparison's outcome, which does nothing,
-        # so any earlier time passes as well
+        # Without an absolute value: the verifier applies it to the result of the comparison, which
+        # has no effect, so any earlier time passes as well
         near = record.metadata["timestamp"] - since_start < 1.5e-3
         return bool(near and iteration <= self.last_eval)
 
@@ -167,22 +167,22 @@ _ORDERED = {
     "block_stop": (_Replay.may_block_stop, _Replay.saw_block_stop),
     "eval_result": (_Replay.may_eval_result, _Replay.saw_eval_result),
 }
-"""The keys that are followed: whether a record may come here, and what it changes."""
+"""The keys that are followed: whether a record may come here, and its effect on the state."""
 
 _NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
-"""Records that MiniGo's own rules do not list, and so do not follow."""
+"""Records that MiniGo's rules do not list and therefore do not follow."""
 
 
 def _out_of_order(run: Run, minigo: bool) -> set[int]:
     replay = _Replay(minigo)
     followed = _ORDERED.keys() - _NOT_MINIGO if minigo else _ORDERED
-    # In file order over all keys: whether a record may come depends on those of other keys
+    # In file order over all keys: whether a record is allowed depends on other keys
     places = sorted([index for key in followed for index in run.where.get(key, ())])
     return {index for index in places if not replay.judge(run.records[index])}
 
 
 class in_sequence(Constraint, frozen=True):
-    """The record comes where the state of the run allows it."""
+    """The state of the run allows the record at its place."""
 
     rule: str
     minigo: bool = False
@@ -203,7 +203,7 @@ class in_sequence(Constraint, frozen=True):
         return record.metadata
 
     def says(self, record: Record, run: Run | None) -> str:
-        return f"{record.key} is out of sequence; must come {self.rule}"
+        return f"{record.key} is out of sequence; must be logged {self.rule}"
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"log {key} {self.rule}"

@@ -1,7 +1,7 @@
-"""When each training benchmark must evaluate in the closed division, and what rounds changed.
+"""The evaluation schedule of each training benchmark in the closed division, by round.
 
 Policy: training rules, Quality measure. In 0.6 and 0.7 a benchmark must evaluate at least as often
-as stated; from 1.0 on exactly as often, the point rounded up to the next whole batch.
+as stated; from 1.0 on exactly as often, with positions rounded up to the next whole batch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEQUENCE = 2048
 
 
 def every(samples: int, skip: Formula | None = None) -> Schedule:
-    """Every so many samples, rounded up to a whole batch, the first `skip` evaluations left out."""
+    """Every `samples`, rounded up to a whole batch, without the first `skip` evaluations."""
     return Schedule((_every(ceil(samples / BATCH) * BATCH, skip),))
 
 
@@ -34,7 +34,7 @@ def _every(interval: Formula, skip: Formula | None) -> Grid:
 
 
 def _llama2() -> Schedule:
-    """Batches that do not divide the interval were accepted rounded down as well."""
+    """Intervals that the batch does not divide were accepted even if rounded down."""
     skip = floor(0.125 * BATCH + 2)
     return Schedule(tuple(_every(whole(384 / BATCH) * BATCH, skip) for whole in (ceil, floor)))
 
@@ -46,9 +46,9 @@ def _epochs(interval: float, first: float | None = None, slack: float = 0.25) ->
 
 
 def _unet3d(longest: int | None = None) -> Schedule:
-    """By epochs of the padded training set, or of whole batches only; later logs count samples.
+    """Epochs of the padded training set, or of whole batches only; later logs count samples.
 
-    A run that does not converge trains for `longest` epochs of an unpadded set (training rules,
+    A run that does not converge trains for `longest` epochs of the unpadded set (training rules,
     Benchmark Results).
     """
     grids = []
@@ -67,14 +67,14 @@ def _unet3d(longest: int | None = None) -> Schedule:
 def _dlrm() -> Schedule:
     """A twentieth of an epoch; the first epoch counts as 0 or as 1."""
     twentieth = constant(0.05)
-    # Logs of 1.0 count from 0, those of 1.1 to 2.1 from 1 (training rules, RCP Rules)
+    # Logs of 1.0 count from 0, logs of 1.1 to 2.1 from 1 (training rules, RCP Rules)
     starts = (twentieth, constant(1.05))
     grids = (Grid(twentieth, start, "epochs", slack=0.02, per_batch=0) for start in starts)
     return Schedule(tuple(grids), positions=("epoch_num",))
 
 
 def _dlrm_dcnv2() -> Schedule:
-    # In whole steps, which makes it a little less than 0.05
+    # In whole steps, which is slightly less than 0.05
     interval = floor(CRITEO / (BATCH * 20)) * BATCH / CRITEO
     grid = Grid(interval, interval, "epochs", slack=0.02, per_batch=0)
     return Schedule((grid,), positions=("epoch_num",))
@@ -86,13 +86,13 @@ def _gpt3() -> Schedule:
 
 
 def _bert() -> Schedule:
-    """Packed batches hold a varying number of samples, so positions drift by a few per cent."""
+    """Packed batches contain a varying number of samples, so positions drift by a few percent."""
     interval = floor(0.05 * (230.23 * BATCH + 3_000_000) / 25_000) * 25_000
     return Schedule((Grid(interval, interval, slack=0.04),))
 
 
 def _stable_diffusion() -> Schedule:
-    """Checkpoints are evaluated after the run, and for most runs only the last two."""
+    """Checkpoints are evaluated after the run; most runs evaluate only the last two."""
     interval = ceil(512_000 / BATCH) * BATCH
     return Schedule((Grid(interval, aligned=True),), offline=True)
 
@@ -100,7 +100,7 @@ def _stable_diffusion() -> Schedule:
 EVERY_EPOCH = _epochs(1, 1)
 EVERY_STEP = Schedule((Grid(BATCH, per_batch=0.25),))
 NODES = Schedule(
-    # Logs round epochs to two decimals, so that an interval is off by up to 0.01
+    # Logs round epochs to two decimals, so an interval deviates by up to 0.01
     (Grid(constant(0.05), constant(0.05), "epochs", slack=0.201, per_batch=0),),
     positions=("epoch_num",),
 )
@@ -132,7 +132,7 @@ V1_1: Mapping[str, Schedule] = {
 
 V1_0: Mapping[str, Schedule] = {
     **V1_1,
-    # Accepted runs were given up after 6000 epochs in this round
+    # Accepted runs of this round stopped after 6000 epochs
     "unet3d": _unet3d(),
     "ssd": Schedule(
         (Grid(constant(10), constant(40), "epochs", slack=0.15, per_batch=0),),
@@ -140,7 +140,7 @@ V1_0: Mapping[str, Schedule] = {
         positions=("epoch_num",),
     ),
 }
-"""SSD at epochs 40, 50, 55, 60 and so on; those who evaluated every 5 epochs were accepted."""
+"""SSD at epochs 40, 50, 55, 60 and so on; runs that evaluate every 5 epochs were accepted."""
 
 V0_7: Mapping[str, Schedule] = {
     name: replace(schedule, often=True)
@@ -154,7 +154,7 @@ V0_7: Mapping[str, Schedule] = {
         "bert": Schedule((Grid(constant(500_000), constant(3_000_000), slack=0.03),), offline=True),
     }.items()
 }
-"""BERT may be evaluated after the run in this round; logs of DLRM share no unit of progress."""
+"""BERT may be evaluated after the run in this round; DLRM logs have no common unit of progress."""
 
 V0_6: Mapping[str, Schedule] = {
     name: V0_7[name] for name in ("resnet", "maskrcnn", "gnmt", "transformer")

@@ -1,4 +1,4 @@
-"""Lists of initialised tensors that closed logs of 1.0 to 2.1 had to name, as data."""
+"""Lists of initialized tensors that closed logs of 1.0 to 2.1 must name, as data."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from podium.rules.table import AT_LEAST_ONCE, Violation, WholeLogRule, row
 WEIGHTS = "weights_initialization"
 
 NAMES_DIFFER = (
-    "the names are those of one framework's implementation; the committee accepted others"
+    "the names come from the implementation in one framework; the committee accepted others"
 )
 
 
 @cache
 def tensor_names(benchmark: str) -> tuple[str, ...]:
-    """The tensors whose initialisation a closed log of the benchmark must list."""
+    """The tensors whose initialization a closed log of the benchmark must list."""
     return tuple(json.loads(read_beside(__spec__, "tensors.json"))[benchmark])
 
 
@@ -34,7 +34,7 @@ def _wanted(benchmark: str) -> Counter[str]:
 
 
 def _beyond(counts: Counter[str], others: Counter[str]) -> dict[str, int]:
-    """How often names occur beyond what others do; a Counter's difference takes twice as long."""
+    """The surplus of each name over `others`; the difference of Counters takes twice as long."""
     if not others:
         return counts
     return {
@@ -47,7 +47,7 @@ def _beyond(counts: Counter[str], others: Counter[str]) -> dict[str, int]:
 NAMED_TENSOR = row(
     k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE, policy_exempt_reason=NAMES_DIFFER
 )
-"""Each initialised tensor is named, by the rounds that compare the names."""
+"""The rule that each initialized tensor is named, in the rounds that compare the names."""
 
 
 def initialised(benchmark: str) -> WholeLogRule:
@@ -59,7 +59,7 @@ def initialised(benchmark: str) -> WholeLogRule:
             [each["tensor"] for each in members if isinstance(each, dict) and "tensor" in each]
         )
         wanted = _wanted(benchmark)
-        if dict.__eq__(given, wanted):  # a Counter's own comparison takes twice as long
+        if dict.__eq__(given, wanted):  # the comparison of Counters takes twice as long
             return
         wrong = [
             f"{sum(names.values())} {word} ({', '.join(map(str, list(names)[:3]))}"
@@ -72,7 +72,7 @@ def initialised(benchmark: str) -> WholeLogRule:
         ]
         yield Violation(
             None,
-            f"the initialised tensors differ from the reference's {len(wanted)}: "
+            f"the initialized tensors differ from the {len(wanted)} of the reference: "
             f"{'; '.join(wrong)}",
             f"{len(wanted)} tensors of the reference",
             sum(given.values()),

@@ -179,7 +179,7 @@ def test_a_line_cut_short_in_the_middle_of_a_file_is_no_truncation() -> None:
     log = parse_log(f"{A}\n{B[:-9]}\n{B}\n".encode())
     assert taken(log) == [(1, "a", 1), (3, "b", 2)]
     assert faults(log) == [("not-json", 2)]
-    assert log.faults[0].message.endswith("(the line seems cut short)")
+    assert log.faults[0].message.endswith("(the line seems truncated)")
     assert log.faults[0].key == "b"
 
 

@@ -43,7 +43,7 @@ def test_one_more_may_have_been_under_way() -> None:
 def test_the_last_quality_must_be_that_of_the_target() -> None:
     log = GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.5, 3.2, 3.4))
     (violation,) = log.violations()["evaluation.after-target"]
-    assert violation.message.startswith("the last quality before run_stop is 3.4, though")
+    assert violation.message.startswith("the last quality before run_stop is 3.4, although")
 
 
 def test_ranks_may_repeat_the_outcome() -> None:

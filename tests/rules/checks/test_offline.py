@@ -96,7 +96,7 @@ def test_the_order_is_free_but_for_the_official_checker(steps: list[int]) -> Non
     assert weights(log(steps)) == {QUALITY: "warning"}
     for found in findings(log(steps)):
         assert found.stated_by is StatedBy.VERIFIER
-        assert "in order of training" in (found.hint or "")
+        assert "in training order" in (found.hint or "")
     errors = findings(log(steps), Profile.VERIFIER)
     assert {(each.id, each.severity) for each in errors} == {(QUALITY, Severity.ERROR)}
 

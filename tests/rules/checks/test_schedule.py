@@ -128,7 +128,7 @@ def test_positions_in_steps_are_one_error(batch: int, count: int) -> None:
     [found] = made.violations()[STEPS]
     assert found.position == made.of("eval_accuracy")
     assert "samples_count seems to count steps" in found.message
-    assert f"every position is 1/{batch} of the schedule's" in found.message
+    assert f"every position is 1/{batch} of the scheduled one" in found.message
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_messages_work_the_grid_out() -> None:
     first, interval = log("llama2_70b_lora", "training 4.0", 64, grid(8448, 768, 3))
     assert first == "the first evaluation is at 8448 samples; must be at 4224 samples"
     assert interval == (
-        "the interval before the evaluation at 9216 samples is 768 samples (2 of 3 evaluations are "
-        "off); must be 384 samples"
+        "the interval before the evaluation at 9216 samples is 768 samples (2 of 3 evaluations "
+        "deviate); must be 384 samples"
     )
 
 

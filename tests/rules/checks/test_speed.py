@@ -43,7 +43,7 @@ def test_an_interval_cut_short_is_found(share: float, fault: bool) -> None:
 def test_the_finding_names_the_interval_and_its_usual_length() -> None:
     [violation] = paced([5.0, 5.0, 0.5, 5.0, 5.0]).violations()[CUT]
     assert violation.message == (
-        "the interval up to samples_count 49152 takes 30 s, where 5 min are usual in this run; "
+        "the interval up to samples_count 49152 takes 30 s, while 5 min is usual in this run; "
         "must be timed in full"
     )
 

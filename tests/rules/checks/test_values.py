@@ -171,7 +171,7 @@ def test_all_keys_with_wrong_event_types_are_one_finding(good: Make) -> None:
         place = log.of(key)
         log.records[place] = msgspec.structs.replace(log.records[place], event_type="POINT_IN_TIME")
     [violation] = log.violations()["log.wrong-event-type"]
-    assert violation.message.endswith("must be INTERVAL_START (likewise wrong: run_stop)")
+    assert violation.message.endswith("must be INTERVAL_START (also wrong: run_stop)")
 
 
 @pytest.mark.parametrize("value", ["768", None, "tensor(768)", [768], True, {}])

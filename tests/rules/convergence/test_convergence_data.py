@@ -105,7 +105,7 @@ def test_own_form_is_read_for_any_round_or_for_one() -> None:
     ("text", "says"),
     [
         ("{", "not valid JSON"),
-        ("[]", "must be a JSON object"),
+        ("[]", "expected a JSON object"),
         ('{"a": 1}', "a must be an object"),
         ('{"a": {"BS": 0, "Epochs to converge": [1, 2, 3]}}', "BS is 0; must be a number above 0"),
         ('{"a": {"BS": 8}}', "must be a list of numbers"),

@@ -157,13 +157,13 @@ def test_two_words_that_share_a_letter_are_both_seen() -> None:
 @pytest.mark.parametrize(
     ("records", "problem"),
     [
-        (log(), "no evaluation stands before it"),
+        (log(), "no evaluation precedes it"),
         (log(record("eval_accuracy", 0.8)), "eval_accuracy has no epoch_num"),
         (log(record("eval_accuracy", 0.8, epoch_num="2")), "an epoch_num that is not a number"),
         (log(record("eval_accuracy", 0.8, epoch_num=2), size="256"), "which is not a number"),
         (log(record("eval_accuracy", 0.8, epoch_num=10**400)), "larger than any float"),
         (log(record("eval_accuracy", 0.8, epoch_num=2), size=10**400), "larger than any float"),
-        (log(size=-(10**400)), "no evaluation stands before it"),
+        (log(size=-(10**400)), "no evaluation precedes it"),
         ([record("run_stop", at=1)], "run_stop has no status"),
         ([Record("run_stop", 1, None, "")], "run_stop has no status"),
         (log(record("eval_accuracy", 0.8, epoch_num=1), benchmark="flux1"), "no samples_count"),

@@ -267,7 +267,7 @@ def test_an_invalid_table_is_named_with_its_place(
     assert said.status == Exit.INTERNAL
     [line] = said.err.splitlines()
     assert line.startswith(
-        "podium: a table of rules is invalid: training 6.2 retires flux, which is not there "
+        "podium: a table of rules is invalid: training 6.2 retires flux, which does not exist "
         f"({Path(__file__).name}:"
     )
 

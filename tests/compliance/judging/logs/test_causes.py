@@ -127,7 +127,7 @@ def test_records_without_any_token_are_named(tmp_path: Path, lines: list[str]) -
 def test_text_after_a_record_is_shown(tmp_path: Path, lines: list[str]) -> None:
     own, _ = judged(tmp_path / "result_0.txt", [*lines[:9], lines[9] + BAR, *lines[10:]])
     assert own[0].message == f"text follows the record: {BAR[:40]}..."
-    assert "cut short" not in own[0].message
+    assert "truncated" not in own[0].message
 
 
 # --- files that are cut ---
@@ -233,7 +233,7 @@ def test_two_attempts_in_one_log_are_one_finding(
     [found] = own
     assert (found.id, found.line, found.severity) == ("log.several-attempts", second, "error")
     ended = "ended with run_stop" if until == "end" else "ended without run_stop"
-    assert f"holds 2 runs: the second begins at line {second}, and the first {ended}" in (
+    assert f"contains 2 runs: the second begins at line {second}, and the first {ended}" in (
         found.message
     )
     assert len(caused) > 10
@@ -246,8 +246,8 @@ def test_all_attempts_are_counted(tmp_path: Path, lines: list[str]) -> None:
     own, _ = judged(tmp_path / "result_0.txt", three)
     [found] = own
     assert found.id == "log.several-attempts"
-    assert "holds 3 runs" in found.message
-    assert "further ones at line" in found.message
+    assert "contains 3 runs" in found.message
+    assert "further runs at line" in found.message
 
 
 def test_ranks_that_log_one_run_are_no_attempts(tmp_path: Path, lines: list[str]) -> None:

@@ -93,7 +93,7 @@ def test_the_emitter_alone_asks_for_podium_or_a_guard(
 ) -> None:
     monkeypatch.setattr(round_guard, "_make", None)
     with pytest.raises(
-        ImportError, match=r"a logger for round 6\.1 .* install podium, or give a guard"
+        ImportError, match=r"a logger for round 6\.1 .* install podium, or pass a guard"
     ):
         logger(tmp_path / "result_0.txt")
     Logger(tmp_path / "result_1.txt", rank=0, guard=lambda _: (), **NAMES).close()
