@@ -9,7 +9,7 @@ from podium.rules.fixed.fixed_rule import own
 WRONG_ROUND = own(
     "round.mismatch",
     Severity.ERROR,
-    says="logs are checked against the rules of their own round",
+    says="logs are checked against the rules of their round",
     why="a log that violates many rules of one round and none of another most likely belongs to "
     "the other round",
     message="{count} of {total} logs violate rules of {judged_by} ({broken}) and none of {fits}",

@@ -127,7 +127,7 @@ _SIGNED = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE)
 def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
     """The fetched trees of URLs, and other paths unchanged; fetched files are removed at the end.
 
-    Raises NothingToJudge if there is no such tree, UsageFault if it cannot be read, is larger than
+    Raises NothingToJudge if a tree does not exist, UsageFault if it cannot be read, is larger than
     the limits, or has invalid file names.
     """
     library = needed("fsspec", "a URL", EXTRA)

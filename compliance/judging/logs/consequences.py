@@ -154,7 +154,7 @@ _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "common.run_start": _OF_SEVERAL_RUNS[:2],
     "common.run_stop": (*_OF_SEVERAL_RUNS[:2], _OF_SEVERAL_RUNS[3]),
 }
-"""The causes of rules that are causes themselves; there are no cycles."""
+"""The causes of rules that are causes themselves, without cycles."""
 
 
 def _file(finding: Finding, reach: Reach) -> str:

@@ -211,8 +211,8 @@ class _Judgement:
     def _about_crash(self, profile: Profile) -> Iterator[Finding]:
         if not self.verifier.crash:
             return
-        # If the verifier has no rules for an older name, or for a benchmark of its own round, the
-        # log is not wrong
+        # If the verifier has no rules for an older name, or for a benchmark of the round, the log
+        # is not wrong
         accepted = bool(self.verifier.known_as) and not self.verifier.misnamed
         excused = (accepted or self.verifier.lacks_rules) and profile is Profile.POLICY
         yield VERIFIER_CRASH.found(

@@ -159,7 +159,7 @@ class VerifierReading:
 
     def _look_for_rules(self, division: str, benchmark: Any, name: str) -> None:
         run, rules = self.run, self.rules
-        # It makes the name of a rule file from the logged value, and crashes if there is no file
+        # It makes the name of a rule file from the logged value, and crashes without such a file
         if rules.divided and "submission_division" in run.where and division not in DIVISIONS:
             given = run.value("submission_division")
             self.crashes(None, f"it has no rules for the division {given!r}")

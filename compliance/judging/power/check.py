@@ -92,7 +92,7 @@ def check_power(
     profile: Profile,
     display_path: Callable[[Path], str],
 ) -> PowerVerdict:
-    """Check the `power` folder in one result's folder; without it there are no findings.
+    """Check the `power` folder in one result's folder; without it, nothing is reported.
 
     `nodes` is the system's number_of_nodes, if known. `display_path` returns a path as reports show
     it.

@@ -294,7 +294,7 @@ def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> I
 
 
 def total(parts: Iterable[float | None]) -> float | None:
-    """The sum, or None if a part is not known or there are no parts."""
+    """The sum; None without parts, or if a part is not known."""
     known = list(parts)
     if not known or any(part is None for part in known):
         return None

@@ -133,7 +133,7 @@ class _Judge:
     def judge(self) -> Convergence:
         """The result of the test."""
         if not self.runs:
-            return self._ends("fail", "there are no runs")
+            return self._ends("fail", "the result has no runs")
         sizes = {run.batch_size for run in self.runs}
         size = next(iter(sizes))
         if len(sizes) == 1 and size is not None:
@@ -205,7 +205,7 @@ class _Judge:
         where = f"{self.benchmark} in {self.round.usage} {self.round.name}"
         if not self.known.used:
             reason = f": {self.rules.without_points}" if self.rules.without_points else ""
-            return f"there are no reference convergence points for {where}{reason}"
+            return f"no reference convergence points exist for {where}{reason}"
         largest = self.known.used[-1].batch_size
         return (
             f"batch size {show(size)} is above every reference point of {where} (the largest is "

@@ -20,7 +20,7 @@ from podium.rules.run import as_number
 
 Convention = Literal["published", "computed"]
 """The source of a factor: `published` uses only scaling.json, as published tables do; `computed`
-uses the factor that the reference points imply if there is no scaling.json."""
+uses the factor that the reference points imply without a scaling.json."""
 
 HUNDREDTH = 0.005 + 1e-9
 """Half of the last digit of two decimals."""

@@ -180,9 +180,7 @@ def _advice(tree: Tree, system: str, rules: Round) -> str:
     if near or len(unused) == 1:
         name = (near or unused)[0]
         return f"rename systems/{name}.json, which describes a system without results, or {init}"
-    return (
-        f"rename one of the descriptions without results ({', '.join(unused)}), or {init}"
-    )
+    return f"rename one of the descriptions without results ({', '.join(unused)}), or {init}"
 
 
 def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> StatedBy:

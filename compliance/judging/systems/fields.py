@@ -38,8 +38,8 @@ class Field(msgspec.Struct, frozen=True):
     `since` is the first period whose policy requires a meaningful response, None if none does;
     `advised` is the period that recommends it earlier. `official`: the official verifier requires
     the key. `crashes`: it crashes if the value is not a string. `least` is the lowest value of a
-    count. `seldom` marks fields that most published descriptions omit or leave empty, and that
-    reviewers accept so: if only the policy requires such a field, its absence is a note.
+    count. Fields that most published descriptions omit or leave empty are marked, because
+    reviewers accept this: if only the policy requires such a field, its absence is a note.
     """
 
     name: str

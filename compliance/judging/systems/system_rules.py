@@ -49,8 +49,7 @@ NOT_JSON = both(
     cites=CITES,
     actual="given",
     bad=(write(SYSTEM, '{"submitter": "Acme",}'),),
-    varies="a warning where the official verifier accepts the text (NaN, Infinity); "
-    + _UNVERIFIED,
+    varies="a warning where the official verifier accepts the text (NaN, Infinity); " + _UNVERIFIED,
 )
 
 DUPLICATE_FIELD = policy(
@@ -248,7 +247,7 @@ NAME_MISMATCH = policy(
     expected="{folder}",
     actual="described",
     varies="a note where only the case of letters differs",
-    bad=(set_to(SYSTEM, "submitter", "Nobody Else"),),
+    bad=(set_to(SYSTEM, "submitter", "Other Labs"),),
 )
 
 SUBMITTER_MISMATCH = policy(
@@ -262,7 +261,7 @@ SUBMITTER_MISMATCH = policy(
     expected="{described}",
     actual="logged",
     varies=_PLACEHOLDER_NOTE,
-    bad=(set_to(_LOG, "submission_org", "Nobody Else"),),
+    bad=(set_to(_LOG, "submission_org", "Other Labs"),),
     follows=(Follows("system.name-mismatch", Reach.SYSTEM, _named_as_the_folder),),
 )
 

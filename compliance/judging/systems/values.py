@@ -147,11 +147,11 @@ def is_bare_number(key: str, value: Any) -> bool:
 
 
 def says_nothing(value: Any) -> bool:
-    """Whether a text means that there is no value, such as N/A."""
+    """Whether a text means that a value is missing, such as N/A."""
     return isinstance(value, str) and letters(value) in _NOTHING
 
 
-# People write a single dash if there is no value
+# People write a single dash for a missing value
 _SAYS = re.compile(r"[^\s-]")
 
 

@@ -199,7 +199,7 @@ UNSUPPORTED_SCALING = policy(
         Follows("result.mixed-settings", Reach.RESULT, _may_follow),
         Follows("evaluation.counts-steps", Reach.RESULT, _may_follow),
         Follows("system.division-mismatch", Reach.SYSTEM, _may_follow),
-        # Without a test of convergence there is no factor
+        # Without a test of convergence, no factor is known
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
         Follows("rcp.missing", Reach.RESULT, _without_a_mean),
         Follows("result.too-many-runs", Reach.RESULT, _may_follow),

@@ -34,7 +34,7 @@ MOST_OUTPUT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A program's output; `fault` says why there is none, and is empty if there is no program."""
+    """A program's output; `fault` is the reason for none, and empty if the program is missing."""
 
     text: str | None = None
     fault: str = ""
@@ -109,7 +109,7 @@ def probe_accelerators(root: Path) -> ProbedFields:
             _describe(found, devices)
             return found
     visible = accelerators_on_the_bus(root)
-    # A failed program proves nothing: only an empty bus shows that there are no accelerators
+    # A failed program proves nothing: only an empty bus shows that the node has no accelerators
     if visible == 0 and not found.notes:
         found.set("accelerators_per_node", 0)
     else:

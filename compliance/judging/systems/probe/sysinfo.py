@@ -98,7 +98,7 @@ def _take(found: ProbedFields, data: dict[str, Any]) -> None:
 
 
 def _no_answer(field: str, text: str) -> bool:
-    """Whether a text means that there is no value; for a topology `N/A` is a real value."""
+    """Whether a text means that a value is missing; for a topology `N/A` is a real value."""
     if is_placeholder(field, text):
         return True
     return bool(_NO_ANSWER.fullmatch(text.strip())) and not field.endswith("topology")
