@@ -112,7 +112,7 @@ def _score(
     if failed > dropped:
         problems.append(f"{failed} of {len(times)} runs failed; at most {dropped} may")
     elif math.isnan(mean):
-        problems.append(f"no run is left of {len(times)} after dropping {dropped} at each end")
+        problems.append(f"{len(times)} runs leave none after {dropped} at each end are dropped")
     minutes = mean if math.isfinite(mean) else None
     return Score(minutes, (), needed, dropped, factor, tuple(problems))
 

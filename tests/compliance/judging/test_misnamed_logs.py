@@ -139,7 +139,7 @@ def test_a_folder_of_other_names_lists_them(tree: Submission, tmp_path: Path) ->
         shutil.copy(tree.root / RESULT / f"result_{number}.txt", logs / f"seed_{number}.out")
     done = podium("check", logs.parent, "--round", "5.1")
     assert done.exit_code == 2
-    assert "3 other files hold records (seed_0.out, seed_1.out, seed_2.out)" in done.stderr
+    assert "3 other files have records (seed_0.out, seed_1.out, seed_2.out)" in done.stderr
     assert f"podium check {logs}/*.out" in done.stderr
     done = podium("check", *sorted(logs.glob("*.out")), "--round", "5.1")
     assert done.exit_code == 0

@@ -63,8 +63,8 @@ def test_a_finding_counts_runs_and_names_one(tmp_path: Path) -> None:
     [finding] = tree.told(AFTER)
     assert finding.path == "results/ex_n8/llama31_405b"
     assert finding.message == (
-        "2 of 3 runs began after training 5.1 was published, result_1.txt on 2031-01-01; must "
-        "have been made before"
+        "2 of 3 runs began after training 5.1 was published, result_1.txt on 2031-01-01; "
+        "expected earlier runs"
     )
     assert tree.told(AFTER, "verifier") == []
 
