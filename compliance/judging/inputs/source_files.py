@@ -135,7 +135,7 @@ def _opened(path: Path | str) -> tuple[int, int]:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
-        raise OSError(0, "not a regular file")
+        raise OSError(0, "it is not a regular file")
     return handle, status.st_size
 
 

@@ -50,7 +50,7 @@ def plain_file(path: Path) -> bytes:
     if stat.S_ISLNK(status.st_mode):
         raise OSError(0, "it is a link; expected the file itself")
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "not a regular file")
+        raise OSError(0, "it is not a regular file")
     if status.st_size > LARGEST_FILE:
         raise OSError(0, f"it is larger than {LARGEST_FILE >> 20} MiB")
     return path.read_bytes()

@@ -86,7 +86,7 @@ def test_fix_closes_no_gap_while_a_log_has_no_place(tree: Submission) -> None:
     shutil.copy(folder / "result_2.txt", folder / "results_2.txt")
     (folder / "result_1.txt").rename(folder / "elsewhere.md")
     done = podium("fix", tree.root, "--round", "5.1", "--write")
-    assert "result_2.txt is there already" in " ".join(done.stdout.split())
+    assert "result_2.txt exists already" in " ".join(done.stdout.split())
     names = {path.name for path in folder.iterdir()}
     assert {"result_0.txt", "result_2.txt", "results_2.txt"} <= names
     assert "result_1.txt" not in names

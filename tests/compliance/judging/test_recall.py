@@ -527,7 +527,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
     shelf.use("a")
     shelf.write("d", bytes(100))
     assert [name for name in "abcd" if shelf.read(name)] == ["a", "c", "d"]
-    with pytest.raises(Refused, match="more than"):
+    with pytest.raises(Refused, match="too many"):
         shelf.write("e", bytes(501))
 
 

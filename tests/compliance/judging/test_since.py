@@ -54,7 +54,8 @@ def test_nothing_changed_is_nothing_judged(tree: Path) -> None:
     assert (told["verdict"], told["files"], told["findings"]) == ("accepted", [], [])
     assert told["not_judged"] == "files that have not changed since HEAD (8 of 8 files)"
     assert (
-        "not judged here: files that have not changed" in podium("check", tree, "--since", "HEAD").stdout
+        "not judged here: files that have not changed"
+        in podium("check", tree, "--since", "HEAD").stdout
     )
 
 

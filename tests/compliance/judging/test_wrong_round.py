@@ -62,7 +62,7 @@ def test_a_log_is_read_once_for_all_rounds_of_a_format(
 def test_the_usage_is_named_where_it_is_another(tmp_path: Path) -> None:
     build("hpc", "3.0", "closed", "openfold").write(tmp_path / "result_0.txt")
     [found] = [e for e in check(tmp_path, round="5.1").findings if e.id == "round.mismatch"]
-    assert "give --usage hpc --round 3.0" in found.hint
+    assert "use --usage hpc --round 3.0" in found.hint
 
 
 def test_logs_of_an_older_format_are_known_by_it(tmp_path: Path) -> None:

@@ -217,7 +217,9 @@ def test_rules_that_are_no_tables_are_a_usage_fault(given: str, log: Path) -> No
     path.write_text(f'round = "5.1"\n{given}\n')
     done = podium("check", log)
     assert done.exit_code == 2
-    assert done.stderr.startswith(f"podium: {path}: rules is not a list of tables; expected [[rules]]")
+    assert done.stderr.startswith(
+        f"podium: {path}: rules is not a list of tables; expected [[rules]]"
+    )
 
 
 # --- beside the rest of podium ---

@@ -229,7 +229,10 @@ def test_limits_are_kept(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         bucket.pipe_file(f"/top/result_{number}.txt", b"x" * 100)
     monkeypatch.setattr(given_paths, "MOST_FILES", 2)
-    with pytest.raises(UsageFault, match="too many files to fetch: more than 2"), at_hand(["memory://top"]):
+    with (
+        pytest.raises(UsageFault, match="too many files to fetch: more than 2"),
+        at_hand(["memory://top"]),
+    ):
         pass
     monkeypatch.setattr(given_paths, "MOST_FILES", 3)
     monkeypatch.setattr(given_paths, "MOST_BYTES", 299)

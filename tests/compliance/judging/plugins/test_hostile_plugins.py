@@ -46,7 +46,10 @@ IMPORTS = {
         f"{RULE}\nfrom itertools import repeat\nRULES = repeat(odd_seed)",
         "more than 1000 rules",
     ),
-    "has a rule twice": (f"{RULE}\nRULES = (odd_seed, odd_seed)", "two rules with the id acme.seed.odd"),
+    "has a rule twice": (
+        f"{RULE}\nRULES = (odd_seed, odd_seed)",
+        "two rules with the id acme.seed.odd",
+    ),
     "has a strange id": (RULE.replace("seed.odd", "seed odd\\n"), "expected letters"),
     "has an id that is none": (RULE.replace('"seed.odd"', "7"), "expected letters"),
     "has no meaning": (RULE.replace("a seed is even", ""), "without text"),
@@ -75,8 +78,8 @@ BODIES = {
         'import itertools\nfor n in itertools.count(): yield Violation(0, "x" * n, hint="c")',
         "finds",
     ),
-    "finds a long text": ('yield Violation(0, "x" * 10**7)', "more than 4000 characters"),
-    "finds a long value": ('yield Violation(0, "a", actual=["x"] * 9999)', "more than 4000"),
+    "finds a long text": ('yield Violation(0, "x" * 10**7)', "longer than 4000 characters"),
+    "finds a long value": ('yield Violation(0, "a", actual=["x"] * 9999)', "longer than 4000"),
     "finds an endless value": (
         'x = []; x.append(x); yield Violation(0, "a", actual=x)',
         "Error",

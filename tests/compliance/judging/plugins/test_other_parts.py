@@ -153,7 +153,10 @@ def test_a_probe_fills_what_it_knows(
     [
         ("PROBES = {'a': lambda: 1 / 0}", "plug-in acme is not used: fails: ZeroDivisionError"),
         ("PROBES = {'a': lambda: 7}", "returns int from acme.a; expected a mapping"),
-        ("PROBES = {'a': lambda: {'framework': []}}", "returns an invalid value of 'framework' from acme.a"),
+        (
+            "PROBES = {'a': lambda: {'framework': []}}",
+            "returns an invalid value of 'framework' from acme.a",
+        ),
         ("PROBES = {'a': lambda: {'frame': 'x'}}", "acme: unknown field frame"),
     ],
 )

@@ -181,8 +181,8 @@ def test_one_run_in_ten_scores_all_checkpoints(tmp_path: Path, full: int, said: 
 def test_the_message_counts_checkpoints(tmp_path: Path) -> None:
     [finding] = diffusion(tmp_path, 0).told(LEFT_OUT)
     assert finding.message == (
-        "0 of 10 runs score every checkpoint until the target (result_0.txt has 1 of 2); at "
-        "least 1 must"
+        "0 of 10 runs score every checkpoint until the target (result_0.txt has 1 of 2); "
+        "expected at least 1"
     )
 
 

@@ -147,7 +147,7 @@ def test_the_official_verifier_truncates_and_the_policy_does_not(one: Any, other
     assert told(checked(runs, VERIFIER)) == [("seeds.repeated", "error")]
     [finding] = checked(runs, POLICY)
     assert (finding.severity, finding.stated_by) == ("warning", "verifier")
-    assert "takes" in finding.message
+    assert "treats" in finding.message
 
 
 def test_a_text_that_spells_an_integer_is_that_integer() -> None:

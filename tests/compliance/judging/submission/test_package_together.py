@@ -98,7 +98,10 @@ def test_a_copy_by_another_clock_is_found_by_what_it_learned(tmp_path: Path) -> 
     assert [finding.path[-12:] for finding in found] == ["result_1.txt", "result_2.txt"]
     # They log different seeds, which never give the same digits
     assert {finding.severity for finding in found} == {Severity.ERROR}
-    assert "exactly the losses and outcomes of results/ex_n8/llama31_405b/result_0.txt, at other" in found[1].message
+    assert (
+        "exactly the losses and outcomes of results/ex_n8/llama31_405b/result_0.txt, at other"
+        in found[1].message
+    )
     assert "result.copied-run" not in together(tree, Profile.VERIFIER)
 
 
@@ -195,8 +198,14 @@ def test_a_copy_by_another_submitter_is_found(tmp_path: Path) -> None:
     assert {first_one.severity, second_one.severity} == {"warning"}
     paths = [f"{name}/{other.folder()}/result_2.txt" for name in ("Acme", "Bmce")]
     assert [first_one.path, second_one.path] == paths
-    assert f"times and evaluations of {paths[1]}; which of the two" in first_one.message
-    assert f"times and evaluations of {paths[0]}; which of the two" in second_one.message
+    assert (
+        f"times and evaluations of {paths[1]}; it is not clear which of the two"
+        in first_one.message
+    )
+    assert (
+        f"times and evaluations of {paths[0]}; it is not clear which of the two"
+        in second_one.message
+    )
     assert copied(tmp_path, "verifier") == []
 
 

@@ -264,7 +264,10 @@ def test_counts_that_sources_tell_differently_are_listed(
     probe = node(tmp_path / "n.json", "n1", host_processor_core_count="56")
     init(tmp_path / "s.json", "--from", str(sysinfo(tmp_path / "in.json")), "--node", str(probe))
     display_path = " ".join(capsys.readouterr().out.split())
-    assert "host_processor_core_count is 112 according to in.json, and 56 according to probe" in display_path
+    assert (
+        "host_processor_core_count is 112 according to in.json, and 56 according to probe"
+        in display_path
+    )
 
 
 def test_several_nodes_are_counted_and_their_differences_listed(
