@@ -16,15 +16,7 @@ AVOIDED = re.compile(
     re.IGNORECASE,
 )
 FOLDERS = (*PACKAGES, "docs", "benchmarks", ".ci")
-PAGES = (
-    "README.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "Makefile",
-    "pyproject.toml",
-    "mkdocs.yml",
-)
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "pyproject.toml", "mkdocs.yml")
 SUFFIXES = {".py", ".md", ".j2", ".js", ".css", ".toml", ".yml", ".yaml", ".json"}
 LISTED = "docs/style.md"
 """The page that lists the words."""

@@ -184,8 +184,7 @@ class _Inspection:
             why = "optional by the policy" if self.known else "not in this round's policy"
             detail = f": the official verifier rejects the file, although the field is {why}"
             yield from self._absent(each, VERIFIER, f"{how}; it may be empty", detail)
-        # The submission rules added this requirement days after the deadline of 2.0, where it is
-        # only advice
+        # Only advice in 2.0: the submission rules added this requirement days after its deadline
         elif each.recommended(self.period):
             detail = ": required from 2.1 on"
             yield from self._absent(each, POLICY, how, detail, Severity.NOTE)
