@@ -1,4 +1,4 @@
-"""What a log shows of how its model learned: the numbers no other run has, and what it scored."""
+"""The training outcomes in a log: numbers that identify the run, and scored checkpoints."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from podium.rules.model.round import Round
 from podium.rules.run import Run, as_number, metadata_of
 
 LEAST_NUMBERS = 4
-"""Different numbers that it takes to tell a run from all others."""
+"""The least number of different numbers that identify a run."""
 
 LEAST_DIGITS = 6
-"""Digits of a number that count for one: of two runs alike, some round to the same 0.7201."""
+"""The least number of digits of such a number: two similar runs may both round to 0.7201."""
 
 MOST_OUTCOMES, MOST_LOSSES = 200, 20
 

@@ -1,4 +1,4 @@
-"""Whether a run ended before its run_stop, and which errors of its log that explains."""
+"""Runs that ended before their run_stop, and the errors that this explains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.rules.run import Run
 
 
 class Unfinished(msgspec.Struct, frozen=True, gc=False):
-    """A run that died: the line of its last record, and what it was doing."""
+    """A run that crashed: the line of its last record, and its phase."""
 
     line: int
     phase: Literal["initialization", "training"]
