@@ -1,1 +1,1 @@
-"""`check`: finding files, judging them in processes, one report. Imports submission and below."""
+"""`podium check`: discovery, checks in processes, one report. Imports submission and below."""

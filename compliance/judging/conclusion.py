@@ -1,4 +1,4 @@
-"""The last step of a check: what all groups of files come to, as one report."""
+"""The last step of a check: one report on all groups of files."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def conclude(
     plugins: Sequence[PluginEntry],
     options: Options,
 ) -> Outcome:
-    """The report: all entries and findings, with what only shows when all are seen."""
+    """The report: all entries and findings, including findings that need all groups."""
     findings = [each for one in judgements for each in _by_their_round(one, options)]
     findings += _about_folders(inputs, judgements, options.profile)
     for waivers in options.waivers:
         findings += Suppressions(own=waivers).about(findings)
-    # Facts that several rules report are those of results: loose logs have none
+    # Only results have facts that several rules report; loose logs do not
     described = {path: place for one in judgements for path, place in one.described.items()}
     if described and findings:
         from podium.compliance.judging.consequences import mark_consequences
@@ -51,7 +51,7 @@ def conclude(
 
 
 def _rejected_if(entry: SubmissionEntry, nested: Collection[str]) -> SubmissionEntry:
-    """The entry of a submission; one that lies too deep is rejected whatever it holds."""
+    """The entry of a submission; a submission that is too deep is rejected in any case."""
     if entry.path not in nested:
         return entry
     official = entry.official_verdict and "rejected"
@@ -59,7 +59,7 @@ def _rejected_if(entry: SubmissionEntry, nested: Collection[str]) -> SubmissionE
 
 
 def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
-    """The findings of a group, those marked that follow from rules of another round than theirs."""
+    """The findings of a group; findings that follow from the rules of a wrong round are marked."""
     failing = any(entry.verdict == "fail" and entry.kind == "log" for entry in one.files)
     rounds = {file.round for file in one.group.files.values()}
     if options.profile is Profile.VERIFIER or not failing or len(rounds) > 1:
@@ -76,9 +76,9 @@ def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
 def _about_folders(
     inputs: Inputs, judgements: Sequence[Judgement], profile: Profile
 ) -> list[Finding]:
-    """Folders judged as loose logs that look like submissions, submissions too deep, and links.
+    """Findings about loose logs that look like submissions, submissions too deep, and links.
 
-    The official program is started for one submission, and looks at nothing else.
+    The official program is started for one submission, and checks nothing else.
     """
     if not any(
         (inputs.undescribed, inputs.resultless, inputs.nested, inputs.linked, inputs.misnamed)

@@ -1,7 +1,7 @@
-"""One fact that several rules report: one finding is read, the others are marked as following.
+"""One fact that several rules report: one finding is shown, the others are marked as consequences.
 
-Rules declare what they follow from, `podium.rules.consequences` marks; here are the places of a
-submission by which causes are looked up.
+Rules declare their causes, and `podium.rules.consequences` marks the findings. This module has the
+places of a submission in which causes are looked up.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from podium.rules.finding import Finding
 
 
 def mark_consequences(findings: Sequence[Finding], described: Mapping[str, str]) -> list[Finding]:
-    """The findings, those marked that follow from another one.
+    """The findings; findings that follow from another are marked.
 
-    `described` has the path of each result, with that of the description of its system, "" where it
-    has none. A consequence never weighs more than its cause: a report that rejects must say why.
+    `described` maps the path of each result to the path of its system's description, or "" if it
+    has none. A consequence is never more severe than its cause: a report that rejects must say why.
     """
 
     def place(finding: Finding, reach: Reach) -> str:
@@ -40,7 +40,7 @@ def mark_consequences(findings: Sequence[Finding], described: Mapping[str, str])
 
 
 def follows_of(rule: str) -> Sequence[Follows]:
-    """What the findings of a rule follow from, by its id."""
+    """The causes of a rule's findings, by its id."""
     declared = _declared().get(rule)
     return follows_of_log(rule) if declared is None else declared
 

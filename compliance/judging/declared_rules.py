@@ -1,4 +1,4 @@
-"""Every rule that judging declares as a value: of logs, trees, systems, results and submissions."""
+"""All rules that are declared as values: on logs, trees, systems, results and submissions."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ JUDGING_RULES = declared_in(
     *(consistency_rules, plausibility_rules, batch_rules, throughput_rules, seed_rules),
     *(power_rules, code_rules, waiver_rules, repository_rules),
 )
-"""In the order that pages list them."""
+"""In the order of the rule pages."""

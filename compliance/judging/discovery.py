@@ -1,4 +1,4 @@
-"""Which files lie below some paths, and by which rules each is judged; none is judged yet."""
+"""The discovery of files below some paths, and of the rules for each, before any check."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ from podium.compliance.text.words import plural
 class Inputs(msgspec.Struct, frozen=True):
     """Every file below some paths, as tasks, and the submissions among them.
 
-    `tasks` are in the order of `targets`, `choices` first theirs and then those of `packages`.
-    `packages` are the submissions, or the results of some. `undescribed` and `resultless` are
-    folders that lack `systems` or `results` to be submissions; `nested` are submissions that lie
-    too deep, `linked` links to folders next to submissions, `misnamed` logs next to loose ones
-    that are not judged. `unchanged` says what was left out because it has not changed.
+    `tasks` are in the order of `targets`. `choices` are the rounds of the targets, then of the
+    `packages`. `packages` are the submissions, or some of their results. `undescribed` and
+    `resultless` are folders that would be submissions if they had `systems` or `results`. `nested`
+    are submissions that are too deep. `linked` are links to folders next to submissions. `misnamed`
+    are logs next to loose logs that are not checked. `unchanged` describes the files that are left
+    out because they have not changed.
     """
 
     targets: Sequence[Target]
@@ -50,7 +51,7 @@ class Inputs(msgspec.Struct, frozen=True):
 
     @property
     def not_judged(self) -> str:
-        """What the paths leave out of what submissions are judged by; may be empty."""
+        """The parts of a complete check that the paths leave out; may be empty."""
         return "; ".join(filter(None, (self.unchanged, self._of_submissions)))
 
     @property
@@ -61,12 +62,12 @@ class Inputs(msgspec.Struct, frozen=True):
                 "and secrets"
             )
         if not self.packages and len(self.targets) > 1:
-            return "results: how many runs they have, seeds, settings, systems and convergence"
+            return "results: number of runs, seeds, settings, systems and convergence"
         return ""
 
 
 class JudgedFiles(msgspec.Struct, frozen=True):
-    """All inputs with the verdict on each file, by its path: what scores and reviews start from."""
+    """All inputs with the verdict on each file, by its path, for scores and reviews."""
 
     inputs: Inputs
     files: Mapping[str, FileVerdict]
@@ -84,11 +85,12 @@ def discover(
     with_trace: bool = False,
     changes: Changes | None = None,
 ) -> Inputs:
-    """Find every file to judge below the paths, and by which rules.
+    """Find every file to check below the paths, and the rules for each.
 
-    Logs of submissions always give their facts; `with_facts` asks for those of loose logs as well,
-    which scores need, and `with_trace` for what a review compares. `changes` leave out what none of
-    them belongs to. Raises NothingToJudge where a path does not exist or holds nothing.
+    The facts of logs in submissions are always gathered. `with_facts` also requests the facts of
+    loose logs, which scores need, and `with_trace` the data that a review compares. `changes`
+    excludes inputs without changed files. Raises NothingToJudge if a path does not exist or has no
+    files to check.
     """
     # A Python caller may have changed a podium.toml between two calls
     forget()
@@ -102,9 +104,9 @@ def discover(
         packages = changes.packages(packages, files)
         files = changes.targets(files, packages)
         contents = changes.near(contents)
-        unchanged = f"what has not changed since {changes.ref} "
-        unchanged += f"({found - len(files)} of {plural(found, 'file')} to judge)"
-    # A submission without any log is judged by some round as well, and so is nothing at all
+        unchanged = f"files that have not changed since {changes.ref} "
+        unchanged += f"({found - len(files)} of {plural(found, 'file')})"
+    # A submission without logs also has a round, and so has an empty input
     places = [target.folder for target in files] + [package.root for package in packages]
     choices = [request.choose(place) for place in places or paths]
     tasks = [

@@ -1,4 +1,4 @@
-"""Each file judged by itself, in this process or in several, grouped by submission."""
+"""The check of each file, in this process or in several."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ if TYPE_CHECKING:
     from podium.rules.checks import Check
 
 FEW_BYTES = 1 << 22
-"""Below this much to read, starting a second process costs more than it saves."""
+"""Bytes below which starting a second process costs more time than it saves."""
 
 
 LEAST_SECONDS = 120.0
 BYTES_PER_SECOND = 1 << 18
-"""A file may take so many seconds, and one more for each so many bytes: logs compress well."""
+"""The time limit of a file: these seconds, and one more for this number of bytes, because logs
+compress well."""
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One file to judge, as it is passed to a process; `submission` is the folder of its package.
+    """One file to check, as it is passed to a process; `submission` is its submission's folder.
 
-    A link that `leads_out` of that, or of the boundary, is not followed. `with_trace`: its facts
-    come with a trace. `house` are the rules of its podium.toml.
+    A link that `leads_out` of the submission, or of the boundary, is not followed. `with_trace`:
+    its facts include a trace. `house` are the rules of its podium.toml.
     """
 
     path: str
     display_path: str
-    # Names, not the rules themselves: a task is pickled for another process, which has its own
+    # Names, not the rules: a task is pickled for another process, which has its own rules
     usage: str
     round: str
     profile: Profile
@@ -58,10 +59,10 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class FileVerdict(msgspec.Struct, frozen=True):
-    """One file judged, small enough to travel between processes.
+    """The verdict on one file, small enough to be sent between processes.
 
-    `verified`: its round has an official verifier. `taken` is what a caller's own function made of
-    the log, None where there is no such function.
+    `verified`: its round has an official verifier. `taken` is the result of the caller's function
+    for the log, None without such a function.
     """
 
     path: str
@@ -74,15 +75,16 @@ class FileVerdict(msgspec.Struct, frozen=True):
 
 
 Take = Callable[[Task, Log], Any]
-"""What a caller makes of each log while it is at hand, in whichever process reads it: a function of
-a module, which another process can import. What it returns must be small enough to travel."""
+"""A caller's function for each log, called in the process that reads the log. It must be a function
+of a module, so that another process can import it. Its result is sent between processes and must be
+small."""
 
 
 class LogCollector(NamedTuple):
-    """What a caller wants of each log in addition to its verdict.
+    """The data that a caller wants from each log in addition to its verdict.
 
-    `take` is called where the log is read; `receive` in this process, in order of the tasks, with
-    what it made, which is not kept.
+    `take` is called in the process that reads the log. `receive` is called in this process with the
+    result, in order of the tasks; the result is not kept.
     """
 
     take: Take
@@ -92,7 +94,7 @@ class LogCollector(NamedTuple):
 def task_for(
     target: Target, choice: Choice, profile: Profile, *, with_facts: bool, with_trace: bool = False
 ) -> Task:
-    """What there is to do for one file; a log of a package always gives its facts."""
+    """The task for one file; the facts of a log in a package are always gathered."""
     rules = choice.rules
     return Task(
         target.path,
@@ -105,7 +107,7 @@ def task_for(
         target.submission,
         target.leads_out,
         with_trace,
-        # The official program has no such rules, and its verdict is what is asked for
+        # The verdict of the official program does not include such rules
         configured_rules(target.folder) if profile is Profile.POLICY else (),
     )
 
@@ -113,9 +115,9 @@ def task_for(
 def judge_files(
     tasks: Sequence[Task], engine: Engine | None, take: Take | None = None
 ) -> Iterator[list[FileVerdict]]:
-    """The files judged, in the order of the tasks, some at a time; nothing raises.
+    """The verdicts on files, in the order of the tasks, in batches; never raises.
 
-    Without an engine this process judges them, one after the other.
+    Without an engine, this process checks them one after the other.
     """
     if engine is not None and tasks:
         from podium.compliance.judging.workers.processes import TaskPolicy
@@ -128,7 +130,7 @@ def judge_files(
 
 
 def engine_for(tasks: Sequence[Task], options: Options) -> Engine | None:
-    """Who judges these files: the engine asked for, processes where they pay, else None."""
+    """The engine in the options, processes if they are worth their start, otherwise None."""
     if options.engine is not None:
         return options.engine
     jobs = worth_spreading(tasks, options.jobs)
@@ -140,13 +142,13 @@ def engine_for(tasks: Sequence[Task], options: Options) -> Engine | None:
 
 
 def worth_spreading(tasks: Sequence[Task], jobs: int) -> int:
-    """How many of so many processes are worth their start: all, or this one alone."""
+    """The number of processes to use: `jobs`, or 1 if more are not worth their start."""
     size = 0
-    # With one process or one file there is no choice, and no file is asked for its size
+    # With one process or one file, sizes are not needed
     for task in tasks if jobs > 1 < len(tasks) else ():
         try:
             size += os.stat(task.path).st_size
-        # Whoever judges it reports that
+        # The check of the file reports this
         except OSError:
             continue
         if size > FEW_BYTES:
@@ -159,7 +161,7 @@ def _path(task: Task) -> str:
 
 
 def _prepare(tasks: list[Task]) -> None:
-    """Load what judges the tasks, so that each process that is forked then has it already."""
+    """Import the code for the tasks, so that processes forked later have it."""
     for usage, name in {(task.usage, task.round) for task in tasks}:
         find_round(usage, name)
     if any(task.with_facts for task in tasks):
@@ -167,16 +169,16 @@ def _prepare(tasks: list[Task]) -> None:
 
 
 def _time_limit(task: Task) -> float:
-    """Seconds that a file may take: some hundred times what one of its size does."""
+    """Seconds that a file may take: about a hundred times the usual time for its size."""
     try:
         return LEAST_SECONDS + os.stat(task.path).st_size / BYTES_PER_SECOND
-    # A file that has gone meanwhile is reported by whoever judges it
+    # The check reports a file that was removed in the meantime
     except OSError:
         return LEAST_SECONDS
 
 
 def _lost(task: Task, how: str) -> FileVerdict:
-    """What is known of a file that ends or holds up every process that judges it."""
+    """The verdict on a file that kills or blocks every process that checks it."""
     finding = PROCESS_LOST.found(task.profile, task.display_path, how=how)
     return as_judged(task, LogVerdict([finding]), find_round(task.usage, task.round))
 
@@ -193,8 +195,8 @@ def _judge(task: Task, take: Take | None) -> FileVerdict:
             verdict = _judge_system(task, rules)
         else:
             if task.leads_out:
-                left = "submission" if task.submission else "folder that is served"
-                log = unread_log(f"a link out of the {left}, which is not followed")
+                left = "submission" if task.submission else "served folder"
+                log = unread_log(f"symbolic link points outside the {left}; not followed")
             else:
                 log = read_log(task.path, rules.generation)
             verdict = judge_log(
@@ -207,7 +209,7 @@ def _judge(task: Task, take: Take | None) -> FileVerdict:
                 extra_checks=tuple(map(_check_of, task.house)),
             )
             taken = None if take is None else take(task, log)
-    # One file that podium fails on must not hide what is wrong with the others
+    # An internal error for one file must not hide the findings of others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
     return as_judged(task, verdict, rules, taken)
@@ -220,7 +222,7 @@ def _check_of(rule: HouseRule) -> Check:
 
 
 def as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) -> FileVerdict:
-    """A file's verdict, with what its task says of it."""
+    """A file's verdict with the data of its task."""
     return FileVerdict(
         path=task.path,
         display_path=task.display_path,
@@ -245,9 +247,9 @@ def _judge_system(task: Task, rules: Round) -> LogVerdict:
 
 
 def internal_fault(display_path: str, error: Exception) -> Finding:
-    """The finding that podium itself failed on a file or a submission.
+    """The finding about an internal error for a file or a submission.
 
-    Raises KeyboardInterrupt where it did not fail, but was interrupted.
+    Raises KeyboardInterrupt if it was an interrupt, not an error.
     """
     if interrupted(error):
         raise KeyboardInterrupt from None

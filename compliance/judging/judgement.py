@@ -1,4 +1,4 @@
-"""The values that a group of judged files is judged from, and what a report says of it."""
+"""The values for the check of a group of files, and its entries in a report."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 
 
 class FileGroup(msgspec.Struct, frozen=True):
-    """The verdicts on the files of one package, by path; of loose files where it is None."""
+    """The verdicts on the files of one package, by path; on loose files if it is None."""
 
     package: Package | None
     files: Mapping[str, FileVerdict]
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What a report says of one group.
+    """The entries and findings of one group.
 
-    `described` has the path of each result with that of its system's description; `unjudged` are
-    folders with logs of no benchmark. `suppressions` are the waivers that count in the submission.
+    `described` maps the path of each result to the path of its system's description. `unjudged` are
+    folders with logs that belong to no benchmark. `suppressions` are the waivers that apply to the
+    submission.
     """
 
     group: FileGroup
@@ -44,11 +45,12 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What submissions are judged with in addition to their files.
+    """The inputs of a submission's check in addition to its files.
 
-    `plugins` is what plug-ins found in each log, by the path that a report shows. `name_rounds`:
-    files name their rounds, as these differ. `comparators` compare each with something outside the
-    paths, `contents` knows the files of one from an earlier check, by its root.
+    `plugins` are the findings of plug-ins in each log, by the path that a report shows.
+    `name_rounds`: files have different rounds, and name them. `comparators` compare each submission
+    with something outside the paths. `contents` returns the contents of a submission's files from
+    an earlier check, by its root.
     """
 
     plugins: Mapping[str, Sequence[Finding]] = {}

@@ -1,4 +1,4 @@
-"""How to judge, as the shared options of the command line say it."""
+"""The shared options of the command line for checks."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from podium.compliance.judging.workers.engine import Engine
 
 Progress = Callable[[int, int], None]
-"""Called with the files done, and the files in all."""
+"""Called with the number of finished files and of all files."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How to judge: what the shared options of the command line say.
+    """The shared options of the command line for checks.
 
-    `factors` is the convention by which scores are scaled, None for that of each round. `plugins`:
-    those that are installed judge as well. `engine` is who judges files, in place of `jobs`
-    processes. `policy_only` and `only_selected` say what decides the exit status.
+    `factors` is the convention for scaling scores, None for the convention of each round.
+    `plugins`: installed plug-ins are used. `engine` checks files instead of `jobs` processes.
+    `policy_only` and `only_selected` restrict the findings that decide the exit status.
     """
 
     usage: str | None = None
@@ -54,7 +54,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def wants(self, rule: str) -> bool:
-        """Whether findings of a rule are to be reported."""
+        """Whether findings of a rule are reported."""
         if rule in NOT_JUDGED:
             return True
         if self.select and not matches(rule, self.select):

@@ -1,6 +1,6 @@
-"""`podium check`: files are discovered and judged, then submissions, into one report.
+"""`podium check`: discover and check files, check submissions, and make one report.
 
-Each step takes values and returns values; a submission is judged as soon as all of its logs are.
+Each step maps values to values. A submission is checked as soon as all of its logs are checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Checked(NamedTuple):
-    """A report, and the verdicts on all files that it was made from."""
+    """A report, and the verdicts on all its files."""
 
     report: Outcome
     files: JudgedFiles
@@ -41,7 +41,7 @@ class Checked(NamedTuple):
 def check_paths(
     paths: Sequence[Path], options: Options, progress: Progress | None = None
 ) -> Outcome:
-    """Judge several paths at once: discover their files, and check these."""
+    """Discover and check the files below several paths."""
     return check_inputs(discover(paths, options), options, progress).report
 
 
@@ -56,10 +56,11 @@ def check_inputs(
     comparators: Sequence[Comparator] = (),
     memory: Recall | None = None,
 ) -> Checked:
-    """Judge what was discovered.
+    """Check the discovered inputs.
 
-    Files with a `known` verdict are not judged again. `taking` receives what a caller wants of each
-    log, `comparators` compare each submission with something else, `memory` is of an earlier check.
+    Files with a `known` verdict are not checked again. `taking` receives the data that a caller
+    wants from each log. `comparators` compare each submission with something else. `memory` has the
+    results of an earlier check.
     """
     if memory is not None:
         known, taking = memory.recall(inputs.tasks), memory.taking
@@ -87,7 +88,7 @@ def judge_paths(
     *,
     with_trace: bool = False,
 ) -> JudgedFiles:
-    """Judge every file below some paths by itself, with its facts: for callers without a report."""
+    """Check each file below some paths separately, with its facts, for callers without a report."""
     inputs = discover(paths, options, with_facts=True, with_trace=with_trace)
     groups = judge_logs(inputs, options, progress)
     return JudgedFiles(inputs, {path: one for g in groups for path, one in g.files.items()})
@@ -101,11 +102,11 @@ def judge_logs(
     known: Mapping[str, FileVerdict] = {},
     taking: LogCollector | None = None,
 ) -> Iterator[FileGroup]:
-    """Judge each file by itself; yields the files of each package, in order, once all are judged.
+    """Check each file; yield the files of each package, in order, when all of them are checked.
 
-    So a submission is judged while other processes still read the logs of the next. In one process
-    the code for logs and that for packages would push each other out of its caches: packages wait.
-    Files of no package come last.
+    So a submission is checked while other processes still read the logs of the next. In a single
+    process, packages are checked last, because alternating between logs and packages would evict
+    code from the processor's caches. Files without a package come last.
     """
     homes = _Homes(inputs.packages)
     groups: dict[Package | None, dict[str, FileVerdict]] = {each: {} for each in inputs.packages}
@@ -135,7 +136,7 @@ def judge_logs(
 
 
 class _Homes:
-    """Which package judges a file: several may be parts of one submission."""
+    """Maps files to packages, of which several may be parts of one submission."""
 
     def __init__(self, packages: Sequence[Package]) -> None:
         self._of_root: dict[str, list[Package]] = {}
@@ -143,7 +144,7 @@ class _Homes:
             self._of_root.setdefault(str(package.root), []).append(package)
 
     def of(self, path: str, submission: str) -> Package | None:
-        """The package that judges a file of a submission, or None."""
+        """The package that checks a file of a submission, or None."""
         for package in self._of_root.get(submission, ()):
             if not package.scope or holds(package.scope, os.path.relpath(path, submission)):
                 return package

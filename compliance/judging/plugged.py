@@ -1,4 +1,4 @@
-"""Plug-ins beside podium's own rules: they judge the same logs, in processes of their own."""
+"""Plug-ins, which check the same logs in separate processes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from podium.rules.finding import Finding, Profile
 
 
 class FoundByPlugins(NamedTuple):
-    """Which plug-ins took part, and what they found in each log, by the path of a report."""
+    """The plug-ins that were used, and their findings by the path of the log in a report."""
 
     entries: Sequence[PluginEntry] = ()
     findings: Mapping[str, Sequence[Finding]] = {}
 
 
 def judge_by_plugins(tasks: Sequence[Task], options: Options) -> FoundByPlugins:
-    """Have plug-ins judge the logs among some tasks.
+    """Have plug-ins check the logs among some tasks.
 
-    The verifier's profile has none: its verdict is that of the official program.
+    The verifier profile uses none: its verdict is the official program's.
     """
-    # A link out of a submission is not followed, by nobody
+    # No link out of a submission is followed
     logs = [each for each in tasks if each.kind == "log" and not each.leads_out]
     if not logs or not options.plugins or options.profile is Profile.VERIFIER:
         return FoundByPlugins()

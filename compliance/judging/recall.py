@@ -1,7 +1,7 @@
-"""`podium check --cache`: what an earlier check found of files that are as they were is not redone.
+"""`podium check --cache`: unchanged files are not checked again.
 
-A verdict is known again by the log's content and all that it was judged by; other files by what
-they hold. Whatever compares files with each other is judged anew.
+A cached verdict is found by the log's content and everything else that it depends on; other files
+are found by their content. Comparisons between files are always done again.
 """
 
 from __future__ import annotations
@@ -41,15 +41,16 @@ from podium.logging_spec.reader.read import Fault, Log
 from podium.rules.catalogue import find_round
 
 Tell = Callable[[str], None]
-"""Called with a line on what keeps the cache from being used."""
+"""Called with a message about the reason why the cache is not used."""
 
 _BENCHMARK, _DIVISION = keys.SUBMISSION_BENCHMARK.name, keys.SUBMISSION_DIVISION.name
 
 
 class LogDigest(msgspec.Struct, frozen=True):
-    """What the process that judges a log sees of it; `judged`: the hash is of what was judged.
+    """The digest of a log, from the process that checks it. `judged`: the hash is of checked data.
 
-    Else it is of the file read once more, as a large or a compressed one is not held as a whole.
+    Otherwise it is of the file, which was read again, because a large or a compressed log is not
+    kept in memory as a whole.
     """
 
     content: bytes
@@ -58,7 +59,7 @@ class LogDigest(msgspec.Struct, frozen=True):
 
 
 def seen(task: Task, log: Log) -> LogDigest | None:
-    """What a verdict is kept by; None for a file that cannot be read, or is no log."""
+    """The digest for a verdict in the cache; None for a file that is unreadable or not a log."""
     if task.kind != "log" or any(each.kind is Fault.UNREADABLE for each in log.faults):
         return None
     whole = bool(log.data) and len(log.data) == log.size
@@ -78,9 +79,9 @@ def _named(log: Log) -> LogScope:
 
 
 class Recall:
-    """What one call of `podium check` knows from the one before, and leaves for the next.
+    """The cached results of the previous call of `podium check`, and the results for the next.
 
-    `partial`: the call looks at a part of its paths only; what is kept of the rest stays.
+    `partial`: the call checks only a part of its paths; the cache keeps its results for the rest.
     """
 
     def __init__(self, shelf: Shelf, name: str, tell: Tell, *, partial: bool = False) -> None:
@@ -98,18 +99,18 @@ class Recall:
             body = self.shelf.read(self.name)
             kept = CacheContent() if body is None else kept_from(body)
         except Damaged as damaged:
-            self.tell(f"cache not used: {damaged}; it is made anew")
+            self.tell(f"cache not used: {damaged}; it is created again")
         except (Refused, msgspec.MsgspecError) as refused:
             self.usable = False
             self.tell(f"cache not used: {refused}")
         else:
-            # Another podium's outcomes may be others; so may those by other libraries
+            # Another version of podium or of a library may have other results
             self.before = kept if kept.tool == tool_digest() else CacheContent()
 
     # --- logs ---
 
     def recall(self, tasks: Iterable[Task]) -> dict[str, FileVerdict]:
-        """The verdicts that are known already, by the path of the file."""
+        """The cached verdicts, by the path of the file."""
         logs = (task for task in tasks if self.usable and task.kind == "log")
         return {task.path: known for task in logs if (known := self._known(task)) is not None}
 
@@ -119,7 +120,7 @@ class Recall:
         kept = self.before.logs.get(task.display_path)
         if kept is None or state is None or kept.key != self.keys.of(task, kept.named):
             return None
-        # By its content alone: another file system may show another file with the same times
+        # Only by its content: another file may have the same times
         if hash_of_file(task.path) != kept.content:
             return None
         try:
@@ -135,7 +136,7 @@ class Recall:
         if task is None or state is None or not isinstance(found, LogDigest):
             return
         key = self.keys.of(task, found.named)
-        # Before anything marks its findings as waived
+        # Before its findings are marked as waived
         verdict = None if key is None else frozen_verdict(one.verdict)
         sure = settled(state, looked) and _state(one.path) == state
         if key is None or verdict is None or not (sure or found.judged):
@@ -148,7 +149,7 @@ class Recall:
     # --- other files ---
 
     def contents(self, root: Path) -> Memory | None:
-        """What knows the files of a submission that are no logs; None where nothing is kept."""
+        """The memory of a submission's files other than logs; None without a usable cache."""
         if not self.usable:
             return None
         base = os.path.realpath(root)
@@ -160,7 +161,7 @@ class Recall:
             known = kept is not None and kept.content == content
             if kept is None or not known:
                 kept = KeptContents(content, examine(data))
-            # What cannot be read, and what changes meanwhile, is looked at again
+            # A file that cannot be read, or has changed in the meantime, is read again next time
             if state is not None and state[0] == item.size and data and _writable(place):
                 self.now.contents[place] = kept
                 self.changed |= not known
@@ -168,10 +169,10 @@ class Recall:
 
         return remember
 
-    # --- in the end ---
+    # --- at the end ---
 
     def keep(self) -> None:
-        """Leave what is known now for the next call."""
+        """Store the results for the next call."""
         if not self.usable:
             return
         before, now = self.before, self.now
@@ -188,14 +189,14 @@ class Recall:
 
 
 class _Keys:
-    """What a verdict depends on beside its log's content and path, as a hash worked out once."""
+    """Hashes of everything that a verdict depends on, except its log's content and path."""
 
     def __init__(self) -> None:
         self._digests = RoundDigests()
         self._known: dict[tuple[Any, ...], bytes | None] = {}
 
     def of(self, task: Task, named: LogScope) -> bytes | None:
-        """The key of a task's verdict; None where it depends on what has no hash."""
+        """The key of a task's verdict; None if it depends on something without a hash."""
         how = (
             task.usage,
             task.round,
@@ -215,7 +216,7 @@ class _Keys:
 
 
 def _touches(rule: HouseRule, named: LogScope) -> bool:
-    """Whether a rule of a podium.toml may be about a log."""
+    """Whether a rule of a podium.toml may apply to a log."""
     if not named.known:
         return True
     about = not rule.benchmarks or not {*rule.benchmarks}.isdisjoint(named.benchmarks)
@@ -224,9 +225,9 @@ def _touches(rule: HouseRule, named: LogScope) -> bool:
 
 
 def _state(path: str, *, link: bool = False) -> State | None:
-    """The state of a regular file, or of the one that a link leads to; None for anything else.
+    """The state of a regular file, or of the target of a link; None for anything else.
 
-    With `link` a link is no file either.
+    With `link`, a link does not count as a file.
     """
     try:
         status = os.stat(path, follow_symlinks=not link)
@@ -236,7 +237,7 @@ def _state(path: str, *, link: bool = False) -> State | None:
 
 
 def _writable(path: str) -> bool:
-    """Whether a path is text: a name in other bytes has none that could be written."""
+    """Whether a path is valid text that can be written to the cache."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -245,9 +246,9 @@ def _writable(path: str) -> bool:
 
 
 def name_of(paths: Iterable[Path], options: Options, *, for_scores: bool) -> str:
-    """The name by which a cache knows a call: by its paths and by how they are judged and shown."""
+    """The name of a call in the cache, from its paths and how they are checked and shown."""
     given = [str(path) for path in paths]
-    # Of several paths each is a part of the paths shown
+    # With several paths, each is a part of the displayed paths
     shown = [os.path.realpath(path) for path in given] + (given if len(given) > 1 else [])
     how = [options.usage, options.round, options.profile.value, for_scores]
     return value_digest([shown, how]).hex()

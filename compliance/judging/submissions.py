@@ -1,4 +1,4 @@
-"""Groups of judged files, each made into what a report says of it: submissions and loose files."""
+"""The entries and findings for groups of checked files: submissions and loose files."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def judge_submissions(
     groups: Iterable[FileGroup], options: Options, surroundings: Surroundings
 ) -> list[Judgement]:
-    """Judge each group as it comes; a fault of podium on one submission hides no other.
+    """Check each group as it arrives; an internal error for one submission hides no other.
 
-    Findings of one that only show when a later one is seen are added at the end.
+    Findings about a submission that depend on a later submission are added at the end.
     """
     rounds: dict[str, RoundState] = {}
     judged = [*_judged(groups, options, surroundings, rounds)]
@@ -63,7 +63,7 @@ def _judged(
             continue
         rules = request.choose(package.root).rules
         try:
-            # Copies of runs are looked for among the submissions of one round
+            # Copies of runs are searched among the submissions of one round
             state = rounds.get(rules.title) or _new_round(surroundings)
             rounds[rules.title] = state
             context = JudgingContext(rules, options.profile)
@@ -75,7 +75,7 @@ def _judged(
 def _with_later(
     one: Judgement, later: Mapping[str, Sequence[Finding]], *, strict: bool
 ) -> Judgement:
-    """A judgement with the findings that the submissions judged after it have shown."""
+    """A judgement with the findings that later submissions have revealed."""
     entry = one.submission
     package = one.group.package
     if entry is None or package is None or not later.get(package.display_path):
@@ -93,7 +93,7 @@ def _with_later(
 def _with_errors(
     results: Sequence[ResultEntry], findings: Iterable[Finding]
 ) -> Sequence[ResultEntry]:
-    """The results, those rejected that have an error which only shows next to other results."""
+    """The results; those with an error that depends on other results are rejected."""
     places = {each.path for each in deciding(findings) if each.stated_by not in ADDED_BY_USERS}
     if not places:
         return results
@@ -179,7 +179,7 @@ def _verdict(findings: Iterable[Finding], *, strict: bool) -> Verdict:
 
 
 def _own(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings of podium's own rules: those of users decide nothing that these decide."""
+    """The findings of built-in rules; rules of users do not affect the verdict of a submission."""
     return [each for each in findings if each.stated_by not in ADDED_BY_USERS]
 
 
@@ -200,7 +200,7 @@ def _system_entries(verdict: SubmissionVerdict, context: JudgingContext) -> Iter
 
 
 class Standing(NamedTuple):
-    """What a failing log means for its result by one of the two texts."""
+    """The effect of a failing log on its result, for each of the two texts."""
 
     ours: Literal["counted", "tolerated", "apart"]
     official: Literal["counted", "tolerated", "apart"]
@@ -210,7 +210,7 @@ COUNTED, APART = Standing("counted", "counted"), Standing("apart", "apart")
 
 
 def _standings(verdict: SubmissionVerdict, counted: Collection[str]) -> dict[str, Standing]:
-    """The standing of each log: those of no result decide nothing."""
+    """The standing of each log; logs outside of results have no effect."""
     tolerated = {path for each in verdict.results for path in each.tolerated}
     officially = {path for each in verdict.results for path in (each.official or each).tolerated}
     return {
@@ -225,7 +225,7 @@ def _standings(verdict: SubmissionVerdict, counted: Collection[str]) -> dict[str
 
 
 class _LogReports:
-    """The entries and findings of the files of one group, each judged by itself."""
+    """The entries and findings of the files of one group, each checked separately."""
 
     def __init__(self, group: FileGroup, options: Options, surroundings: Surroundings) -> None:
         self.group, self.options, self.surroundings = group, options, surroundings
@@ -249,7 +249,7 @@ class _LogReports:
         return replace(verdict, findings=self._mark(verdict.findings))
 
     def _mark(self, findings: list[Finding]) -> list[Finding]:
-        """The findings with the waivers that the user gave, which rules of podium.toml have too."""
+        """The findings with the user's waivers, which also apply to rules of podium.toml."""
         if not findings or not self.options.waivers:
             return findings
         return Suppressions(self.options.waivers).mark(findings)
@@ -279,14 +279,14 @@ class _LogReports:
         extra: Sequence[Finding],
         standing: Standing,
     ) -> list[Finding]:
-        """The findings as they count: the file fails all the same, its result may be accepted."""
+        """The findings as they count: the file fails, but its result may be accepted."""
         findings, official = verdict.findings, self._official(one)
         if official is not None and standing.official == "counted":
             errors = deciding(findings if official is one.verdict else official.findings)
             findings = mark_official(findings, errors, find_round(*one.round.split()))
         findings = [*findings, *extra]
         if standing.ours == "tolerated":
-            # Its warnings reject nothing, and so need no waiver
+            # Its warnings do not reject, so they need no waiver
             cause = ""
             if verdict.facts is not None and verdict.facts.unfinished is not None:
                 cause = UNFINISHED_RUN_DROPPED.id

@@ -1,4 +1,4 @@
-"""`podium system check`: several system descriptions judged into one Report."""
+"""`podium system check`: one report on several system descriptions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def check_systems(paths: list[Path], options: Options) -> Outcome:
-    """Judge every description in the paths; a folder stands for those in it, or in its `systems`.
+    """Check every description in the paths; a folder means the files in it, or in its `systems`.
 
-    Raises ComplianceError for a path that does not exist or holds no description.
+    Raises ComplianceError for a path that does not exist or has no description.
     """
     alone = len(paths) == 1
     found = [
@@ -30,7 +30,7 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
     files, findings = [], []
     for (file, display_path), choice in zip(found, choices, strict=True):
         verdict = check_system(file, display_path, choice.rules, options.profile, by_schema=True)
-        # Before the entry is made: what is not selected does not fail the file
+        # Before the entry is made: findings that are not selected do not fail the file
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
         files.append(_entry(verdict, display_path, choice, strict=options.strict, mixed=mixed))
         findings += verdict.findings
@@ -43,7 +43,7 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
 
 
 def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
-    """(file, path to show) of the descriptions that a path stands for."""
+    """(file, displayed path) of the descriptions in a path."""
     if not path.exists():
         raise NothingToJudge(f"no such file or folder: {path}")
     if not path.is_dir():

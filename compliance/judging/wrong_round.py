@@ -1,4 +1,4 @@
-"""Logs that break the rules of the round they are judged by, and obey those of another."""
+"""Logs that violate the rules of the chosen round, and satisfy the rules of another."""
 
 from __future__ import annotations
 
@@ -28,17 +28,20 @@ from podium.rules.model.calendar import PUBLISHED, month_ms
 from podium.rules.model.round import Round
 
 LEAST_RULES = 5
-"""Broken rules of a log below which a round that somebody has named is not doubted."""
+"""The least number of violated rules for which a round that the user named is doubted."""
 
 SAMPLE = 3
-"""Logs, of several benchmarks if there are, that every other round is tried on."""
+"""Number of logs, of several benchmarks if possible, with which every other round is tried."""
 
 MONTHS = 14
-"""How long before its results are published runs of a round are made, at most."""
+"""The longest time from a run to the publication of its round."""
 
 
 class Fitting(msgspec.Struct, frozen=True):
-    """The rounds whose rules the logs obey, the likeliest first; `dated` are runs in its time."""
+    """The rounds whose rules the logs satisfy, the likeliest first.
+
+    `dated` is the date of the logs if it is in the time of the first round.
+    """
 
     rounds: Sequence[Round]
     dated: str = ""
@@ -47,9 +50,9 @@ class Fitting(msgspec.Struct, frozen=True):
 def mark_consequences(
     findings: Sequence[Finding], logs: Sequence[FileVerdict], choice: Choice, path: str
 ) -> list[Finding]:
-    """The findings, those about logs marked that follow from their being judged by a wrong round.
+    """The findings; findings about logs that follow from a wrong choice of the round are marked.
 
-    `logs` are those of one submission, or loose ones; `path` is where the cause is reported.
+    `logs` are the logs of one submission, or loose logs. `path` is the path of the cause.
     """
     doubtful = [one for one in logs if _doubtful(one, choice)]
     fits = _fitting(doubtful, choice) if 2 * len(doubtful) > len(logs) else None
@@ -76,8 +79,8 @@ def _cause(
     logs: Sequence[FileVerdict], fits: Fitting, rules: Round, total: int, path: str
 ) -> Finding:
     first, *others = fits.rounds
-    dated = f", in whose time the logs are dated ({fits.dated})" if fits.dated else ""
-    more = f"; nor of {join_limited([each.title for each in others])}" if others else ""
+    dated = f", which matches the date of the logs ({fits.dated})" if fits.dated else ""
+    more = f"; they also fit {join_limited([each.title for each in others])}" if others else ""
     return WRONG_ROUND.found(
         Profile.POLICY,
         logs[0].display_path if total == 1 else path,
@@ -102,25 +105,25 @@ def _broken(one: FileVerdict) -> Iterator[Finding]:
 
 
 def _doubtful(one: FileVerdict, choice: Choice) -> bool:
-    """Whether a log breaks so many rules that it may be of another round."""
+    """Whether a log violates so many rules that it may belong to another round."""
     ids = {found.id for found in _broken(one)}
     unknown = any(each.endswith(".submission_benchmark") for each in ids)
-    # A round that nobody has named is doubted at once
+    # A round that the user did not name is doubted after one violation
     least = 1 if choice.chosen_by == "default" else LEAST_RULES
     return one.kind == "log" and (len(ids) >= least or unknown or NO_RECORDS.id in ids)
 
 
 def _fitting(logs: Sequence[FileVerdict], choice: Choice) -> Fitting | None:
-    """The rounds whose rules the logs break nowhere: the folder's, those of their time, newest."""
+    """The rounds whose rules the logs satisfy: the folder's, those of their time, the newest."""
     sample, rules = _sample(logs), choice.rules
     fitting, read = [*_others(rules)], read_log
-    # The first log comes last: it is kept in memory, as its time is needed as well
+    # The first log comes last, because its time is needed and it must stay in memory
     for one in reversed(sample):
         read = cache(read_log)
         fitting = _obeyed(one, fitting, read)
     if not fitting:
         return None
-    # Where several fit, the folder may say which is meant
+    # If several fit, the folder may name the right round
     named = _named(sample[0])
     if named in fitting:
         return Fitting([named])
@@ -131,13 +134,13 @@ def _fitting(logs: Sequence[FileVerdict], choice: Choice) -> Fitting | None:
     if timely:
         assert start is not None
         return Fitting([*timely, *rest], time.strftime("%Y-%m-%d", time.gmtime(start / 1000)))
-    # By few broken rules and without the right time the logs are more likely just wrong
+    # With few violations and without a matching time, the logs are more likely invalid
     surely = all(_doubtful(one, Choice(rules, "option")) for one in logs)
     return Fitting(rest) if surely else None
 
 
 def _in_time(start: float, rules: Round) -> bool:
-    """Whether a run that starts then can have been made for a round that is published."""
+    """Whether a run with this start may have been made for a published round."""
     published = PUBLISHED.get((rules.usage, rules.name))
     if published is None:
         return False
@@ -146,7 +149,7 @@ def _in_time(start: float, rules: Round) -> bool:
 
 
 def _start(log: Log) -> float | None:
-    """When a log begins; None where its clock is beyond all rounds."""
+    """The start of a log; None if its clock is outside the time of all rounds."""
     times = [each.time_ms for each in log.records[:1]]
     return next((float(each) for each in times if isinstance(each, int | float)), None)
 
@@ -166,7 +169,7 @@ def _others(rules: Round) -> Iterator[Round]:
 def _obeyed(
     one: FileVerdict, rounds: Sequence[Round], read: Callable[[str, Generation], Log]
 ) -> list[Round]:
-    """The rounds whose rules a log breaks nowhere, in order."""
+    """The rounds whose rules a log satisfies, in order."""
     obeyed: set[tuple[str, str]] = set()
     # A log is read once for all rounds that prefer the same format
     for generation in dict.fromkeys(each.generation for each in rounds):
@@ -178,7 +181,7 @@ def _obeyed(
 
 def _errors(log: Log, one: FileVerdict, rules: Round) -> bool:
     verdict = judge_log(log, rules, Profile.POLICY, one.display_path)
-    # In a round without a verifier a log of another format may break nothing
+    # In a round without a verifier, a log in another format may violate nothing
     return not log.records or any(f.severity is Severity.ERROR for f in verdict.findings)
 
 

@@ -1,4 +1,4 @@
-"""What is kept of one check, as it lies in the cache: outcomes of logs, contents of other files."""
+"""The cached results of one check: verdicts on logs, and contents of other files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PIECE = 1 << 20
 
 
 Number = int | float
-"""What a log gives as a whole number is shown as one, and must come back as one."""
+"""An integer in a log must stay an integer, because reports show it as one."""
 
 
-# Of the same names and fields, with the types that are written; those of their modules are for type
-# checkers, in part
+# Classes with the same names and fields, but with the types that are written. Some types in the
+# original modules are only for type checkers.
 class RunFacts(convergence.RunFacts):
-    """What scores are judged by, as it is read from the cache."""
+    """The facts for scores, as they are read from the cache."""
 
     batch_size: Number | None = None
     to_converge: Number | None = None
@@ -40,13 +40,13 @@ class RunFacts(convergence.RunFacts):
 
 
 class RunFingerprint(facts.RunFingerprint, frozen=True, eq=False):
-    """What no two runs share, as it is read from the cache."""
+    """A fingerprint, as it is read from the cache."""
 
     times: tuple[Number, ...] = ()
 
 
 class Facts(facts.Facts):
-    """Facts as they are read from the cache."""
+    """Facts, as they are read from the cache."""
 
     run: RunFacts
     fingerprint: RunFingerprint = RunFingerprint()
@@ -55,7 +55,7 @@ class Facts(facts.Facts):
 
 
 class LogVerdict(judge.LogVerdict):
-    """A verdict as it is read from the cache."""
+    """A verdict, as it is read from the cache."""
 
     minutes: Number | None = None
     facts: Facts | None = None
@@ -63,9 +63,9 @@ class LogVerdict(judge.LogVerdict):
 
 
 class KeptLog(msgspec.Struct, frozen=True, array_like=True):
-    """A log's verdict, and what it is the verdict on: content by its hash, and all else by `key`.
+    """A log's verdict, with the hash of its content, and the `key` for everything else.
 
-    `named` tells which rules are part of the key.
+    `named` decides which rules are part of the key.
     """
 
     key: bytes
@@ -75,14 +75,14 @@ class KeptLog(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeptContents(msgspec.Struct, frozen=True, array_like=True):
-    """What a file holds that is no log; `content` is a hash of as much of it as was looked at."""
+    """The contents of a file other than a log; `content` is a hash of the part that was read."""
 
     content: bytes
     held: Contents
 
 
 class CacheContent(msgspec.Struct, array_like=True):
-    """Everything that one check has left for the next, by paths; `tool` is by whom."""
+    """The results that one check stores for the next, by path; `tool` identifies the version."""
 
     tool: bytes = b""
     logs: dict[str, KeptLog] = msgspec.field(default_factory=dict)
@@ -95,7 +95,7 @@ _decode = msgspec.msgpack.Decoder(CacheContent).decode
 
 
 def kept_from(body: bytes) -> CacheContent:
-    """What bytes of the cache hold; raises msgspec.MsgspecError for others."""
+    """The content of bytes from the cache; raises msgspec.MsgspecError if they are invalid."""
     return _decode(body)
 
 
@@ -105,31 +105,31 @@ def to_bytes(kept: CacheContent) -> bytes:
 
 
 def frozen_verdict(verdict: judge.LogVerdict) -> msgspec.Raw | None:
-    """A verdict as bytes; None for one that would not come back as it is.
+    """A verdict as bytes; None if it would not be read back identically.
 
-    Values of a log may be of any kind: an integer of 100 digits, half of a surrogate pair.
+    Values in a log may be anything: an integer with 100 digits, half of a surrogate pair.
     """
     try:
         written = _encode(verdict)
         back = _decode_verdict(written)
     except (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError):
         return None
-    # Unlike ==, this tells 8 from 8.0 and a list from a tuple, and takes NaN for itself
+    # Unlike ==, this distinguishes 8 from 8.0 and a list from a tuple, and NaN equals itself
     return msgspec.Raw(written) if repr(back) == repr(verdict) else None
 
 
 def thawed(verdict: msgspec.Raw) -> judge.LogVerdict:
-    """The verdict that was written; raises msgspec.MsgspecError where it is none."""
+    """The verdict that was written; raises msgspec.MsgspecError if the bytes are invalid."""
     return _decode_verdict(verdict)
 
 
 def hash_of(data: bytes) -> bytes:
-    """The hash of a content."""
+    """The hash of some data."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def hash_of_file(path: str) -> bytes | None:
-    """The hash of a regular file's content; None where it cannot be read."""
+    """The hash of a regular file's content; None if it cannot be read."""
     hashed = hashlib.blake2b(digest_size=16)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:

@@ -1,4 +1,4 @@
-"""The folder that outcomes are kept in: whose it is, what it may take, and files that are whole."""
+"""The cache folder: its owner, its size limit, and the integrity of its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = "PODIUM_CACHE_DIR"
 """The environment variable that names the folder, as `--cache-dir` does."""
 
 MOST_BYTES = 512 << 20
-"""Bytes of the whole folder beyond which what was used longest ago goes."""
+"""Bytes of the whole folder; above this size the least recently used files are removed."""
 
 _NAME, _ENDING = "checks", ".kept"
 _MAGIC = b"podium.kept/2\n"
@@ -27,7 +27,7 @@ _HASH = 32
 
 
 def usual_folder() -> Path:
-    """Where this user's programs keep what they can make anew; raises UsageFault for nowhere."""
+    """The usual cache folder of this user; raises UsageFault if there is none."""
     given = os.environ.get(FOLDER)
     if given:
         return Path(given)
@@ -37,34 +37,34 @@ def usual_folder() -> Path:
         named, below = None, "Library/Caches"
     else:
         named, below = os.environ.get("XDG_CACHE_HOME"), ".cache"
-    # The specification of XDG: a path that is not whole counts as none
+    # The XDG specification: a relative path is ignored
     if named and Path(named).is_absolute():
         return Path(named, "podium")
     try:
         return Path.home() / below / "podium"
     except RuntimeError:
-        raise UsageFault("no home folder to keep a cache in; name a folder: --cache-dir") from None
+        raise UsageFault("no home folder for the cache; use --cache-dir FOLDER") from None
 
 
 class Refused(Exception):
-    """The folder cannot be used, or a file in it; the message names it and says why."""
+    """The folder or a file in it cannot be used; the message names it and the reason."""
 
 
 class Damaged(Refused):
-    """A file in it is not whole, or none of podium's."""
+    """A file in it is damaged, or was not written by podium."""
 
 
 class Shelf:
-    """The files of one cache: read if they are whole, replaced at once, few enough.
+    """The files of one cache: read if they are intact, replaced atomically, limited in size.
 
-    Two processes may use it at a time: who writes last is kept.
+    Two processes may use it at the same time: the last write is kept.
     """
 
     def __init__(self, folder: Path, most: int = MOST_BYTES) -> None:
         self.folder, self.most = folder / _NAME, most
 
     def open(self) -> None:
-        """Make the folder, for its owner alone; raises Refused where it is or may be another's."""
+        """Create a private folder; raises Refused if another user owns it or can write to it."""
         try:
             self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -72,15 +72,15 @@ class Shelf:
         except OSError as error:
             raise self._refused(error.strerror or type(error).__name__) from None
         if not stat.S_ISDIR(status.st_mode):
-            raise self._refused("it is a link, which is not followed")
-        # Whoever may write there could have a verdict turned round
+            raise self._refused("it is a link; not followed")
+        # A user who can write to the folder could change a verdict
         if hasattr(os, "getuid") and status.st_uid != os.getuid():
             raise self._refused("it belongs to another user")
         if os.name == "posix" and status.st_mode & 0o022:
-            raise self._refused("others may write to it; take that away: chmod go-w")
+            raise self._refused("other users can write to it; run chmod go-w on it")
 
     def read(self, name: str) -> bytes | None:
-        """What was kept under a name; None where nothing was. Raises Refused, or Damaged."""
+        """The data with a name; None if there is none. Raises Refused or Damaged."""
         path = self._path(name)
         try:
             with open(path, "rb", opener=_no_link) as stream:
@@ -94,16 +94,16 @@ class Shelf:
         start = len(_MAGIC) + _HASH
         body = memoryview(data)[start:]
         if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != _hash(body):
-            raise Damaged(f"{path} is damaged, or no file of podium's")
+            raise Damaged(f"{path} is damaged, or not a file of podium")
         return bytes(body)
 
     def write(self, name: str, body: bytes) -> None:
-        """Keep bytes under a name; raises Refused where they cannot be written, or are too many."""
+        """Store bytes with a name; raises Refused if they cannot be written, or are too many."""
         if len(body) > self.most:
-            raise self._refused(f"{len(body)} bytes are more than the {self.most} it may have")
+            raise self._refused(f"{len(body)} bytes are too many; the limit is {self.most}")
         path = self._path(name)
         try:
-            # Not durable: what a power cut leaves is told by its hash, and made anew
+            # Not durable: after a power cut, the hash shows the damage, and the file is made again
             with draft_file(path, durable=False) as stream:
                 stream.write(_MAGIC + _hash(memoryview(body)))
                 stream.write(body)
@@ -113,12 +113,12 @@ class Shelf:
         self._thin(path)
 
     def use(self, name: str) -> None:
-        """Count what is kept under a name as used now."""
+        """Mark the data with a name as used now."""
         with suppress(OSError):
             os.utime(self._path(name))
 
     def clear(self) -> int:
-        """Remove all that is kept; returns how many files that were."""
+        """Remove all files; returns their number."""
         found = self._files()
         for each in found:
             with suppress(OSError):

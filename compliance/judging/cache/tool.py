@@ -1,4 +1,4 @@
-"""What a kept outcome depends on beside a file's content: the code, its libraries, the rules."""
+"""Hashes of everything except a file that a cached result depends on: code, libraries, rules."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from podium.rules.model.round import DIVISIONS, Round, named_by_key
 _PARTS = ("compliance", "logging_spec", "rules")
 _NO_CODE = frozenset({"pages", "clauses", "__pycache__"})
 _LIBRARIES = ("ahocorasick_rs-", "detect_secrets-", "msgspec-", "zstandard-")
-"""How the metadata's folders of those libraries are called that judge along."""
+"""The prefixes of the metadata folders of libraries that affect verdicts."""
 
 
 @cache
 def tool_digest() -> bytes:
-    """A hash of this podium's code and data, of Python and of the libraries that judge along.
+    """A hash of podium's code and data, of Python and of the libraries that affect verdicts.
 
-    Left out are modules with nothing but tables: these are in a round's hash, by their values.
+    Modules that contain only tables are excluded: a round's hash includes their values.
     """
     hashed = hashlib.blake2b(digest_size=16)
     hashed.update(repr((VERSION, sys.version, sys.hash_info, sys.platform)).encode())
@@ -42,7 +42,7 @@ def tool_digest() -> bytes:
 
 
 def _sources() -> Iterator[Path]:
-    # As it is installed, and by its links where it is not
+    # The installed package, or the links of a checkout
     top = Path(__file__).parents[3]
     for part in _PARTS:
         for folder, folders, names in os.walk(top / part):
@@ -69,9 +69,9 @@ def _libraries() -> Iterator[str]:
 
 
 class LogScope(msgspec.Struct, frozen=True, array_like=True):
-    """The benchmarks and divisions that a log names anywhere; `known`: nothing else decides them.
+    """The benchmarks and divisions in a log; `known`: nothing else determines them.
 
-    By them it is told which rules judge the log.
+    They determine the rules that apply to the log.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -80,15 +80,15 @@ class LogScope(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RoundDigests:
-    """Hashes of the rules that judge a log: of a round's parts, each worked out once."""
+    """Hashes of the rules for a log, from the parts of a round; each is computed once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], bytes] = {}
 
     def of(self, rules: Round, named: LogScope) -> bytes:
-        """A hash of the rules of a round that a log comes under: one changed elsewhere leaves it.
+        """A hash of the rules of a round that apply to a log; other rules do not change it.
 
-        Raises TypeError where a rule is made of something that has no such hash.
+        Raises TypeError if a rule contains something without a hash.
         """
         own = [rules.benchmarks.get(name) for name in named.benchmarks]
         divisions = [each for each in DIVISIONS if each in named.divisions]
@@ -113,7 +113,7 @@ class RoundDigests:
 
 _APART = frozenset({"benchmarks", "previous", "checks", "package", "package_only", *DIVISIONS})
 _OF_CHECK = ("id", "find", "key", "severity", "stated_by", "cites", "divisions", "by_benchmark")
-"""What of a check a verdict shows; the rest is its page."""
+"""The fields of a check that affect a verdict; the others are for its page."""
 
 
 def _common(rules: Round) -> Any:
@@ -126,13 +126,13 @@ def _of(rules: Round, division: str) -> Any:
 
 
 def _checks(rules: Round, division: str) -> Any:
-    """The checks of a division alone, or those that are about no division in particular."""
+    """The checks for one division only, or the checks for any division."""
     own = (c for c in rules.checks if (division in c.divisions if division else not c.divisions))
     return [[getattr(each, name) for name in _OF_CHECK] for each in own]
 
 
 def _all(rules: Round) -> Any:
-    # A name that the round does not have is looked up in all rounds before
+    # A name that the round does not have is looked up in all earlier rounds
     return [[each.benchmarks, each.package_only] for each in rules.chain()]
 
 
@@ -141,9 +141,9 @@ def _same(value: Any) -> Any:
 
 
 def value_digest(value: Any) -> bytes:
-    """A hash of a value that rules are made of, functions by their code; the same in any process.
+    """A hash of a value in rules, the same in any process; functions are hashed by their code.
 
-    Raises TypeError for what has none: nothing that depends on it can be kept.
+    Raises TypeError for a value without a hash: results that depend on it cannot be cached.
     """
     pieces: list[bytes] = []
     _add(value, pieces)
@@ -182,10 +182,10 @@ def _add_callable(value: Any, to: list[bytes]) -> None:
         _add_each([*named, value.__defaults__, cells, value.__code__], to)
     elif isinstance(value, partial):
         _add_each([value.func, value.args, value.keywords], to)
-    # Their code is that of a module, of Python or of a library
+    # Their code is in a module of podium, of Python or of a library
     elif isinstance(value, type | BuiltinFunctionType):
         to.append(f"{value.__module__}.{value.__qualname__};".encode())
     elif isinstance(value, re.Pattern):
         _add_each([value.pattern, value.flags], to)
     else:
-        raise TypeError(f"{type(value).__qualname__} cannot be told from another")
+        raise TypeError(f"{type(value).__qualname__} has no stable hash")

@@ -1,4 +1,4 @@
-"""What lies below a path: logs, submissions, rounds, code, and by which rules.
+"""Inputs: logs, submissions, rounds and code below a path, and the choice of the rules.
 
-Imports report and below.
+Imports reporting and below.
 """

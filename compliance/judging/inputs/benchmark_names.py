@@ -1,4 +1,4 @@
-"""Names of result folders: the round's benchmarks, those of old, and what was probably meant."""
+"""Names of result folders: the round's benchmarks, old names, and similar names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from podium.rules.model.round import Round
 
 
 def is_early(rules: Round) -> bool:
-    """Whether systems may be described beside their results, as in 0.5 and 0.6."""
+    """Whether systems may be described next to their results, as in 0.5 and 0.6."""
     return rules.package.described_by_entry
 
 
@@ -17,7 +17,7 @@ def benchmark_names(rules: Round) -> tuple[str, ...]:
 
 
 def benchmark_called(name: str, rules: Round) -> str:
-    """The benchmark of a result folder; empty where the round has none of that name."""
+    """The benchmark of a result folder; empty if the round has no such benchmark."""
     names = benchmark_names(rules)
     if name in names:
         return name
@@ -27,21 +27,21 @@ def benchmark_called(name: str, rules: Round) -> str:
 
 
 def about_name(name: str, rules: Round) -> tuple[str, str]:
-    """What is wrong with the name of a result folder, and how to fix it."""
+    """The error in the name of a result folder, and how to fix it."""
     elsewhere, advice = advice_on(name, rules)
     return f"{name} is not a benchmark of {rules.title}{elsewhere}", advice
 
 
 def advice_on(name: str, rules: Round) -> tuple[str, str]:
-    """The rounds that a name belongs to, where that is what is wrong; and how to fix it."""
-    # A tree of HPC judged by Training's rules shows its scalings where benchmarks belong
+    """The rounds that a name belongs to, if it is from another round, and how to fix it."""
+    # An HPC tree checked with the rules of Training has strong and weak in place of benchmarks
     if name in ("strong", "weak"):
-        return "", "only HPC results lie in strong and weak: is it --usage hpc?"
+        return "", "only HPC results are in strong and weak; use --usage hpc"
     return rules_advice(name, rules)
 
 
 def levels_swapped(system: str, benchmark: str, rules: Round) -> str:
-    """How to fix a result whose folder of the system is named after a benchmark; else empty."""
+    """How to fix a result whose system folder has the name of a benchmark; otherwise empty."""
     if not benchmark_called(system, rules):
         return ""
     return (

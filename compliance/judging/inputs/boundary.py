@@ -1,6 +1,6 @@
-"""The folder that a call does not leave: the one that `podium serve` answers about.
+"""The boundary: the folder that `podium serve` serves, and that no call leaves.
 
-It is an environment variable, so that every process that judges files has it.
+It is an environment variable, so that every process that checks files has it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ VARIABLE = "PODIUM_BOUNDARY"
 
 
 def set_boundary(root: Path) -> None:
-    """Keep this process, and those that it starts, in a folder."""
+    """Restrict this process, and its child processes, to a folder."""
     os.environ[VARIABLE] = os.path.realpath(root)
 
 
 def outside(path: str | Path) -> bool:
-    """Whether a path, with its links followed, lies outside of the boundary; False without one."""
+    """Whether a path, with its links resolved, is outside the boundary; False without one."""
     root = os.environ.get(VARIABLE, "")
     return bool(root) and not holds(root, os.path.realpath(path))
 

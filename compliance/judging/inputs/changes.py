@@ -1,4 +1,4 @@
-"""What of some paths belongs to changed files: results, submissions, loose logs."""
+"""The results, submissions and loose logs below some paths that have changed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CONFIG = "podium.toml"
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """Files that changed since a ref, and folders that may hold any such, by their real paths."""
+    """Files that changed since a ref, and folders that may contain them, as real paths."""
 
     ref: str
     paths: frozenset[str]
 
     def near(self, contents: Mapping[Path, PathContents]) -> dict[Path, PathContents]:
-        """What paths hold, without folders near submissions in which nothing changed."""
+        """The contents of paths, without unchanged folders that are almost submissions."""
         return {
             path: replace(
                 what,
@@ -33,10 +33,10 @@ class Changes(msgspec.Struct, frozen=True):
         }
 
     def packages(self, packages: Iterable[Package], targets: Iterable[Target]) -> list[Package]:
-        """Of submissions those that changed; where only results did, the folders of these."""
+        """The changed submissions; if only results changed, the folders of these results."""
         linked: dict[str, set[str]] = {}
         for target in targets:
-            # What a link leads to lies elsewhere, and changes there
+            # The target of a link is in another place, and changes there
             if target.submission and self._holds(os.path.realpath(target.path)):
                 path = os.path.relpath(target.path, target.submission)
                 linked.setdefault(target.submission, set()).add(path)
@@ -47,7 +47,7 @@ class Changes(msgspec.Struct, frozen=True):
         ]
 
     def targets(self, targets: Iterable[Target], packages: Iterable[Package]) -> list[Target]:
-        """Of the files to judge those of submissions, or their parts, and changed loose ones."""
+        """The files to check of changed submissions or their parts, and changed loose files."""
         scopes: dict[str, list[str]] = {}
         for package in packages:
             scopes.setdefault(str(package.root), []).append(package.scope)
@@ -67,7 +67,7 @@ class Changes(msgspec.Struct, frozen=True):
             return
         inside = {os.path.relpath(path, root) for path in self.paths if holds(root, path)}
         scopes = {_scope(package.root, path) for path in {*inside, *linked}}
-        # What belongs to no result belongs to the submission, and so does what is no more
+        # A file that belongs to no result belongs to the submission, and so does a removed file
         if "" in scopes:
             yield package
             return
@@ -80,7 +80,7 @@ class Changes(msgspec.Struct, frozen=True):
                 yield Package(package.root, package.place(scope), scope)
 
     def _holds(self, path: str) -> bool:
-        """Whether a path changed, or a folder that it lies in, or what its rules are chosen by."""
+        """Whether a path changed, or a folder that contains it, or a podium.toml above it."""
         here = path
         while True:
             if here in self.paths or os.path.join(here, CONFIG) in self.paths:
@@ -96,7 +96,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 def _scope(root: Path, path: str) -> str:
-    """The results that a file of a submission belongs to; empty for what belongs to all."""
+    """The folder of results that a file of a submission belongs to; empty if to all of them."""
     parts = path.split("/")
     if parts[0] == "systems" and len(parts) == 2 and parts[1].endswith(".json"):
         scope = f"results/{parts[1].removesuffix('.json')}"

@@ -1,4 +1,4 @@
-"""The fields that a podium.toml may have: others are errors, as they would be ignored silently."""
+"""The fields of a podium.toml. Unknown fields are errors, so that they are not silently ignored."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     ),
     "code": ("folder", "benchmark", "implementation", "into", "exclude"),
 }
-"""The fields at the top, and those of the tables in lists, except for `rules`.
+"""The top-level fields, and the fields of the tables in lists, except `rules`.
 
-`podium check` reads few of them and does not load their models; a test compares both."""
+`podium check` reads few of them and does not import their models; a test compares both."""
 
 _MOST = 8
 
 
 def refuse_unknown(data: Mapping[str, Any], text: str, path: str) -> None:
-    """Raise UsageFault where a podium.toml has fields that nothing reads."""
+    """Raise UsageFault if a podium.toml has unknown fields."""
     faults = []
     for table, field in _unknown(data):
         line = _line_of(field, text)
@@ -60,13 +60,13 @@ def refuse_unknown(data: Mapping[str, Any], text: str, path: str) -> None:
 
 
 def suggestion(name: str, names: tuple[str, ...]) -> str:
-    """The name that was probably meant, or all that there are."""
+    """The most similar name, or all names."""
     near = difflib.get_close_matches(name.lower(), names, 1, 0.6)
-    return f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
+    return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
 
 
 def _unknown(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The unknown fields, each with its table; "" for those at the top."""
+    """The unknown fields, each with its table; "" for top-level fields."""
     for field in data:
         if field not in FIELDS[""]:
             yield "", field
@@ -78,7 +78,7 @@ def _unknown(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _line_of(field: str, text: str) -> int | None:
-    """The line of a field or a table; None where several lines may be meant, or none."""
+    """The line of a field or a table; None if there is not exactly one."""
     name = rf"[\"']?{re.escape(field)}[\"']?"
     pattern = re.compile(rf"\s*(?:\[+\s*{name}\s*[\].]|{name}\s*[.=])")
     found = [number for number, line in enumerate(text.split("\n"), 1) if pattern.match(line)]

@@ -1,4 +1,4 @@
-"""What a PATH holds: which files are to be judged, and as what."""
+"""The files that a PATH contains, and how each is checked."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from podium.compliance.reporting.data import STDIN
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
 
 DEEPEST_RESULT = 3
-"""A result of HPC lies so many folders below `results`: of the system, metric and benchmark."""
+"""Depth of an HPC result below `results`: the folders of system, metric and benchmark."""
 
 SCALINGS = ("strong", "weak")
-"""Folders of HPC's two metrics."""
+"""Folders of the two metrics of HPC."""
 
 _LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
 
 
 class PathKind(StrEnum):
-    """What a PATH is, by the contract's table."""
+    """The kind of a PATH."""
 
     LOG = "log"
     SYSTEM = "system"
@@ -51,11 +51,11 @@ class PathKind(StrEnum):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """One file to judge: where it is, and the path a report shows.
+    """One file to check: its path, and the path that a report shows.
 
-    `submission` is the folder of the submission that the file belongs to, where it does;
-    `leads_out` that it is a link out of it, or out of the boundary, which is not followed;
-    `from_stdin` that it holds what came by standard input.
+    `submission` is the folder of the submission that the file belongs to, if any. `leads_out`: the
+    file is a link out of the submission or the boundary, which is not followed. `from_stdin`: the
+    file has the content of standard input.
     """
 
     path: str
@@ -67,17 +67,17 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def folder(self) -> str:
-        """Where the file lies, by which its round is chosen; the working directory for a stream."""
+        """The file's folder, from which its round is chosen; the current folder for a stream."""
         return "." if self.from_stdin else os.path.dirname(self.path)
 
 
 class PathContents(msgspec.Struct, frozen=True):
-    """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
+    """The contents of a PATH: its kind, its submissions, and folders that are almost submissions.
 
-    `nearly` have the `results` of a submission or its described `systems`, not both; `linked` are
-    links to folders in a round, which are not followed; `nested` are submissions that lie too deep;
-    `spooled` is the file that holds standard input. `scope` is the folder of results that PATH
-    names, below the submission that it is in.
+    `nearly` are folders with the `results` of a submission or its described `systems`, but not
+    both. `linked` are links to folders in a round, which are not followed. `nested` are submissions
+    that are too deep. `spooled` is the file with the content of standard input. `scope` is the
+    folder of results that PATH names, relative to its submission.
     """
 
     kind: PathKind
@@ -90,9 +90,9 @@ class PathContents(msgspec.Struct, frozen=True):
 
 
 class Package(msgspec.Struct, frozen=True):
-    """A submission to judge; of one with a `scope` only the results in that folder of it.
+    """A submission to check; with a `scope`, only the results in that folder of it.
 
-    `display_path` is what a report puts in front of paths below the submission, or the scope.
+    `display_path` is the prefix in reports of paths below the submission, or below the scope.
     """
 
     root: Path
@@ -106,7 +106,7 @@ class Package(msgspec.Struct, frozen=True):
         return os.path.normpath(f"{self.display_path}/{os.path.relpath(path, self.scope)}")
 
     def covers(self, other: Package) -> bool:
-        """Whether what another judges is judged by this one as well."""
+        """Whether the check of this package includes another."""
         return self.root == other.root and holds(self.scope or other.scope, other.scope)
 
 
@@ -119,7 +119,7 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
         if path.is_symlink():
-            raise NothingToJudge(f"{path} is a link to nothing") from None
+            raise NothingToJudge(f"{path} is a broken link") from None
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             raise NothingToJudge(f"no such file or folder: {path}") from None
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
@@ -127,7 +127,7 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     except ValueError:
         raise NothingToJudge(f"no such file or folder: {path}") from None
     if not folder:
-        # A log that is named itself may have any name; only names found in folders are matched
+        # A log that is passed as a PATH may have any name; only names in folders are matched
         return PathContents(PathKind.SYSTEM if path.suffix == ".json" else PathKind.LOG)
     if is_submission(path, request):
         return PathContents(PathKind.SUBMISSION, (path,))
@@ -151,7 +151,7 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
 
 
 def _or_above(path: Path) -> Iterator[Path]:
-    """A folder, and those that have it in their `results`, if it is in such a folder."""
+    """A folder, and the folders that have it in their `results`, if any."""
     yield path
     here = Path(os.path.abspath(path))
     for folder in [here, *here.parents][: DEEPEST_RESULT + 1]:
@@ -160,13 +160,13 @@ def _or_above(path: Path) -> Iterator[Path]:
 
 
 def _begun(folder: Path) -> bool:
-    """Whether a folder has one part of a submission; of systems those that are described."""
+    """Whether a folder has one part of a submission: `results`, or `systems` with descriptions."""
     return (folder / "results").is_dir() or any((folder / "systems").glob("*.json"))
 
 
 def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | None:
-    """The results that a folder in a submission's `results` holds; None for any other folder."""
-    # Normalised, not resolved: a link is judged as the folder whose name it has
+    """The results in a folder below a submission's `results`; None for any other folder."""
+    # Normalized, not resolved: a link is checked as the folder that it is named like
     here = Path(os.path.abspath(path))
     below = [here, *here.parents][: DEEPEST_RESULT + 1]
     for folder in below:
@@ -179,7 +179,7 @@ def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | N
             if len(inside) > 1 + (inside[0] in SCALINGS if inside else 0):
                 return None
             given = len(scope.parts) < len(path.parts) and ".." not in path.parts
-            # As it would be given itself, so that both are seen to be the same
+            # In the form in which the user would name it, so that both are recognized as the same
             root = path.parents[len(scope.parts) - 1] if given else root
             return PathContents(PathKind.RESULTS, (root,), scope=scope.as_posix())
     return None
@@ -189,7 +189,7 @@ def _folders(path: Path) -> tuple[list[Path], list[Path]]:
     """The folders in a folder, and the links to folders."""
     try:
         with os.scandir(path) as entries:
-            # isdir follows links, so that a link to a folder is seen, and can be reported
+            # isdir follows links, so that a link to a folder is found, and can be reported
             folders = [each for each in entries if os.path.isdir(each.path)]
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
@@ -204,7 +204,7 @@ def submissions(contents: Mapping[Path, PathContents]) -> list[Package]:
         for path, what in contents.items()
         for one in what.submissions
     ]
-    # A submission given twice, by its own PATH and by that of its round, is judged once
+    # A submission that is named twice, by its PATH and by the PATH of its round, is checked once
     found: list[Package] = []
     for one in sorted(given, key=lambda each: len(each.scope)):
         if not any(other.covers(one) for other in found):
@@ -220,19 +220,19 @@ def _package(root: Path, path: Path, what: PathContents, *, alone: bool) -> Pack
 
 
 def nearly_submissions(contents: Mapping[Path, PathContents], lacking: str) -> list[str]:
-    """Folders that lack only one of a submission's folders, as a report shows them."""
+    """Folders without one of the two folders of a submission, as a report shows them."""
     return _displayed(
         contents, lambda what: (each for each in what.nearly if not (each / lacking).is_dir())
     )
 
 
 def nested_submissions(contents: Mapping[Path, PathContents]) -> list[str]:
-    """Submissions that lie deeper than in a round, as a report shows them."""
+    """Submissions that are too deep in a round, as a report shows them."""
     return _displayed(contents, lambda what: what.nested)
 
 
 def linked_folders(contents: Mapping[Path, PathContents]) -> list[str]:
-    """Links to folders that stand where submissions do, as a report shows them."""
+    """Links to folders in the place of submissions, as a report shows them."""
     return _displayed(contents, lambda what: what.linked)
 
 
@@ -254,12 +254,12 @@ def _display_path(folder: Path, root: Path, *, alone: bool) -> str:
 
 
 def kinds_of(paths: list[Path], request: RoundRequest | None = None) -> dict[Path, PathContents]:
-    """What each path holds; raises NothingToJudge where one does not exist.
+    """The contents of each path; raises NothingToJudge if one does not exist.
 
-    Raises UsageFault where standard input is to be read twice.
+    Raises UsageFault if standard input would be read twice.
     """
     if paths.count(GIVEN) > 1:
-        raise UsageFault("- stands for standard input, which can be read only once")
+        raise UsageFault("standard input (-) can be read only once")
     return {path: _contents(path, request or RoundRequest()) for path in paths}
 
 
@@ -269,10 +269,10 @@ def targets(
     *,
     empty: bool = False,
 ) -> list[Target]:
-    """Every file to judge below the paths, in order; `disks` are those of submissions.
+    """Every file to check below the paths, in order; `disks` are the listings of submissions.
 
-    Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
-    is judged, too.
+    Raises NothingToJudge if there is none, unless `empty` allows it: a submission without logs is
+    checked, too.
     """
     found: dict[str, Target] = {}
     for path, what in contents.items():
@@ -280,7 +280,7 @@ def targets(
             found.setdefault(target.path, target)
     if not found and not empty:
         names = ", ".join(str(path) for path in contents)
-        raise NothingToJudge(f"nothing to judge in {names}: {no_logs(contents)}")
+        raise NothingToJudge(f"nothing to check in {names}: {no_logs(contents)}")
     return list(found.values())
 
 
@@ -295,20 +295,20 @@ def _targets(
         yield Target(str(path), path.name if alone else str(path), kind)
         return
     for top in tops:
-        # The submission's own checks list the same folders: none is read twice
+        # The checks of the submission use the same listing: no folder is read twice
         disk = disks.get(top) or Disk(top)
         yield from _results(disk, _package(top, path, contents, alone=alone))
     if kind is PathKind.LOOSE:
         yield from _loose(path, path, alone=alone)
     elif kind is PathKind.ROUND:
-        # Logs beside the submissions would be skipped silently, were they not judged as loose.
+        # Logs next to submissions are checked as loose logs, so that they are not silently skipped.
         for sub in _folders(path)[0]:
             if sub not in tops:
                 yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
 
 
 def _results(disk: Disk, package: Package) -> Iterator[Target]:
-    """The logs of a submission; a folder named like a log is judged, so that it is reported."""
+    """The logs of a submission; a folder named like a log is included, so that it is reported."""
     submission = str(disk.root)
     for _, folder in disk.walk(package.scope or "results", links=True):
         for item in folder.items:
@@ -322,12 +322,12 @@ def _loose(
     below: Path, root: Path, *, alone: bool, without: frozenset[str] = frozenset()
 ) -> Iterator[Target]:
     start, inner = len(str(below)), os.path.relpath(below, root)
-    # Links to folders are not followed: they may lead out of the tree, or in a circle.
+    # Links to folders are not followed: they may leave the tree, or be circular.
     for folder, subfolders, files in os.walk(below):
         subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
         display_path = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
         names = [name for name in files if _LOG_NAME.match(name)]
-        # A folder named like a log is judged, so that it is reported and not skipped.
+        # A folder named like a log is included, so that it is reported.
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
             inside = name if display_path == "." else f"{display_path}/{name}"

@@ -1,13 +1,13 @@
-"""The PATHs of a call: paths on this disk, or URLs whose trees are fetched into a private folder.
+"""The PATHs of a call: local paths, or URLs whose trees are fetched into a private folder.
 
-A report judges a tree and not a stream of logs: folders are listed, names and sizes compared, a
-file is read by several rules and by several processes, and a store hashes it. To read each file in
-place would ask a bucket for the same bytes several times. Once fetched, the files are read by the
-same code as all others, and the report is the same. The folder holds what one call reads, within
-limits, and goes with it.
+A check needs a tree, not a stream of logs: folders are listed, names and sizes are compared,
+several rules and processes read the same file, and a store hashes it. Reading each file in place
+would request the same bytes from a bucket several times. Fetched files are read by the same code as
+all others, and the report is the same. The folder has the files of one call, within limits, and is
+removed at its end.
 
-podium knows nothing of schemes: fsspec does, with the package that each needs. Only the command
-line names URLs; no file that is read can.
+podium does not implement URL schemes: fsspec does, with the package that each scheme needs. URLs
+can be given only on the command line, not in a file.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ from podium.compliance.reporting.placing import based
 Given = TypeVar("Given")
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://")
-"""How a URL begins, or one within another. A scheme has two letters: one is a drive of Windows."""
+"""The beginning of a URL, or of a URL in another. A single letter is a drive of Windows, not a
+scheme."""
 
 
 class GivenPaths(NamedTuple):
-    """Paths on this disk, in the order that they were given.
+    """Local paths, in the order of the arguments.
 
-    `names` has, for the folder of a tree that was made for the call, what stands for it in reports:
-    the first part of its URL, or the folder whose podium.toml names its files.
+    `names` maps the folder of a tree that was made for the call to its name in reports: the first
+    part of its URL, or the folder whose podium.toml names its files.
     """
 
     paths: list[Path]
@@ -49,26 +50,26 @@ class GivenPaths(NamedTuple):
 
     @property
     def own(self) -> list[Path]:
-        """The paths that were on this disk before the call."""
+        """The paths that were local before the call."""
         return [
             path for path in self.paths if not any(holds(place, str(path)) for place in self.names)
         ]
 
     def seen(self, report: Outcome, root: str) -> Outcome:
-        """A report with what to put in front of its paths, seen from `root` or as URLs."""
+        """A report with the prefix of its paths, relative to `root` or as URLs."""
         if not self.own and len(self.paths) == 1:
             (path,) = self.paths
             folder = path if path.is_dir() else path.parent
-            # Wherever it lies: to the user it is nowhere on this disk
+            # Wherever the folder is: for the user it is not local
             return self.as_given(msgspec.structs.replace(report, base=str(folder)))
         return self.as_given(based(report, self.paths, root))
 
     def as_given(self, value: Given) -> Given:
-        """A text, or structs, lists and objects of texts, with URLs in place of where they lie."""
+        """A string, or a struct, list or object of strings, with URLs in place of local paths."""
         return self._named(value) if self.names else value
 
     def _named(self, value: Any) -> Any:
-        # Exactly a text, a list: enumerations and named tuples hold no paths
+        # Exactly a string, a list: enumerations and named tuples contain no paths
         if type(value) is str:
             for place, name in self.names.items():
                 value = value.replace(place, name)
@@ -83,10 +84,10 @@ class GivenPaths(NamedTuple):
 
 @contextmanager
 def at_hand(given: Sequence[str]) -> Iterator[GivenPaths]:
-    """The paths of a call, where they can be read until the context ends; URLs are fetched.
+    """The paths of a call, readable until the context ends; URLs are fetched.
 
-    Raises UsageFault, NothingToJudge for a URL that cannot be. Such faults name URLs as they were
-    given, those raised within the context, too.
+    Raises UsageFault or NothingToJudge for a URL that cannot be fetched. These errors, and errors
+    raised within the context, name URLs as the user wrote them.
     """
     if not any(map(URL.match, given)):
         yield GivenPaths([*map(Path, given)])
@@ -100,39 +101,38 @@ def at_hand(given: Sequence[str]) -> Iterator[GivenPaths]:
 
 
 EXTRA = "remote"
-"""The extra that brings the library."""
+"""The extra that installs the library."""
 
 MOST_BYTES = 64 << 30
-"""Bytes of all URLs of a call together: those of the largest archive that is unpacked."""
+"""Bytes of all URLs of a call together: the limit for archives that are unpacked."""
 
 MOST_FILES = 200_000
-"""Files of all URLs of a call together: those of the largest archive that is unpacked."""
+"""Files of all URLs of a call together: the limit for archives that are unpacked."""
 
 AT_ONCE = 16
-"""Files that are fetched at a time: a store far away takes longer to answer than to send."""
+"""Files that are fetched at the same time: a remote store takes longer to answer than to send."""
 
 PIECE = 1 << 20
 """Bytes that are read at a time."""
 
 LOCAL = {"file", "local"}
-"""What fsspec calls this disk: it is read in place, so that its links are seen as such."""
+"""The protocols of fsspec for local files, which are read in place, so that links stay links."""
 
 _SECRET = re.compile(r"(?<=://)[^/?#]*@")
 _SIGNED = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE)
-"""Where URLs have what nobody else may know: in front of the host, and in the signature of one that
-is good for some hours."""
+"""The parts of URLs that are secret: before the host, and the signature of a temporary URL."""
 
 
 @contextmanager
 def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
-    """The trees of URLs on this disk, other paths as they are; what was fetched goes at the end.
+    """The fetched trees of URLs, and other paths unchanged; fetched files are removed at the end.
 
-    Raises NothingToJudge where there is no such tree, UsageFault where it cannot be read, is larger
-    than the limits, or has names that no folder can hold.
+    Raises NothingToJudge if a tree does not exist, UsageFault if it cannot be read, is larger than
+    the limits, or has invalid file names.
     """
     library = needed("fsspec", "a URL", EXTRA)
     with private_folder("podium-remote") as folder:
-        # The rules are not to be chosen by what lies above, in a folder that all users share
+        # The rules must not be chosen by files above, in a folder that all users share
         (folder / "podium.toml").touch()
         budget = _Budget()
         paths: list[Path] = []
@@ -149,16 +149,16 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
 
 @contextmanager
 def private_folder(name: str) -> Iterator[Path]:
-    """A folder for what one call reads, removed at the end; also those that killed calls left."""
+    """A folder for the files of one call, removed at the end, like the folders of killed calls."""
     place = Path(tempfile.gettempdir(), name)
-    # No other call would remove what a killed call has left
+    # No other call would remove the folder of a killed call
     remove_disposable(place)
     with staging(place, draft=True) as folder:
         yield folder
 
 
 class _Budget:
-    """What may still be fetched, by whichever thread; `over` once nobody wants it any more."""
+    """The limits that remain for all threads; `over` is set when the rest is not needed."""
 
     def __init__(self) -> None:
         self.bytes, self.files = MOST_BYTES, MOST_FILES
@@ -169,20 +169,20 @@ class _Budget:
         with self.lock:
             self.bytes -= count
             if self.bytes < 0:
-                raise UsageFault(f"more than {MOST_BYTES >> 30} GiB would be fetched")
+                raise UsageFault(f"too large to fetch: more than {MOST_BYTES >> 30} GiB")
 
     def take_files(self, count: int) -> None:
         """Count files that were listed; raises UsageFault beyond the limit."""
         self.files -= count
         if self.files < 0:
-            raise UsageFault(f"more than {MOST_FILES} files would be fetched")
+            raise UsageFault(f"too many files to fetch: more than {MOST_FILES}")
 
 
 def _fetch(library: Any, url: str, folder: Path, budget: _Budget) -> Path:
-    """Where the tree or the file of a URL lies; every fault of a library is one of the user's."""
+    """The local path of a URL's tree or file; every error of a library becomes a UsageFault."""
     shown = _shown(url)
     if "::" in url:
-        raise UsageFault(f"{shown}: URLs within URLs are not read; give one")
+        raise UsageFault(f"{shown}: nested URLs are not supported; use a single URL")
     try:
         system, root = library.core.url_to_fs(url)
         if LOCAL & {*_texts(system.protocol)}:
@@ -194,14 +194,14 @@ def _fetch(library: Any, url: str, folder: Path, budget: _Budget) -> Path:
         raise NothingToJudge(f"no such file or folder: {shown}") from None
     except PermissionError:
         raise UsageFault(f"{shown} cannot be read: permission denied") from None
-    # Each protocol brings a library with exceptions of its own
+    # Each protocol has a library with its own exceptions
     except Exception as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UsageFault(f"{shown} cannot be read: {_shown(line.replace(url, shown))}") from None
 
 
 def _shown(url: str) -> str:
-    """A URL without what is secret in it."""
+    """A URL without its secrets."""
     return _SIGNED.sub(r"\1", _SECRET.sub("", url))
 
 
@@ -211,9 +211,9 @@ def _texts(protocol: Any) -> tuple[str, ...]:
 
 def _fetch_from(system: Any, root: str, url: str, folder: Path, budget: _Budget) -> Path:
     rest = _shown(url).partition("://")[2].strip("/")
-    # The folders of the URL, too: a round may be chosen by their names
+    # Including the folders of the URL: a round may be chosen by their names
     if not rest:
-        raise UsageFault("names no tree; give a bucket, a folder, a file")
+        raise UsageFault("the URL has no path; expected a bucket, a folder or a file")
     target = folder / _inside(rest)
     listed: Mapping[str, Any] = {}
     if url.endswith("/") or system.info(root)["type"] != "file":
@@ -229,7 +229,7 @@ def _fetch_from(system: Any, root: str, url: str, folder: Path, budget: _Budget)
 
 
 def _sorted(listed: Mapping[str, Any], root: str) -> tuple[list[str], dict[str, str]]:
-    """The folders of a listing and its files by their names there; paths lie below its root."""
+    """The folders of a listing, and its files by name; paths are relative to its root."""
     folders: list[str] = []
     files: dict[str, str] = {}
     top = root.rstrip("/") + "/"
@@ -237,11 +237,11 @@ def _sorted(listed: Mapping[str, Any], root: str) -> tuple[list[str], dict[str, 
         if name.rstrip("/") + "/" == top:
             continue
         if not name.startswith(top):
-            raise UsageFault(f"{name} lies outside, and is not fetched")
+            raise UsageFault(f"{name} is outside the tree; not fetched")
         path = _inside(name.removeprefix(top).rstrip("/"))
         if about.get("islink") or about["type"] not in ("file", "directory"):
-            raise UsageFault(f"{path} is a link or a special file, which is not fetched")
-        # A store of objects has no folders, but may have an object in place of one
+            raise UsageFault(f"{path} is a link or a special file; not fetched")
+        # An object store has no folders, but may have an object in place of a folder
         if about["type"] == "directory" or name.endswith("/"):
             folders.append(path)
         else:
@@ -250,10 +250,10 @@ def _sorted(listed: Mapping[str, Any], root: str) -> tuple[list[str], dict[str, 
 
 
 def _inside(path: str) -> str:
-    """A path that leads down; raises UsageFault for any other."""
+    """A path below the folder; raises UsageFault for any other path."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part or os.sep in part for part in parts):
-        raise UsageFault(f"{path!r} is no name that a folder can hold")
+        raise UsageFault(f"{path!r} is not a valid file name")
     return path
 
 
@@ -271,14 +271,14 @@ def _copy_all(system: Any, wanted: Mapping[str, Path], budget: _Budget) -> None:
         except FileExistsError as error:
             raise UsageFault(f"{Path(error.filename).name} is a file and a folder") from None
         finally:
-            # After a fault or an interrupt nobody wants the rest
+            # After an error or an interrupt the rest is not needed
             budget.over.set()
             threads.shutdown(cancel_futures=True)
             budget.over.clear()
 
 
 def _copy(system: Any, name: str, target: Path, budget: _Budget) -> None:
-    # Never over what is there: what two names lead to is no tree
+    # Never overwrite a file: a tree cannot have two files with the same path
     with system.open(name, "rb") as source, target.open("xb") as copied:
         while not budget.over.is_set() and (piece := source.read(PIECE)):
             budget.take(len(piece))

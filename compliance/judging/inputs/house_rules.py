@@ -1,4 +1,4 @@
-"""Rules of the house: what the `[[rules]]` of a podium.toml ask of the keys of a log, as data."""
+"""Project rules: the `[[rules]]` of a podium.toml on the keys of a log, as data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podium.rules.run import Run
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Row, Violation
 
 FAMILY = "house"
-"""What the ids of these rules begin with."""
+"""The prefix of the ids of these rules."""
 
 WORDS: dict[str, type[Constraint]] = {
     "equals": bounds.equals,
@@ -28,13 +28,14 @@ WORDS: dict[str, type[Constraint]] = {
     "below": bounds.below,
     "multiple_of": bounds.multiple_of,
 }
-"""What a bound may say: each the constraint of the same name in the rounds' own tables."""
+"""The words of a bound, each with the constraint of the same name in the rounds' tables."""
 
 
 class HouseRule(msgspec.Struct, frozen=True):
-    """One rule: a key, what it must be as (word, value), and why.
+    """One rule: a key, its bounds as (word, value), and the reason.
 
-    It is about all benchmarks and divisions unless it names some; a `required` key must be logged.
+    It applies to all benchmarks and divisions unless it names some. A `required` key must be
+    logged.
     """
 
     name: str
@@ -48,13 +49,13 @@ class HouseRule(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """What reports call it."""
+        """The rule id in reports."""
         return f"{FAMILY}.{self.name}"
 
     @property
     def row(self) -> Row:
         """The rule as a row of a table."""
-        key = known(self.key) or Key(self.key, "any", "a key of the house", "point")
+        key = known(self.key) or Key(self.key, "any", "a key of the project", "point")
         return Row(
             key,
             tuple(WORDS[word](value) for word, value in self.bound),
@@ -67,7 +68,7 @@ class HouseRule(msgspec.Struct, frozen=True):
 
     @property
     def says(self) -> str:
-        """Its meaning in one sentence."""
+        """The meaning of the rule in one sentence."""
         bound = " and ".join(constraint.text() for constraint in self.row.each)
         of = f" of {', '.join(self.benchmarks)}" if self.benchmarks else ""
         return f"{self.key}{of} is {bound}" + (", and logged" if self.required else "")
@@ -75,7 +76,7 @@ class HouseRule(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=256)
 def as_check(rule: HouseRule) -> Check:
-    """The rule as a check of one run, like those of podium."""
+    """The rule as a check of one run, like the built-in checks."""
     row = rule.row
 
     def find(run: Run, _: Context) -> Iterator[Violation]:

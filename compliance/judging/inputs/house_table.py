@@ -1,4 +1,4 @@
-"""The `[[rules]]` of a podium.toml: read, checked, and faults named with file and line."""
+"""The reader of `[[rules]]` in a podium.toml; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from podium.rules.finding import Severity
 
 
 def heads_of(text: str, table: str, items: Any) -> tuple[int | None, ...]:
-    """The lines, from 1, of the heads `[[table]]`, of which the file has so many items."""
+    """The line numbers of the heads `[[table]]` of some items."""
     count = len(items) if isinstance(items, list) else 0
     heads = re.compile(rf"\s*\[\[\s*[\"']?{re.escape(table)}[\"']?\s*\]\]")
     found = [number for number, line in enumerate(text.split("\n"), 1) if heads.match(line)]
-    # A head inside a multi-line text would count: then better no line than a wrong one.
+    # A head inside a multi-line string would also count: no line is better than a wrong line.
     return tuple(found) if len(found) == count else (None,) * count
 
 
@@ -49,7 +49,7 @@ class _Model(BaseModel):
 
 
 class Bound(_Model):
-    """What a value must be; of several demands all hold."""
+    """The bounds of a value; a value must satisfy all of them."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -66,30 +66,30 @@ class Bound(_Model):
     @model_validator(mode="after")
     def _not_empty(self) -> Bound:
         if not self.model_fields_set:
-            raise ValueError(f"must give one of {', '.join(WORDS)}")
+            raise ValueError(f"expected at least one of {', '.join(WORDS)}")
         return self
 
 
 class HouseRuleConfig(_Model):
-    """A rule of your own for a key of a log: data, no code."""
+    """A project rule for a key of a log, without code."""
 
     name: str = Field(
         pattern=r"^[a-z0-9][a-z0-9-]{0,59}$",
-        description="reports call the rule house.<name>: lower-case letters, digits and hyphens",
+        description="id of the rule, house.<name>: lower-case letters, digits and hyphens",
     )
     key: Text = Field(description="key of the log, such as global_batch_size")
     bound: Bound | Scalars | Scalar = Field(
-        description="what its value must be: a value, a list of values, or a table of demands"
+        description="allowed values: a value, a list of values, or a table of bounds"
     )
-    text: Text = Field(description="why the rule is there; findings quote it")
+    text: Text = Field(description="reason for the rule, which findings quote")
     severity: Severity = Field(
-        default=Severity.WARNING, description="how much a finding weighs; an error rejects"
+        default=Severity.WARNING, description="severity of a finding; an error rejects"
     )
     benchmark: Text | list[Text] = Field(
-        default=[], description="benchmark, or several, that it is about; default all"
+        default=[], description="benchmark or benchmarks of the rule; all by default"
     )
     division: Literal["closed", "open"] | None = Field(
-        default=None, description="division that it is about; default both"
+        default=None, description="division of the rule; both by default"
     )
     required: bool = Field(default=False, description="the key must be logged")
 
@@ -98,12 +98,12 @@ class HouseRuleConfig(_Model):
     def _no_slip(cls, key: str) -> str:
         meant = nearest(key)
         if meant is not None:
-            raise ValueError(f"{key} is no standard key; did you mean {meant.name}?")
+            raise ValueError(f"{key} is not a standard key; did you mean {meant.name}?")
         return key
 
     @property
     def rule(self) -> HouseRule:
-        """The rule as what judges it."""
+        """The rule as a value that can be checked."""
         bound: Any = self.bound
         if isinstance(bound, Bound):
             given = ((word, getattr(bound, word)) for word in WORDS)
@@ -130,7 +130,7 @@ _TABLE = TypeAdapter(list[HouseRuleConfig])
 
 
 def read_rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
-    """The rules of a podium.toml; `text` is all of it. Raises UsageFault with file and line."""
+    """The rules of a podium.toml; `text` is its content. Raises UsageFault with file and line."""
     lines = heads_of(text, "rules", given)
     try:
         table = _TABLE.validate_python(given)
@@ -142,13 +142,13 @@ def read_rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
     for index, each in enumerate(table):
         if each.name in seen:
             where = _place(lines, index, "name", text, path)
-            raise UsageFault(f"{where}: two rules are named {each.name}; must be one")
+            raise UsageFault(f"{where}: duplicate rule name {each.name}")
         seen.add(each.name)
     return tuple(each.rule for each in table)
 
 
 def _telling(errors: Sequence[Any]) -> list[Any]:
-    """The errors without those of other branches of a union, where a misspelt word is the cause."""
+    """The errors without those of other union branches, if a misspelled word is the cause."""
     misspelt = {each["loc"][:2] for each in errors if each["type"] == "extra_forbidden"}
     return [
         each
@@ -163,26 +163,26 @@ def _fault(error: Any, lines: Sequence[int | None], text: str, path: str) -> str
     field = next((part for part in location if isinstance(part, str)), "")
     where = _place(lines, index, field, text, path)
     if index is None:
-        return f"{where}: rules is no list of tables; must be written as [[rules]]"
+        return f"{where}: rules is not a list of tables; expected [[rules]]"
     return f"{where}: {_explained(error, location, field)}"
 
 
 def _explained(error: Any, location: Sequence[Any], field: str) -> str:
     if error["type"] == "missing":
-        return f"{field} is missing; must be given"
+        return f"{field} is missing"
     if error["type"] == "extra_forbidden":
         name, inside = str(location[-1]), len(location) > 2
         names = tuple(WORDS if inside else HouseRuleConfig.model_fields)
         of = f" of {field}" if inside else ""
         return f"unknown field {name}{of}; {suggestion(name, names)}"
     if field == "bound":
-        return f"bound is wrong; must be a value, a list, or a table of {', '.join(WORDS)}"
+        return f"bound is invalid; expected a value, a list, or a table of {', '.join(WORDS)}"
     message = str(error["msg"]).removeprefix("Value error, ")
     return f"{field or 'the rule'}: {message[:1].lower()}{message[1:]}"
 
 
 def _place(lines: Sequence[int | None], index: int | None, field: str, text: str, path: str) -> str:
-    """`file:line` of a field, of the head of its rule where it is absent, else of the file."""
+    """`file:line` of a field, or of the head of its rule if it is absent, or only the file."""
     head = lines[index] if index is not None and index < len(lines) else None
     if head is None:
         return path

@@ -1,7 +1,7 @@
-"""The shape of a submission, as data: what lies where, by round. Shared by checks and packager.
+"""The layout of a submission in each round, as data. Checks and packing share it.
 
-Links to folders are reported, and followed as far as `Disk.follows`; what cannot be read is
-reported, too.
+Links to folders are reported, and followed if `Disk.follows` allows it. Folders that cannot be read
+are reported, too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from podium.rules.model.round import Round
 
 Scaling = Literal["strong", "weak"]
 
-# Stricter than the official checker, which takes any result_*.txt for a run: see `is_log`
+# Stricter than the official checker, for which any result_*.txt is a run: see `is_log`
 RESULT_NAME = re.compile(r"result_(\d+)\.txt")
 """The name of a run's log: `result_<i>.txt`, i from 0."""
 
@@ -49,11 +49,11 @@ SCALINGS: tuple[Scaling, ...] = ("strong", "weak")
 PRUNED, POWER = "pruned_results", "power"
 PARAMS, SCALING_FILE, PRIVATE_ID = "package_checker_params", "scaling.json", "privateid.json"
 ENTRY = "entry.json"
-"""What described a system in 0.5 and, for some, in 0.6: it lies with the system's results."""
+"""The description of a system in 0.5, and in some submissions of 0.6, next to its results."""
 
-# The official checker takes scaling.json, which it writes itself, for a log with a wrong name
+# The official checker treats scaling.json, which it writes itself, as a log with a wrong name
 KNOWN_FILES = frozenset({PARAMS, SCALING_FILE})
-"""Files beside the logs of a result that belong there."""
+"""Files that belong next to the logs of a result."""
 
 TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentation"})
 """Folders of a submission: submission rules, Directory structure."""
@@ -62,9 +62,9 @@ TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentat
 class ResultFolder(msgspec.Struct, frozen=True):
     """All runs of one benchmark on one system; paths are relative to the submission.
 
-    `unknown` are names that do not belong there, `misnamed` those of files that hold the records of
-    a run all the same. `official` is False where the official verifier skips the folder for its
-    name.
+    `unknown` are names that do not belong in the folder. `misnamed` are files with the records of a
+    run, but another name. `official` is False if the official verifier skips the folder because of
+    its name.
     """
 
     system: str
@@ -80,12 +80,13 @@ class ResultFolder(msgspec.Struct, frozen=True):
 
 
 class Tree(msgspec.Struct):
-    """One submission as it lies on disk; of a `package` with a scope the results in that alone.
+    """One submission on disk; if its `package` has a scope, only the results in the scope.
 
-    `disk` lists its folders, each once. `misplaced` are the findings about what is not where a
-    submission has it; their severity is the same in both profiles. `holding` are the systems whose
-    folders hold folders of benchmarks, whatever their names; `entries` those described beside their
-    results, as 0.5 had it; `unjudged` the folders with logs of no benchmark of the round.
+    `disk` lists its folders, each once. `misplaced` are the findings about files in wrong places;
+    their severity is the same in both profiles. `holding` are the systems whose folders contain
+    folders of benchmarks, with any name. `entries` are the systems that are described next to their
+    results, as in 0.5. `unjudged` are the folders with logs that belong to no benchmark of the
+    round.
     """
 
     package: Package
@@ -106,7 +107,7 @@ class Tree(msgspec.Struct):
 
     @property
     def scope(self) -> str:
-        """The folder whose results are judged; empty where the whole submission is."""
+        """The folder whose results are checked; empty for the whole submission."""
         return self.package.scope
 
     def place(self, path: str) -> str:
@@ -115,7 +116,7 @@ class Tree(msgspec.Struct):
 
 
 class Listing(msgspec.Struct):
-    """The names in one folder, sorted; `links` lead to folders, those followed are among these."""
+    """The names in one folder, sorted; `links` lead to folders, `folders` has followed links."""
 
     files: list[str] = msgspec.field(default_factory=list)
     folders: list[str] = msgspec.field(default_factory=list)
@@ -124,12 +125,12 @@ class Listing(msgspec.Struct):
 
 
 def has_scalings(rules: Round) -> bool:
-    """Whether results lie in `strong` and `weak` below their system: HPC from 1.0 on."""
+    """Whether results are in `strong` and `weak` below their system: HPC from 1.0 on."""
     return rules.package.scaling_folders
 
 
 def scan(package: Package, rules: Round, disk: Disk | None = None) -> Tree:
-    """Read the shape of a submission; never raises. `disk` is what was listed of it already."""
+    """Read the layout of a submission; never raises. `disk` is an existing listing of it."""
     root = package.root
     tree = _Scan(Tree(package, submitter_of(root), disk or Disk(root)), rules).tree
     if package.scope:
@@ -140,7 +141,7 @@ def scan(package: Package, rules: Round, disk: Disk | None = None) -> Tree:
 
 
 def submitter_of(root: Path) -> str:
-    """Who submits, by the folder's name; in 0.5 the submitter's lies right below `v0.5.x`."""
+    """The submitter, from the folder's name; in 0.5 the submitter's folder is below `v0.5.x`."""
     parts = root.absolute().parts
     for version, below in itertools.pairwise(parts):
         if version.startswith("v0.5.") and version[5:].isdigit():
@@ -162,14 +163,14 @@ class _Scan:
 
     def _top(self) -> None:
         for name in self._list("").folders:
-            # Names with a leading dot, such as a clone's .git, are left to the repository's rules
+            # The rules on repositories check names with a leading dot, such as .git
             if name not in TOP_FOLDERS and not name.startswith("."):
                 folders = ", ".join(sorted(TOP_FOLDERS))
                 self._report(UNKNOWN_FOLDER, name, name=name, folders=folders)
 
     def _systems(self) -> None:
         listing = self._list("systems")
-        # A folder called like a description is none, and is judged so that it is reported.
+        # A folder with the name of a description is included, so that it is reported.
         for name in sorted([*listing.files, *listing.folders, *listing.links]):
             if name.endswith(".json"):
                 self.tree.systems[name[:-5]] = f"systems/{name}"
@@ -194,7 +195,7 @@ class _Scan:
                 self._strange(where, inner.files, (PARAMS,))
                 self._benchmarks(system, "weak" if name == "weak" else "strong", where, inner)
                 continue
-            # The official verifier crashes on the folders in it, not on the folder itself.
+            # The official verifier crashes on the folders in this folder, not on the folder itself.
             stated_by = StatedBy.BOTH if inner.folders or inner.links else None
             self._report(
                 MISPLACED,
@@ -216,7 +217,7 @@ class _Scan:
                 self._unknown(f"{base}/{name}", name)
 
     def _unknown(self, path: str, name: str) -> None:
-        """Report a folder of no benchmark: what runs it holds belong to a result never judged."""
+        """Report a folder that is not a benchmark's: its runs belong to a result not checked."""
         elsewhere, advice = advice_on(name, self.rules)
         above = path.split("/")[1]
         swapped = levels_swapped(above, name, self.rules) if name in self.tree.systems else ""
@@ -237,11 +238,11 @@ class _Scan:
 
     def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
         listing = self._list(path)
-        # HPC rules, Throughput: only instances of weak scaling may be pruned
+        # HPC rules, Throughput: only instances in weak scaling may be pruned
         usual = {POWER, PRUNED} if scaling == "weak" else {POWER}
         unknown = [f for f in listing.files if f not in KNOWN_FILES]
         unknown += [f for f in listing.folders if f not in usual]
-        # A folder called like a log is none, and is judged so that it is reported.
+        # A folder with the name of a log is included, so that it is reported.
         logs = natural(name for name in listing.files + listing.folders if is_log(name))
         misnamed = natural(name for name in unknown if self._is_run(listing, path, name))
         pruned: list[str] = []
@@ -260,28 +261,28 @@ class _Scan:
                 POWER in listing.folders,
                 tuple(name for name in unknown if not is_log(name) and name not in misnamed),
                 tuple(misnamed),
-                # Old names of benchmarks are understood; the official verifier skips them
+                # Old names of benchmarks are accepted; the official verifier skips them
                 path.endswith(f"/{benchmark}"),
             )
         )
 
     def _is_run(self, listing: Listing, path: str, name: str) -> bool:
-        """Whether a file that is not named as a log holds the records of a run."""
+        """Whether a file that is not named like a log has the records of a run."""
         full = self.tree.root / path / name
-        # What a link leads to may lie outside of the tree
+        # The target of a link may be outside the tree
         file = name in listing.files and not is_log(name) and not full.is_symlink()
         return file and holds_records(full)
 
     # --- findings ---
 
     def _list(self, path: str) -> Listing:
-        """What is in a folder; reports what cannot be read, and links to folders."""
+        """List a folder; report that it cannot be read, and links to folders."""
         folder = self.tree.disk.folder(path)
         listing = Listing(problem=folder.problem if folder.there else "")
         for item in folder.items:
             names = _sort_into(listing, item)
             names.append(item.name)
-            # A link that is followed is a folder, too
+            # A link that is followed is also a folder
             if names is listing.links and self.tree.disk.follows(item):
                 listing.folders.append(item.name)
         if listing.problem:
@@ -293,11 +294,11 @@ class _Scan:
 
     def _linked(self, path: str, name: str, *, followed: bool) -> None:
         if followed:
-            problem = ": it is judged as that folder, which not every copy of a tree has there"
+            problem = ": it is checked as that folder, but not every copy of a tree keeps the link"
             self._report(LINKED_FOLDER, path, StatedBy.POLICY, name=name, problem=problem)
             return
-        problem = " that leads out of the submission, in a circle or to another link; such a link "
-        problem += "is not followed, so it is not judged"
+        problem = " that points outside the submission, is circular or points to another link; it "
+        problem += "is not followed, so nothing in it is checked"
         self._report(LINKED_FOLDER, path, name=name, problem=problem)
 
     def _loose(self, base: str, listing: Listing, outside: str, target: str) -> None:
@@ -329,16 +330,16 @@ def _sort_into(listing: Listing, item: Item) -> list[str]:
 
 
 def is_log(name: str) -> bool:
-    """Whether the official checker takes a name for that of a run's log."""
+    """Whether a name is that of a run's log for the official checker."""
     return name.startswith("result_") and name.endswith(".txt")
 
 
 def natural(names: Iterable[str]) -> list[str]:
-    """Names in the order people count: result_2 before result_10."""
+    """Names in natural order: result_2 before result_10."""
     return sorted(names, key=_as_counted)
 
 
 @lru_cache(maxsize=4096)
 def _as_counted(name: str) -> list[tuple[int, str]]:
-    # Pairs, so that a number is never compared with a text
+    # Pairs, so that a number is never compared with a string
     return [(int(p), "") if p.isdecimal() else (-1, p) for p in _DIGITS.split(name)]

@@ -1,6 +1,6 @@
-"""A submission's tree as it lies on disk: each folder is listed once, whoever asks for it.
+"""The listing of a submission's tree, in which each folder is listed once.
 
-No link is followed out of the tree, nor in a circle, nor anything opened.
+No link is followed out of the tree or in a circle. No file is opened.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 
 class ItemKind(StrEnum):
-    """What a name in a folder is."""
+    """The kind of an item in a folder."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -27,9 +27,9 @@ class ItemKind(StrEnum):
 _KINDS = {stat.S_IFREG: ItemKind.FILE, stat.S_IFDIR: ItemKind.FOLDER, stat.S_IFLNK: ItemKind.LINK}
 
 
-# gc=False: texts and numbers form no cycles, and a tree has an item for every file
+# gc=False: strings and numbers form no cycles, and a tree has an item for every file
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """One name in the tree: its path below the root, as given and as shown."""
+    """One item in the tree: `path` is relative to the root, `full` includes the root."""
 
     path: str
     full: str
@@ -39,9 +39,9 @@ class Item(msgspec.Struct, frozen=True, gc=False):
 
 
 class Folder(msgspec.Struct):
-    """What one folder holds, sorted by name; `problem` says why it cannot be listed.
+    """The items of one folder, sorted by name; `problem` says why it cannot be listed.
 
-    `there` is False where no such folder exists.
+    `there` is False if no such folder exists.
     """
 
     items: list[Item] = msgspec.field(default_factory=list)
@@ -50,60 +50,60 @@ class Folder(msgspec.Struct):
 
 
 class Disk:
-    """The folders of a tree, by their paths below its root; the root's own is empty."""
+    """The folders of a tree, by their paths relative to its root; the root's path is empty."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._known: dict[str, Folder] = {}
 
     def folder(self, path: str) -> Folder:
-        """What a folder holds, looked up once."""
+        """The content of a folder, which is listed once."""
         known = self._known.get(path)
         if known is None:
             known = self._known[path] = self._look(path)
         return known
 
     def leads_out(self, path: str) -> bool:
-        """Whether a name is a link that leads out of the tree: none is followed."""
+        """Whether a path is a link out of the tree, which is never followed."""
         full = self._full(path)
-        # Both are resolved, as the root itself may lie behind a link
+        # Both are resolved, because the root itself may be behind a link
         return os.path.islink(full) and not holds(
             os.path.realpath(self.root), os.path.realpath(full)
         )
 
     def follows(self, item: Item) -> bool:
-        """Whether a name is a link to another folder of the tree: of a path's links the first is.
+        """Whether an item is a link that is followed: to another folder of the tree.
 
-        It must not lead to a folder that it lies in.
+        It must not lead to a folder that contains it. In a path only the first link is followed.
         """
         if item.kind is not ItemKind.LINK or not os.path.isdir(item.full):
             return False
         parent, root = os.path.dirname(item.path), os.path.realpath(self.root)
         here, target = map(os.path.realpath, (os.path.dirname(item.full), item.full))
-        # False below a link that was followed: so no path has two links, and none leads in a circle
+        # False below a followed link: so no path has two links, and none is circular
         plain = here == (os.path.join(root, parent) if parent else root)
         return plain and holds(root, target) and not holds(target, here)
 
     def _look(self, path: str) -> Folder:
-        # Folders further down come from `follows`; those at the top are asked for by name
+        # Deeper folders come from `follows`; folders at the top are requested by name
         if path and "/" not in path and self.leads_out(path):
-            return Folder(problem="a link out of the submission")
+            return Folder(problem="symbolic link points outside the submission")
         return _listed(self._full(path), path)
 
     def has(self, path: str, name: str) -> bool:
-        """Whether a name stands in a folder."""
+        """Whether a folder contains a name."""
         folder = self.folder(path)
-        if folder.problem:  # a folder that cannot be listed may still let its files be opened
+        if folder.problem:  # files in a folder that cannot be listed may still be readable
             return os.path.lexists(f"{self._full(path)}/{name}")
         return name in [item.name for item in folder.items]
 
     def walk(
         self, start: str = "", *, keep: bool = True, links: bool = False
     ) -> Iterator[tuple[str, Folder]]:
-        """(path, folder) of each folder below `start`, parents first; not the insides of `.git`.
+        """(path, folder) of each folder below `start`, parents first, without content of `.git`.
 
-        Without `keep` what was not looked up before is not remembered: a tree may be large. With
-        `links` those that `follows` has are gone into.
+        Without `keep`, new listings are not kept: a tree may be large. With `links`, links are
+        followed if `follows` allows it.
         """
         paths = [start]
         while paths:
@@ -112,7 +112,7 @@ class Disk:
             if folder is None:
                 folder = self.folder(path) if keep else self._look(path)
             yield path, folder
-            # A stack gives back the last first: reversed, folders come in order
+            # The stack returns the last item first: reversed, folders come in order
             paths += [
                 item.path
                 for item in reversed(folder.items)
@@ -125,8 +125,8 @@ class Disk:
 
 
 def holds(folder: str, path: str) -> bool:
-    """Whether a path is a folder, or lies in it; both as `os.path.realpath` returns them."""
-    # The separator keeps /tree-2 from passing for a path in /tree
+    """Whether a path is a folder or is in it; both as `os.path.realpath` returns them."""
+    # The separator prevents /tree-2 from counting as a path in /tree
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
@@ -149,7 +149,7 @@ def _item(entry: os.DirEntry[str], below: str) -> Item:
     path = f"{below}/{entry.name}" if below else entry.name
     try:
         status = entry.stat(follow_symlinks=False)
-    # Removed since the folder was listed, or in a folder that may be listed but not entered
+    # Removed since the listing, or in a folder that may be listed but not entered
     except OSError:
         return Item(path, entry.path, entry.name, ItemKind.UNREADABLE)
     kind = _KINDS.get(stat.S_IFMT(status.st_mode), ItemKind.SPECIAL)

@@ -1,4 +1,4 @@
-"""Logs that are not named result_<i>.txt: they are found by the records that they hold."""
+"""Logs that are not named result_<i>.txt, which are found by their records."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ HEAD = 1 << 20
 """Bytes of a file that are searched for a record."""
 
 MOST_FILES = 5000
-"""Files below a folder that are looked into."""
+"""Number of files below a folder that are examined."""
 
 MOST_GLOBS = 6
-"""Patterns of names that a suggested command has."""
+"""Number of name patterns in a suggested command."""
 
 LOG_SUFFIX = re.compile(r"(?:\.(?:txt|log|out|err|gz|zst|bak|orig))+$", re.IGNORECASE)
 
-# Of code that writes records, no line has a key behind the brace
+# In code that writes records, no line has a key after the brace
 _RECORD = re.compile(rb""":::MLLOG\s*\{\s*["']\w|:::MLL\s\d|:::MLPv0\.\d""")
 _NUMBER = re.compile(r"(\d+)\D*$")
 _ALMOST = re.compile(r"results?[ ._-]*(\d+)", re.IGNORECASE)
@@ -33,7 +33,7 @@ _OTHERS = (".py", ".sh", ".md", ".rst", ".json", ".html", ".ipynb", ".patch", ".
 
 
 def holds_records(path: str | Path) -> bool:
-    """Whether a file is a log by its content, also a compressed one; False where it is unreadable.
+    """Whether a file, perhaps compressed, is a log by its content; False if it is unreadable.
 
     Code and documents that quote a record are not logs.
     """
@@ -56,7 +56,7 @@ def holds_records(path: str | Path) -> bool:
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Whether a file is compressed, by its first bytes."""
+    """Whether a file is compressed, according to its first bytes."""
     try:
         with open_plain(path) as stream:
             return bool(stream.read(len(ZSTD)).startswith((GZIP, ZSTD)))
@@ -65,18 +65,18 @@ def is_compressed(path: str | Path) -> bool:
 
 
 class Placing(msgspec.Struct, frozen=True):
-    """The names that misnamed logs of a result should have, and the logs that fit nowhere."""
+    """The correct names of misnamed logs of a result, and the logs that get no name."""
 
     names: Mapping[str, str]
     left: Mapping[str, str]
-    """By the name of a log, the reason."""
+    """The reasons, by the name of the log."""
 
 
 def placed(logs: Sequence[str], misnamed: Sequence[str], needed: int | None) -> Placing:
-    """The name that each misnamed log of a result should have; `needed` is its number of runs.
+    """The correct name of each misnamed log of a result; `needed` is its number of runs.
 
-    A name that is almost result_<i>.txt keeps its number. Other logs take the numbers that are
-    free, in their order; what is more than the result needs is left alone.
+    A name that is almost result_<i>.txt keeps its number. Other logs get the unused numbers, in
+    their order. Logs beyond the number of runs get no name.
     """
     total = len(logs) + len(misnamed)
     limit = total if needed is None else needed
@@ -87,7 +87,7 @@ def placed(logs: Sequence[str], misnamed: Sequence[str], needed: int | None) -> 
         match = _ALMOST.match(name)
         number = None if match is None else int(match[1])
         if number in taken:
-            left[name] = f"it holds a log, and result_{number}.txt is there already"
+            left[name] = f"it is a log, but result_{number}.txt exists already"
         elif number is not None and len(logs) + len(names) < limit:
             names[name] = f"result_{number}.txt"
             taken.add(number)
@@ -118,7 +118,7 @@ def _by_number(names: Iterable[str]) -> list[str]:
 
 
 def other_logs(folder: Path) -> Iterator[str]:
-    """The files below a folder that hold records, whatever their names; by path below it."""
+    """The files below a folder that have records, with any name; relative paths."""
     looked = 0
     for here, subfolders, files in os.walk(folder):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
@@ -132,7 +132,7 @@ def other_logs(folder: Path) -> Iterator[str]:
 
 
 class Target(Protocol):
-    """A file to judge, as `discover` has it."""
+    """A file to check, as in `discover`."""
 
     @property
     def path(self) -> str: ...
@@ -145,7 +145,7 @@ class Target(Protocol):
 
 
 def no_logs(folders: Iterable[Path]) -> str:
-    """Why there is nothing to judge below folders: the names of the logs that there are."""
+    """Why there is nothing to check below folders, with the names of logs that were found."""
     found = [path / name for path in folders for name in other_logs(path)]
     if not found:
         return "no result_*.txt below it"
@@ -153,14 +153,14 @@ def no_logs(folders: Iterable[Path]) -> str:
     globs = dict.fromkeys(
         str(path.with_name(f"*{suffix}") if suffix else path) for path, suffix in suffixes.items()
     )
-    count = f"{len(found)} other files hold" if len(found) > 1 else "1 other file holds"
+    count = f"{len(found)} other files have" if len(found) > 1 else "1 other file has"
     names = join_limited([path.name for path in found], 3)
     command = " ".join([*globs][:MOST_GLOBS])
     return f"no result_*.txt below it, but {count} records ({names}): podium check {command}"
 
 
 def misnamed_beside(targets: Sequence[Target]) -> list[str]:
-    """The logs under other names next to loose logs in folders, as a report shows them."""
+    """Logs with other names next to loose logs in folders, as a report shows them."""
     folders = {each.folder: os.path.dirname(each.display_path) for each in targets}
     judged = {each.path for each in targets}
     return [

@@ -1,4 +1,4 @@
-"""Folders whose results are those that their podium.toml names."""
+"""Folders whose podium.toml names their results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from podium.logging_spec.limits import read_toml
 
 
 def names_results(folder: Path, request: RoundRequest) -> bool:
-    """Whether the results of a folder are those that its podium.toml names.
+    """Whether the podium.toml of a folder names its results.
 
-    A folder that holds logs to judge is judged as it is. Within a boundary podium.toml names no
-    files. Raises UsageFault where it cannot be read.
+    A folder with logs is checked as it is. Within a boundary, podium.toml cannot name files. Raises
+    UsageFault if it cannot be read.
     """
     if bounded() or not _has_results(folder / CONFIG):
         return False

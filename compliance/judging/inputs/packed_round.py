@@ -1,4 +1,4 @@
-"""The round of a packed tree: a small file next to the tree, where nothing else names the round."""
+"""The round of a packed tree, in a small file next to the tree."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class PackedRound(msgspec.Struct, frozen=True):
 
 
 def marker_of(tree: str) -> str:
-    """The file next to a tree that holds its round: `.Acme.podium.json` of `Acme`."""
+    """The file next to a tree that has its round: `.Acme.podium.json` for `Acme`."""
     folder, name = os.path.split(tree)
     return os.path.join(folder, f".{name}.podium.json")
 
 
 def read_packed_round(tree: str) -> PackedRound | None:
-    """The round in the file next to a tree, or None; raises UsageFault for another file."""
+    """The round in the file next to a tree, or None; raises UsageFault for an invalid file."""
     path = marker_of(tree)
     if outside(path):
         return None
     try:
         data: Any = small_json(path)
-    # All folders up to the root are asked: a closed one says nothing
+    # All folders up to the root are searched: a folder that the user cannot read has no file
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except (OSError, ValueError) as error:
@@ -42,7 +42,9 @@ def read_packed_round(tree: str) -> PackedRound | None:
     members = data if isinstance(data, dict) else {}
     usage, name = members.get("usage"), members.get("round")
     if members.get("schema") != SCHEMA or not (isinstance(usage, str) and isinstance(name, str)):
-        raise UsageFault(f"{path} is not a file of podium pack; remove it, or pack the tree again")
+        raise UsageFault(
+            f"{path} was not written by podium pack; remove it, or pack the tree again"
+        )
     return PackedRound(usage, name)
 
 

@@ -1,4 +1,4 @@
-"""Which round's rules a file is judged by: options, podium.toml, folder names, else the newest."""
+"""The choice of a file's round: from options, podium.toml, folder names, or the newest round."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class RoundRequest(msgspec.Struct, frozen=True):
-    """The round that the user's options ask for; None where they leave it open."""
+    """The round that the user's options name; None if they do not."""
 
     usage: str | None = None
     round: str | None = None
 
     def choose(self, folder: str | Path) -> Choice:
-        """The round for what lies in a folder; raises UsageFault for one that does not exist."""
+        """The round for files in a folder; raises UsageFault if the round does not exist."""
         return _choose(self, str(folder))
 
 
 def several(choices: Iterable[Choice]) -> bool:
-    """Whether the choices are of more than one round."""
+    """Whether the choices have more than one round."""
     return len({choice.rules.title for choice in choices}) > 1
 
 
 def rules_of(choices: Sequence[Choice], profile: Profile) -> Rules:
-    """What a report says of the rules by which all was judged; there is one choice or more."""
+    """The rules that a report names; there is at least one choice."""
     first, mixed = choices[0], several(choices)
     return Rules(
         usage="several" if mixed else first.rules.usage,
@@ -71,12 +71,12 @@ def rules_of(choices: Sequence[Choice], profile: Profile) -> Rules:
 
 
 def named_round(usage: str, name: str | None) -> Round:
-    """The round that an option names, else the newest; raises UsageFault for an unknown one."""
+    """The round that an option names, or the newest; raises UsageFault for an unknown round."""
     return _newest(usage) if name is None else _find(usage, name)
 
 
 def forget() -> None:
-    """Read podium.toml files anew: they may have changed since the last call."""
+    """Read podium.toml files again: they may have changed since the last call."""
     _choose.cache_clear()
     _configured.cache_clear()
 
@@ -90,14 +90,14 @@ def _choose(request: RoundRequest, path: str) -> Choice:
     config = _configured(folder)
     chosen: ChosenBy = "pack" if config.packed else "config"
     sources += [(chosen, config.usage, config.round), ("folder", *_named(folder))]
-    # A source that names no round still decides the suite: its newest round is meant then
+    # A source without a round still decides the suite: its newest round is meant then
     usage = next((given for _, given, _ in sources if given), "training")
     for chosen_by, source_usage, name in sources:
-        # Rounds of both suites share names: 3.0 in a folder's name of HPC is no round of Training
+        # Both suites have rounds with the same name: an HPC folder with 3.0 does not mean Training
         if not name or (source_usage and source_usage != usage):
             continue
         if chosen_by == "folder" and name not in rounds_of(usage):
-            continue  # a later round than podium knows: judged by the newest
+            continue  # a later round than podium knows: the newest round applies
         return Choice(_find(usage, name), chosen_by)
     chosen_by = next((by for by, given, _ in sources if given), "default")
     return Choice(_newest(usage), chosen_by)
@@ -118,37 +118,37 @@ def _newest(usage: str) -> Round:
 
 
 class Config(msgspec.Struct, frozen=True):
-    """What the nearest podium.toml says of the whole submission; None where it does not."""
+    """The fields of the nearest podium.toml about the whole submission; None if absent."""
 
     usage: str | None = None
     round: str | None = None
     deadline: date | None = None
     rules: tuple[HouseRule, ...] = ()
     packed: bool = False
-    """Whether the round is that of a packed tree, which lies nearer than podium.toml."""
+    """Whether the round comes from a packed tree, which is nearer than podium.toml."""
 
 
 def configured_rules(folder: str | Path) -> tuple[HouseRule, ...]:
     """The `[[rules]]` of the nearest podium.toml, from a folder upwards.
 
-    Raises UsageFault where that file cannot be read, or a rule is none.
+    Raises UsageFault if that file cannot be read, or has an invalid rule.
     """
     return _configured(os.path.abspath(folder)).rules
 
 
 def configured_deadline(folder: str | Path) -> date | None:
-    """The last day of submission by the nearest podium.toml, from a folder upwards.
+    """The last day of submission in the nearest podium.toml, from a folder upwards.
 
-    Raises UsageFault where that file cannot be read, or gives something else than a date.
+    Raises UsageFault if that file cannot be read, or the field is not a date.
     """
     return _configured(os.path.abspath(folder)).deadline
 
 
 @lru_cache(maxsize=65536)
 def _configured(folder: str) -> Config:
-    """What the nearest podium.toml says, from this folder upwards; each folder is asked once.
+    """The nearest podium.toml, from this folder upwards; each folder is searched once.
 
-    The search ends at the boundary, where there is one.
+    The search ends at the boundary, if there is one.
     """
     if outside(folder):
         return Config()
@@ -165,11 +165,11 @@ def _configured(folder: str) -> Config:
 
 
 def config_bytes(path: str | Path) -> bytes:
-    """What a podium.toml holds, without the byte order mark that some editors put.
+    """The content of a podium.toml, without the byte order mark that some editors write.
 
-    Raises OSError, or UsageFault for no file or a large one.
+    Raises OSError, or UsageFault if it is not a regular file or is too large.
     """
-    # Before it is opened: opening a pipe would wait for somebody to write
+    # Before it is opened: opening a pipe would wait for a writer
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise UsageFault(f"{path} cannot be read: it is not a regular file")
@@ -181,11 +181,11 @@ def config_bytes(path: str | Path) -> bytes:
 
 def _read_config(path: str) -> Config | None:
     if outside(path):
-        raise UsageFault(f"{path} is a link out of the folder that is served; it is not followed")
+        raise UsageFault(f"{path} is a link out of the served folder; not followed")
     try:
         text = config_bytes(path).decode()
         data = read_toml(text)
-    # All folders up to the root are asked: one that is closed to the user says nothing
+    # All folders up to the root are searched: a folder that the user cannot read has no file
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except (OSError, ValueError) as error:
@@ -208,7 +208,7 @@ def _rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
 
 
 def _day(value: Any, path: str) -> date | None:
-    """A day as TOML has it, or as text; of a moment its day."""
+    """A date from TOML, or from a string; a date and time becomes its date."""
     if isinstance(value, datetime):
         return value.date()
     if value is None or isinstance(value, date):
@@ -216,17 +216,19 @@ def _day(value: Any, path: str) -> date | None:
     try:
         return date.fromisoformat(str(value))
     except ValueError:
-        raise UsageFault(f"{path}: deadline is {value}; must be a day such as 2026-10-09") from None
+        raise UsageFault(
+            f"{path}: deadline is {value}; expected a date such as 2026-10-09"
+        ) from None
 
 
 def names_round(folder: str) -> bool:
-    """Whether a folder is named after a round."""
+    """Whether a folder's name is that of a round."""
     return bool(_FOLDER.search(folder.lower()))
 
 
 @lru_cache(maxsize=65536)
 def _named(folder: str) -> tuple[str | None, str | None]:
-    """The round that the nearest folder name states, from this folder upwards."""
+    """The round in the nearest folder name, from this folder upwards."""
     above, name = os.path.split(folder)
     match = _FOLDER.search(name.lower())
     if match:

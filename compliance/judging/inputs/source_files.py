@@ -1,6 +1,6 @@
-"""The code and documents that came with a submission: what there is, and how it is opened.
+"""The code and documents of a submission: listing and opening the files.
 
-Links to folders are not followed, nor links out of the submission; no pipe or device is opened.
+Links to folders and links out of the submission are not followed. No pipe or device is opened.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from podium.compliance.judging.inputs.listing import Item, ItemKind, holds
 from podium.logging_spec.limits import read_json
 
 MOST_FILES = 200_000
-"""A tree of code beyond this many files is not listed in full."""
+"""Only this number of files is listed in a tree of code."""
 
 CODE_FOLDERS = ("benchmarks", "code", "benchmark")
-"""Folders of a submission that may hold implementations: submission rules, Directory structure.
+"""Folders of a submission that may contain implementations: submission rules, Directory structure.
 
-A dozen published submissions of 0.7 to 5.1 have theirs in `benchmark`.
+A dozen published submissions of 0.7 to 5.1 have implementations in `benchmark`.
 """
 
 LARGEST_JSON = 1 << 16
-"""Bytes; a factor, an identifier or a division takes far fewer."""
+"""Bytes of a JSON file that are read; a factor, an identifier or a division is far smaller."""
 
 
 def came_along(root: Path) -> bool:
-    """Whether a submission has any code at all: published copies often leave it out."""
+    """Whether a submission has any code at all: published copies often omit it."""
     return any((root / name).is_dir() for name in CODE_FOLDERS)
 
 
@@ -41,7 +41,7 @@ class Code:
 
     @cached_property
     def paths(self) -> list[str]:
-        """Every file, by its path relative to the submission, in order."""
+        """Every file, as a path relative to the submission, in order."""
         found: list[str] = []
         for name in CODE_FOLDERS:
             for path in _walk(self.root, name):
@@ -60,7 +60,7 @@ class Code:
 
     @property
     def whole(self) -> bool:
-        """Whether all files are listed: what is not listed then is not there."""
+        """Whether all files are listed, so that an unlisted file does not exist."""
         return len(self.paths) < MOST_FILES
 
     @cached_property
@@ -73,9 +73,9 @@ class Code:
         return [path for path in self.paths if path.startswith(f"{base}/")]
 
     def file(self, path: str) -> Item | None:
-        """A regular file, by where it really lies; None for anything else.
+        """A regular file with its resolved path; None for anything else.
 
-        It is opened by the path as resolved: the link may be exchanged meanwhile.
+        It is opened by its resolved path, because the link may be replaced in the meantime.
         """
         real = os.path.realpath(self.root / path)
         if not holds(self._real_root, real):
@@ -110,13 +110,13 @@ def open_plain(path: Path | str) -> BinaryIO:
 def read_plain(path: Path | str, most: int) -> bytes:
     """The first bytes of a regular file; raises OSError as `open_plain` does.
 
-    A buffered reader would take several times as long for a file of code.
+    A buffered reader would be several times as slow for a file of code.
     """
     handle, size = _opened(path)
     try:
         left = min(size, most)
         data = os.read(handle, left)
-        # A file system across a network may return fewer bytes at a time
+        # A network file system may return fewer bytes at a time
         while len(data) < left and (more := os.read(handle, left - len(data))):
             data += more
         return data
@@ -126,11 +126,11 @@ def read_plain(path: Path | str, most: int) -> bytes:
 
 def _opened(path: Path | str) -> tuple[int, int]:
     """The handle of a regular file, and its size."""
-    # Without O_NONBLOCK the opening of a pipe would wait for a writer; O_NOFOLLOW refuses a link,
-    # and the kind is asked of the handle, where nobody can exchange the file any more. Not every
-    # system has the two flags
+    # Without O_NONBLOCK, opening a pipe would wait for a writer. O_NOFOLLOW rejects a link. The
+    # kind is read from the handle, because the file may be replaced after a check of the path. Not
+    # every system has the two flags
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    # Windows otherwise converts line ends
+    # Windows otherwise converts newlines
     handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
@@ -140,7 +140,7 @@ def _opened(path: Path | str) -> tuple[int, int]:
 
 
 def small_json(path: Path | str) -> Any:
-    """What a small regular JSON file holds; raises OSError and ValueError."""
+    """The content of a small regular JSON file; raises OSError and ValueError."""
     with open_plain(path) as stream:
-        # What is longer is cut, and then no JSON any more: it is refused without being read
+        # A longer file is truncated, so it is not valid JSON and is rejected without being read
         return read_json(stream.read(LARGEST_JSON).decode())

@@ -1,4 +1,4 @@
-"""A log or a description that comes by standard input: kept in a file, and judged as one."""
+"""A log or a description from standard input, which is copied to a file and checked."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ import msgspec
 from podium.compliance.errors import NothingToJudge
 
 GIVEN = Path("-")
-"""The PATH that stands for standard input."""
+"""The PATH for standard input."""
 
 _LOOKED_AT = 1 << 16
-"""Bytes at the beginning that tell a description from a log: an object, and no token of a log."""
+"""Bytes at the beginning that distinguish a description (an object without log tokens) from a log.
+"""
 
 
 class Spool(msgspec.Struct, frozen=True):
-    """The file that holds what came; `description`: it looks like a system description."""
+    """The file with the input; `description`: it looks like a system description."""
 
     path: str
     description: bool
 
 
 def spool() -> Spool:
-    """Keep what comes by standard input in a temporary file, which goes with the process.
+    """Copy standard input to a temporary file, which is removed when the process ends.
 
-    A file, and not memory: logs are read in pieces, compressed or not, and more than once. It has
-    no name where the system can open such a file again, so that no kill leaves it. Raises
-    NothingToJudge where nothing can be read or kept.
+    A file, not memory: logs are read in pieces, compressed or not, and more than once. The file has
+    no name if the system can reopen such a file, so that it disappears even if the process is
+    killed. Raises NothingToJudge if the input cannot be read or copied.
     """
     import shutil  # only a call with `-` needs it
 
@@ -48,15 +49,15 @@ def spool() -> Spool:
 
 
 _kept = ExitStack()
-"""What holds the files until the process ends."""
+"""Keeps the files until the process ends."""
 
 
 def _temporary() -> tuple[IO[bytes], str]:
-    """A file to write to, and the path by which every process of this machine opens it again."""
+    """A file to write to, and the path with which every process of this machine can reopen it."""
     import atexit
     import tempfile
 
-    # Without a name where the file system can make such a file: it goes with its last descriptor
+    # Without a name if the file system allows it: the file disappears with its last descriptor
     stream: IO[bytes] = _kept.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
     path = f"/proc/{os.getpid()}/fd/{stream.fileno()}"
     if os.path.exists(path):

@@ -1,4 +1,4 @@
-"""Which folders are submissions, how deep they lie, and which only nearly are some."""
+"""The recognition of submission folders, of their depth, and of folders that are almost one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from podium.compliance.errors import NothingToJudge
 from podium.compliance.judging.inputs.round_selection import RoundRequest, names_round
 
 DEEPEST = 6
-"""So many folders below a PATH submissions are looked for; in 0.5 they lie up to three lower."""
+"""Depth below a PATH to which submissions are searched; in 0.5 they are up to three deeper."""
 
 _LOGS = ("*/*/result*.txt*", "*/*/*/result*.txt*")
-"""What a folder of results contains: logs by system and benchmark, in HPC by metric as well."""
+"""The logs in a folder of results, by system and benchmark, and in HPC also by metric."""
 
 PARTS = {"results": ("result", "results"), "systems": ("system", "systems")}
-"""The folders that make a submission, and how their names may be meant."""
+"""The two folders of a submission, and names that probably mean them."""
 
 
 def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
     """Whether a folder has the `results` and `systems` of a submitter.
 
-    Rounds 0.5 and 0.6, as `request` selects them, have no `systems`: descriptions lay with results.
+    Rounds 0.5 and 0.6, if `request` selects them, have no `systems`: descriptions are with results.
     """
     if not _has(folder, "results"):
         return False
@@ -35,14 +35,14 @@ def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
 
 
 def submissions_below(folders: list[Path], request: RoundRequest) -> Iterator[Path]:
-    """The submissions in these folders: each of them, or deeper in it.
+    """The submissions among these folders and below them.
 
-    Raises NothingToJudge for a folder that only nearly is one.
+    Raises NothingToJudge for a folder that is almost a submission.
     """
     for sub in folders:
         for folder, subfolders, _ in os.walk(sub):
             here = Path(folder)
-            # os.walk lists as the file system does: the order would differ between machines
+            # os.walk lists in the order of the file system, which differs between machines
             subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
             if is_submission(here, request):
                 yield here
@@ -54,10 +54,10 @@ def submissions_below(folders: list[Path], request: RoundRequest) -> Iterator[Pa
 
 
 def too_deep(path: Path, found: Path, request: RoundRequest) -> bool:
-    """Whether a submission is deeper below a path than those of a round are.
+    """Whether a submission is deeper below a path than the submissions of a round are.
 
-    One in a folder of the same name is, too. The layout of 0.5 has folders between, and a folder
-    of several rounds has those of the rounds.
+    A submission in a folder with the same name is too deep as well. The layout of 0.5 has folders
+    in between, and a folder of several rounds contains the folders of the rounds.
     """
     above = found.absolute().parent
     if request.choose(found).rules.package.nested_submissions:
@@ -70,9 +70,9 @@ def too_deep(path: Path, found: Path, request: RoundRequest) -> bool:
 
 
 def refuse_misnamed(folder: Path) -> None:
-    """Raise NothingToJudge where a folder has parts of a submission under other names.
+    """Raise NothingToJudge if a folder has parts of a submission with other names.
 
-    Its logs would be judged one by one, while the official verifier ends without a verdict.
+    Its logs would be checked one by one, while the official verifier crashes.
     """
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
@@ -82,29 +82,29 @@ def refuse_misnamed(folder: Path) -> None:
     results, systems = found["results"], found["systems"]
     if not results or (results, systems) == ("results", "systems"):
         return
-    # A name alone proves nothing: it must hold logs as a submission does
+    # A name alone proves nothing: the folder must contain logs like a submission
     if not (systems or results.lower() in PARTS["results"]) or not _holds_logs(folder / results):
         return
     for part, name in found.items():
         if name and name != part:
             raise NothingToJudge(
-                f"{folder / name} must be named {part}: a submission has results and systems, and "
-                "nothing in it is judged under other names; rename it"
+                f"{folder / name} must be named {part}: a submission has the folders results and "
+                "systems, and folders with other names are not checked; rename it"
             )
 
 
 def is_meant_as(part: str, name: str) -> bool:
-    """Whether a folder's name is that of a part of a submission, or nearly."""
+    """Whether a folder's name is that of a part of a submission, or almost."""
     return bool(_meant(part, [name]))
 
 
 def _has(folder: Path, name: str) -> bool:
-    """Whether a folder has a folder of this very name: some file systems ignore case."""
+    """Whether a folder contains a folder with exactly this name: some file systems ignore case."""
     return (folder / name).is_dir() and name in os.listdir(folder)
 
 
 def _meant(part: str, names: list[str]) -> str:
-    """The name that is meant as a part; "" for none."""
+    """The name that probably means a part; "" if there is none."""
     by_letters = {name.casefold(): name for name in reversed(names)}
     plain = [by_letters[each] for each in PARTS[part] if each in by_letters]
     near = difflib.get_close_matches(part, by_letters, 1, 0.8)

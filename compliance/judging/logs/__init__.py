@@ -1,4 +1,4 @@
-"""One log: its verdict by either text, and the facts that packages need.
+"""One log: its verdict according to each text, and the facts that submissions need.
 
 Imports repository and below.
 """

@@ -1,4 +1,4 @@
-"""Better advice for broken rules, from what else the log holds."""
+"""Better help for violations, from the other content of the log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MISSPELT = "log.misspelt-key"
 
 
 def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Iterator[RuleViolation]:
-    """The broken rules; the advice on some says what in the log was probably meant."""
+    """The violations, some with help that names the probable error in the log."""
     broken, run = [*broken], verifier.run
     absent = [each.key for each in broken if each.key and _is_absent(each)]
     meant = near_misses([*run.where], absent) if absent else {}
@@ -36,7 +36,7 @@ def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Itera
             last = len(run.records) - 1
             hint = (
                 f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
-                "complete log of the run; if the run itself was ended, repeat it"
+                "complete log of the run; if the run itself was interrupted, repeat it"
             )
             rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
         elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
@@ -48,10 +48,10 @@ def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Itera
 
 
 def mark_named(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, those marked that follow from a name that is wrong.
+    """The findings; findings that follow from a wrong name are marked.
 
-    A misspelt key follows from the finding that the key it means is missing, a crash for want of
-    rules from the finding about the benchmark's name.
+    The finding about a misspelled key follows from the finding that the right key is missing. A
+    crash because of missing rules follows from the finding about the benchmark's name.
     """
     errors = {each.key: each.id for each in findings if each.severity is Severity.ERROR}
     causes = {id(each): errors.get(_key_at_fault(each), "") for each in findings}
@@ -64,7 +64,7 @@ def mark_named(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _key_at_fault(finding: Finding) -> str:
-    """The key whose finding another finding follows from; empty where it follows from none."""
+    """The key whose finding is the cause of a finding; empty if there is none."""
     if finding.id == MISSPELT:
         return finding.expected
     crashed = finding.id == VERIFIER_CRASH.id and "no rules for the benchmark" in finding.message
@@ -72,14 +72,14 @@ def _key_at_fault(finding: Finding) -> str:
 
 
 def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:
-    """The same violation; of a name that the round does not have it says which is meant."""
+    """The violation; for a name that the round does not have, it suggests the right name."""
     name, rules = violation.actual, verifier.rules
     if not isinstance(name, str) or name in rules.allowed:
         return violation
     says, meant = f"{BENCHMARK} is {show_logged(name)}", verifier.known_as
     if meant:
-        advice = f"set {BENCHMARK} to {meant}; the log is judged as one of {meant}"
-        return replace(violation, message=f"{says}; logs name this benchmark {meant}", hint=advice)
+        advice = f"set {BENCHMARK} to {meant}; the log is checked as {meant}"
+        return replace(violation, message=f"{says}; expected the name {meant}", hint=advice)
     elsewhere, advice = advice_on(name, rules)
     says += f", not a benchmark of {rules.title}{elsewhere}"
     return replace(violation, message=says, hint=advice)
@@ -90,11 +90,11 @@ def _is_absent(rule: RuleViolation) -> bool:
 
 
 def _about_rounding(violation: Violation) -> Violation:
-    """The same violation; of a float that the policy accepts it says why the verifier does not.
+    """The violation; for a float that only the verifier rejects, the help says why it does.
 
-    The help of the row leads nowhere: the value that it asks for looks like the logged one.
+    The help of the row would be useless: the value that it requires looks like the logged value.
     """
     if not isinstance(violation.actual, float) or " (= " not in violation.expected:
         return violation
-    hint = "log the product as computed, with all of its digits: the official verifier compares "
+    hint = "log the computed product with all digits: the official verifier compares "
     return replace(violation, hint=f"{hint}floats without tolerance")

@@ -1,4 +1,4 @@
-"""A broken rule as a reading of a run finds it, before it becomes findings."""
+"""A violation in a reading of a run, before it becomes findings."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from podium.compliance.reporting.models import FindingEntry
 
 RULE_CRASHED = CRASHED.id
-"""A fault of podium's own: the process ends with the exit status for it."""
+"""An internal error of podium, for which the process has its own exit status."""
 
 
 NOT_JUDGED = frozenset({RULE_CRASHED, PROCESS_LOST.id})
-"""What no selection of rules leaves out: the rest of the file was not judged."""
+"""Rules that no selection excludes, because the rest of the file was not checked."""
 
 
 def crashed(findings: Iterable[Finding | FindingEntry]) -> bool:
-    """Whether findings tell of a fault of podium itself."""
+    """Whether a finding reports an internal error of podium."""
     return any(found.id == RULE_CRASHED for found in findings)
 
 
 class RuleViolation(msgspec.Struct):
-    """A broken rule, before it becomes findings. `row` is the table row, where there is one.
+    """A violated rule, before it becomes findings. `row` is the table row, if there is one.
 
-    `unread`: it is broken only because the official reader cannot read some lines.
+    `unread`: it is violated only because the official reader cannot read some lines.
     """
 
     id: str
@@ -47,5 +47,5 @@ class RuleViolation(msgspec.Struct):
 
 
 def text_of(value: Any) -> str:
-    """A string as it is; nothing for what is none."""
+    """The value if it is a string, otherwise an empty string."""
     return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Faults of a log from which its other findings follow: they are marked, so that one is read."""
+"""Marks on findings of a log that follow from another finding, so that only the cause is shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from podium.rules.fixed.fixed_rule import declared_in
 from podium.rules.table import ONCE
 
 _OF_THE_COURSE = ("pairing.", "evaluation.", "progress.", "run.", "speed.", "epochs.")
-"""Groups of checks that look at how records follow each other: what is lost breaks them."""
+"""Groups of checks on the sequence of records, which missing records violate."""
 
 _COURSE = frozenset(
     f"{what}_{end}"
@@ -34,13 +34,12 @@ _COURSE = frozenset(
 
 
 class Causes(msgspec.Struct, frozen=True):
-    """What a log knows of the causes of its findings.
+    """Data about the causes of a log's findings.
 
-    `repeats` are the ids of rules that only report records for being in the log more than once;
-    `unread` of those that are broken only because the official reader cannot read some lines.
-    `keys` are the keys that such lines name, and `cut` means that lines are missing.
-    `without_value` are the lines of records that lack their value, `without_metadata` of those that
-    lack their metadata.
+    `repeats` are the ids of rules that only report repeated records. `unread` are the ids of rules
+    that are violated only because the official reader cannot read some lines. `keys` are the keys
+    in such lines, and `cut` means that lines are missing. `without_value` are the lines of records
+    without a value, `without_metadata` the lines of records without metadata.
     """
 
     repeats: Collection[str] = ()
@@ -66,7 +65,7 @@ class Causes(msgspec.Struct, frozen=True):
 
 
 def causes_in(log: Log, repeats: Collection[str], unread: Collection[str]) -> Causes:
-    """What a log that is read knows of the causes of its findings."""
+    """The data about causes in a log."""
     return Causes(
         repeats,
         unread,
@@ -83,7 +82,7 @@ def _lines_without(member: str, log: Log) -> Collection[int]:
 
 
 def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Finding]:
-    """The findings of one log, those marked that follow from another of them."""
+    """The findings of one log; findings that follow from another are marked."""
     of_unread_lines = tuple(
         Follows(each.cause, each.reach, causes.explain) for each in UNREAD_LINES
     )
@@ -92,7 +91,7 @@ def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Findi
         follows = follows_of_log(rule)
         if rule in causes.repeats:
             follows = (*follows, *OF_REPEATED_RECORDS)
-        # The faults of lines have no cause in each other
+        # Findings about lines do not follow from each other
         if rule in _FAULTS_OF_LINES:
             return follows
         return (*follows, *of_unread_lines, *_OF_SEVERAL.get(rule, _OF_SEVERAL_RUNS))
@@ -101,18 +100,18 @@ def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Findi
 
 
 def _of_the_course(finding: Finding) -> bool:
-    """Whether a finding is about how the records of a run follow each other."""
+    """Whether a finding is about the sequence of a run's records."""
     return finding.id.startswith(_OF_THE_COURSE) or finding.key in _COURSE
 
 
 def _of_attempts(_: Finding, finding: Finding) -> bool:
-    """Whether a finding is about order, or about records that there are too many of."""
+    """Whether a finding is about order, or about too many records."""
     count = finding.actual
     return _of_the_course(finding) or (finding.expected == ONCE.text and type(count) is int)
 
 
 def _of_the_end(cause: Finding, finding: Finding) -> bool:
-    """Whether a finding misses a record that a run ended before its run_stop cannot have."""
+    """Whether a finding is about a record that a run without a run_stop cannot have."""
     absent = finding.line is None and not _COURSE.isdisjoint(finding.message.split())
     return cause.line is None and (absent or finding.id.endswith(".target"))
 
@@ -122,7 +121,7 @@ def _of_the_start(cause: Finding, finding: Finding) -> bool:
 
 
 def _of_the_type(cause: Finding, finding: Finding) -> bool:
-    """Whether a finding is about what is logged as something else than a number, or needs it."""
+    """Whether a finding is about a value that is not a number, or needs this value."""
     name = cause.message.partition(" is ")[0].partition(" of ")[0]
     return name == finding.key or name in finding.message or name in finding.expected
 
@@ -140,7 +139,7 @@ _FAULTS_OF_LINES = frozenset(each.cause for each in UNREAD_LINES)
 _OF_SEVERAL_RUNS = (
     Follows("log.several-attempts", when=_of_attempts),
     Follows("run.time-unit", when=_of_times),
-    # A run that was ended has reached nothing
+    # A run that was interrupted has not reached its target
     Follows("common.run_stop", when=_of_the_end),
     Follows("common.run_start", when=_of_the_start),
     Follows("log.wrong-type", when=_of_the_type),
@@ -155,7 +154,7 @@ _OF_SEVERAL: Mapping[str, tuple[Follows, ...]] = {
     "common.run_start": _OF_SEVERAL_RUNS[:2],
     "common.run_stop": (*_OF_SEVERAL_RUNS[:2], _OF_SEVERAL_RUNS[3]),
 }
-"""What the rules themselves follow from that others follow from: no circle is closed."""
+"""The causes of rules that are causes themselves, without cycles."""
 
 
 def _file(finding: Finding, reach: Reach) -> str:
@@ -163,9 +162,9 @@ def _file(finding: Finding, reach: Reach) -> str:
 
 
 def follows_of_log(rule: str) -> Sequence[Follows]:
-    """What the findings of a rule about a log follow from, by the rule's id.
+    """The causes of the findings of a rule about a log, by the rule's id.
 
-    Rules that are not declared here are rows of tables, or those of plug-ins and of podium.toml.
+    Rules that are not declared here are rows of tables, or rules of plug-ins and of podium.toml.
     """
     declared = _declared().get(rule)
     return (*CONTENT, *ROWS.get(rule.partition(".")[0], ())) if declared is None else declared

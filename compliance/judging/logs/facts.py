@@ -1,4 +1,4 @@
-"""What a submission's checks need to know of each log, gathered while the log is at hand."""
+"""The facts of a log that the checks of a submission need, gathered while the log is in memory."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class RunFingerprint(msgspec.Struct, frozen=True, eq=False):
-    """What no two honest runs share: the times of a run and of its evaluations, and their values.
+    """A fingerprint of a run: the times of the run and of its evaluations, and their values.
 
-    Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
-    long, and is done only where all times are equal, hardly ever. `learned` is a hash of the first
-    losses and of all outcomes of evaluations, None where they are too few or too round to tell.
+    Values are compared by their representation: 8, 8.0 and "8" differ. This is slow, and done only
+    in the rare case that all times are equal. `learned` is a hash of the first losses and of all
+    outcomes of evaluations, None if there are too few of them or their digits are too few.
     """
 
     times: tuple[float, ...] = ()
@@ -51,7 +51,7 @@ NO_MARKS = RunFingerprint()
 
 
 class Settings(msgspec.Struct, frozen=True, gc=False):
-    """The hyperparameters that a log gives, each with its first value: runs of a result agree."""
+    """The hyperparameters in a log, each with its first value; the runs of a result must agree."""
 
     keys: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
@@ -61,7 +61,7 @@ class Settings(msgspec.Struct, frozen=True, gc=False):
         return dict(zip(self.keys, self.values, strict=True))
 
     def kinds(self) -> list[type]:
-        """The values' types: 8 and 8.0 are equal, and not the same."""
+        """The values' types: 8 and 8.0 are equal, but not identical."""
         return [*map(type, self.values)]
 
 
@@ -69,15 +69,14 @@ NO_SETTINGS = Settings()
 
 
 class Facts(msgspec.Struct):
-    """Facts of one log beside its findings; small enough to travel between processes.
+    """Facts of one log in addition to its findings, small enough to be sent between processes.
 
-    `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target;
-    `unfinished`: where it died, if that explains all of them. `leaves_out`: an evaluation that the
-    schedule sets is left out.
-    `checkpoints`, of benchmarks that evaluate after the run: how many it scored until the target
-    was reached, and how many there were. `logged_at` has the source line of each of the `settings`,
-    such as `train.py:12`, empty where the log gives none; there are none in the verifier's profile.
-    `trace` is what a review compares, None where nobody asked for it.
+    `broken`: it has findings that are errors. `missed_only`: all errors are a missed target.
+    `unfinished`: the place where the run ended, if this explains all errors. `leaves_out`: the run
+    omits a scheduled evaluation. `checkpoints`, for benchmarks that evaluate after the run: the
+    number of scored checkpoints until the target, and the number of all. `logged_at` has the source
+    line of each of the `settings`, such as `train.py:12`, or an empty string; it is empty in the
+    verifier profile. `trace` is the data that a review compares, None if it was not requested.
     """
 
     run: RunFacts
@@ -103,7 +102,7 @@ class Facts(msgspec.Struct):
 
     @property
     def droppable(self) -> bool:
-        """Whether all that is wrong with the run is that it did not converge."""
+        """Whether the only error of the run is that it did not converge."""
         return self.missed_only or self.unfinished is not None
 
 
@@ -117,9 +116,9 @@ def gather(
     *,
     with_trace: bool = False,
 ) -> Facts:
-    """The facts of one log; `ids` are those of its error findings. `with_trace`: with its trace.
+    """The facts of one log; `ids` are the ids of its errors. `with_trace` adds its trace.
 
-    What only the policy asks for stays unsaid in the verifier's profile.
+    The verifier profile lacks the facts that only the policy needs.
     """
     whole = _whole_run(log, run, rules, profile)
     told = run_facts(whole, rules, profile, name)
@@ -128,7 +127,7 @@ def gather(
         seeds=seeded_run(log, name),
         settings=_settings(run),
         broken=bool(ids),
-        # all() of no ids is true, and a log without errors missed nothing
+        # all() is true without ids, but a log without errors did not miss the target
         missed_only=bool(ids)
         and all(rule.endswith(".target") for rule in ids - _of_abort(run, rules)),
     )
@@ -153,7 +152,7 @@ def gather(
 
 
 def as_official(facts: Facts, run: Run, rules: Round, ids: set[str]) -> Facts:
-    """The facts of the same log as the verifier's profile has them; `ids` are its errors'."""
+    """The facts of the same log in the verifier profile; `ids` are the ids of its errors."""
     return Facts(
         run=run_facts(run, rules, Profile.VERIFIER, facts.run.name),
         seeds=facts.seeds,
@@ -164,7 +163,7 @@ def as_official(facts: Facts, run: Run, rules: Round, ids: set[str]) -> Facts:
 
 
 def _of_abort(run: Run, rules: Round) -> set[str]:
-    """The rule that a run of 0.6 breaks by saying that it was aborted: later ones may say so."""
+    """The rule that an aborted run of 0.6 violates with its status, which later rounds allow."""
     stops = run.where.get("run_stop", ()) if rules.generation == "mll" else ()
     aborted = len(stops) == 1 and metadata_of(run.records[stops[0]]).get("status") in ABORTED
     return {"common.run_stop"} if aborted else set()
@@ -172,7 +171,7 @@ def _of_abort(run: Run, rules: Round) -> set[str]:
 
 @cache
 def secrets_finder() -> Callable[[Log], Secrets | None]:
-    """What finds the secrets in a log, loaded when asked for: the verifier's profile never asks."""
+    """The finder of secrets in a log, imported when needed: never in the verifier profile."""
     from podium.compliance.judging.repository.secrets import secrets_of
 
     return secrets_of
@@ -180,15 +179,15 @@ def secrets_finder() -> Callable[[Log], Secrets | None]:
 
 @cache
 def tracer() -> Callable[[Run, bytes], Trace]:
-    """What makes the trace of a run, loaded when asked for: only a review asks."""
+    """The function that makes the trace of a run, imported when needed: only for a review."""
     from podium.compliance.judging.logs.trace import trace_of
 
     return trace_of
 
 
 def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
-    """The run with what only a tolerant reader gets: a score of 0.5 or 0.6 may rest on it."""
-    # The verifier's score may rest only on the lines that it reads itself
+    """The run with records that only a tolerant reader reads, as a score of 0.5 or 0.6 may need."""
+    # The verifier's score may use only the lines that it reads itself
     if profile is Profile.VERIFIER and rules.verified:
         return run
     if not log.lenient and len(run.records) == len(log.records):
@@ -202,7 +201,7 @@ def _whole(run: Run, key: str) -> int | None:
 
 
 def _model_parallel(run: Run) -> int | None:
-    """Among how many accelerators a log says that one replica of the model is divided."""
+    """The number of accelerators per replica of the model, according to the log."""
     if "tensor_parallelism" not in run.where:
         return None
     ways = [_whole(run, f"{kind}_parallelism") for kind in ("tensor", "pipeline", "context")]
@@ -237,9 +236,9 @@ def _fingerprint(run: Run) -> RunFingerprint:
 
 
 def sources_of(run: Run) -> dict[str, int]:
-    """Each source file that the log names, with the highest line it names of it."""
+    """The source files in the log, each with the highest line in the log."""
     sources: dict[str, int] = {}
-    # One record of each key: repeats mostly come from the same call, and there may be thousands
+    # One record of each key: there may be thousands, which mostly come from the same call
     firsts = [run.records[places[0]].metadata for places in run.where.values()]
     for file, lineno in [(m.get("file"), m.get("lineno")) for m in firsts if type(m) is dict]:
         if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
@@ -258,14 +257,14 @@ def _source_line(file: Any, lineno: Any) -> str:
     return _named(file, lineno) if type(file) is str and type(lineno) is int else ""
 
 
-# All runs of a result name the same lines: one text for all is kept, and sent, once
+# All runs of a result have the same lines: one string is kept and sent for all of them
 @lru_cache(maxsize=4096)
 def _named(file: str, lineno: int) -> str:
-    # Without its folders, which may be made anew for each run
+    # Without folders, which may be new in each run
     return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{lineno}"
 
 
-# The seed is what the runs of a result must differ in
+# The seed must differ between the runs of a result
 _HYPERPARAMETERS = frozenset(
     name for name, key in keys.ALL.items() if key.role == "hyperparameter" and name != "seed"
 )

@@ -1,4 +1,4 @@
-"""The scheduler's job that a log names, in its records or in the text around them."""
+"""The scheduler's job that a log names, in its records or in other lines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from podium.logging_spec.reader.words import finder
 
 HEAD = 1 << 20
-"""Bytes of a log that are searched: launchers say early what job they belong to."""
+"""Bytes of a log that are searched: launchers print the job at the beginning."""
 
 _CONTAINER = b"container-name="
 _OF_MANY = (b"SLURM_ARRAY_JOB_ID", b"SLURM_JOB_ID_", b"SLURM_JOBID_")
-"""What begins like a job's number and is none, or that of many runs."""
+"""Words that look like a job's number but are not, or that name the job of many runs."""
 
 _WORDS = (
     *_OF_MANY,
@@ -25,11 +25,11 @@ _find = finder(_WORDS)
 
 _NUMBER = re.compile(rb"""[\\"']{0,2}[ \t]{0,2}[:=,]?[ \t]{0,2}[\\"']{0,2}(\d{3,9})(?!\d)""")
 _SUFFIX = re.compile(rb"[\w.-]{0,80}?_(\d{4,9})(?![\w.-])")
-"""Launchers name a container after the benchmark and the job: `language_model_5120`."""
+"""Launchers give a container the name of the benchmark and the job: `language_model_5120`."""
 
 
 def job_of(data: bytes) -> tuple[int, int] | None:
-    """(number, line) of the job that a log names; None where it names none, or several."""
+    """(number, line) of the job that a log names; None if it names none, or several."""
     head = memoryview(data)[:HEAD]
     found: dict[int, int] = {}
     for word, _, end in _find(head):

@@ -1,4 +1,4 @@
-"""One log against one round: facts, then rules, then findings. Pure."""
+"""The check of one log against one round: facts, then rules, then findings. Pure."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from podium.rules.checks import Check
 
 MOST_PER_RULE = 20
-"""Findings of one rule in one file beyond this many are counted in the last one."""
+"""Findings of one rule in one file beyond this number are only counted, in the last finding."""
 
 
 class LogVerdict(msgspec.Struct):
-    """What is known of one log once judged. `minutes` is run_start to run_stop.
+    """The verdict on one log. `minutes` is the time from run_start to run_stop.
 
-    `extra` are findings of rules that the round does not have: they decide nothing else of it.
-    `official` is the official verifier's verdict in addition to one by the policy: its errors and
-    its facts, None in a round that has no verifier.
+    `extra` are findings of rules that the round does not have; they do not affect anything else.
+    `official` is the official verifier's verdict in addition to the policy's: its errors and its
+    facts, None in a round that has no verifier.
     """
 
     findings: list[Finding] = msgspec.field(default_factory=list)
@@ -67,10 +67,10 @@ def judge_log(
     with_trace: bool = False,
     extra_checks: tuple[Check, ...] = (),
 ) -> LogVerdict:
-    """All findings about one log; `with_facts` also what the checks of a submission need of it.
+    """The verdict on one log.
 
-    `with_trace`: its facts come with what a review compares. `extra_checks` are checks that the
-    round does not have.
+    `with_facts` adds the facts that the checks of a submission need. `with_trace` adds the data
+    that a review compares to the facts. `extra_checks` are checks that the round does not have.
     """
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
@@ -97,7 +97,7 @@ def judge_log(
 
 
 def _holds_records_only(log: Log) -> bool:
-    """Whether every line of a log is a record, or was to be one."""
+    """Whether every line of a log is a record, valid or not."""
     return 0 < log.line_count <= len(log.records) + len(log.lenient) + len(log.faults)
 
 
@@ -106,7 +106,7 @@ def _errors(verdict: LogVerdict) -> set[str]:
 
 
 def load_facts(profile: Profile) -> None:
-    """Load what the facts of logs need: processes forked later have it then."""
+    """Import the modules for the facts of logs, so that processes forked later have them."""
     _gather()
     if profile is Profile.POLICY:
         from podium.compliance.judging.logs.facts import secrets_finder
@@ -117,7 +117,7 @@ def load_facts(profile: Profile) -> None:
 @cache
 def _gather() -> Callable[..., Facts]:
     from podium.compliance.judging.logs.facts import (
-        gather,  # logs alone need not wait for it to load
+        gather,  # a check of single logs does not need it
     )
 
     return gather
@@ -131,7 +131,7 @@ class _Judgement:
 
     @cached_property
     def policy(self) -> PolicyReading:
-        """The policy's reading of the run; made once the verifier has read it."""
+        """The policy's reading of the run, made after the verifier's."""
         return PolicyReading(self.verifier)
 
     def verdict(self) -> LogVerdict:
@@ -139,7 +139,7 @@ class _Judgement:
         theirs = broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*advised(self.policy.review(theirs), self.verifier)]
-        # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
+        # Lines first: they may make the verifier crash, which `_about_crash` reports
         lines = [*self._line_findings()]
         found = [*self._findings(broken), *self._about_crash(self.profile)]
         found = [*_weighed(lines, found), *found]
@@ -156,17 +156,17 @@ class _Judgement:
         return verdict
 
     def _benchmark(self) -> str | None:
-        """The benchmark that the log is judged as."""
+        """The benchmark whose rules apply to the log."""
         meant = self.profile is Profile.POLICY and self.verifier.misnamed and self.verifier.known_as
         return meant or text_of(self.rules.named_by(self.run)) or None
 
     def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
-        """What checks that the round does not have find; by the policy's reading of the run."""
+        """The findings of checks that the round does not have, in the policy's reading."""
         applying = tuple(each for each in checks if each.applies(self.policy.context))
         return [*self._findings(self.policy.found_by(applying))]
 
     def leaves_out(self, findings: Iterable[Finding]) -> bool:
-        """Whether the run leaves out an evaluation, where a finding says that one is off."""
+        """Whether the run omits an evaluation, if a finding says that one is off schedule."""
         if all(each.id != off_schedule.id for each in findings):
             return False
         return leaves_out(self.policy.run, self.policy.context)
@@ -174,11 +174,11 @@ class _Judgement:
     def _official(
         self, lines: Iterable[Finding], theirs: Iterable[RuleViolation]
     ) -> LogVerdict | None:
-        """What the official verifier rejects; what is wrong with a line weighs alike for both."""
+        """The official verifier's errors; findings about lines are the same for both."""
         if self.profile is Profile.VERIFIER or not self.rules.verified:
             return None
         errors = [rule for rule in theirs if rule.severity is Severity.ERROR]
-        # What no record stands on the official reader does not look at
+        # The official reader ignores lines without a token
         lines = [each for each in lines if each.stated_by is not StatedBy.PODIUM]
         found = [*lines, *self._findings(errors), *self._about_crash(Profile.VERIFIER)]
         return LogVerdict([each for each in found if each.severity is Severity.ERROR])
@@ -205,21 +205,21 @@ class _Judgement:
         )
 
     def _repeated(self) -> Severity:
-        """The weight of a value logged again: of ranks that agree the verifier only warns, too."""
+        """The severity of a repeated value: the verifier only warns if the ranks agree."""
         return Severity.NOTE if self.profile is Profile.POLICY else Severity.WARNING
 
     def _about_crash(self, profile: Profile) -> Iterator[Finding]:
         if not self.verifier.crash:
             return
-        # That the verifier has no rules for an older name, or for a benchmark that its own round
-        # has, is no fault of the log
+        # If the verifier has no rules for an older name, or for a benchmark of the round, the log
+        # is not wrong
         accepted = bool(self.verifier.known_as) and not self.verifier.misnamed
         excused = (accepted or self.verifier.lacks_rules) and profile is Profile.POLICY
         yield VERIFIER_CRASH.found(
             profile,
             self.path,
             severity=Severity.WARNING if excused else None,
-            remark="; that is no fault of the log" if excused else "",
+            remark="; this is not an error in the log" if excused else "",
             reason=self.verifier.crash,
         )
 
@@ -236,17 +236,17 @@ class _Judgement:
             yield self._about_nothing()
 
     def _about_lines(self, faults: Iterable[LineFault]) -> Iterator[Finding]:
-        """One finding for each cause, whichever number of lines it has."""
+        """One finding for each cause, for any number of lines."""
         by_cause: dict[tuple[object, str], list[LineFault]] = {}
         for fault in faults:
             by_cause.setdefault(_cause_of(fault), []).append(fault)
         for alike in by_cause.values():
-            # The verifier does not look at such lines: without records they say why there is none
+            # The verifier ignores such lines; without records they show why there are none
             if not alike[0].is_stray or self.profile is Profile.POLICY or not self.run.records:
                 yield self._about_faults(alike)
 
     def _about_faults(self, faults: Sequence[LineFault]) -> Finding:
-        """One finding for all lines of one cause: at the first, with their number."""
+        """One finding for all lines with one cause: at the first line, with their number."""
         lines = [self.log.line_of(each) or 0 for each in faults]
         line = min(lines)
         first = faults[lines.index(line)]
@@ -275,7 +275,7 @@ class _Judgement:
     def _converged(self, broken: Iterable[RuleViolation]) -> bool | None:
         if not self.run.records:
             return None
-        # A target missed by one text's reading alone is a warning, and counts as reached
+        # A target that is missed in only one text's reading is a warning, and counts as reached
         missed = any(
             rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken
         )
@@ -283,13 +283,13 @@ class _Judgement:
 
 
 def _cause_of(fault: LineFault) -> tuple[object, str]:
-    """What lines with one cause have in common; other fields that are missing are another cause."""
+    """A key for the cause of a line's fault; each set of missing fields is a separate cause."""
     rule = RULE_OF_FAULT[fault.kind]
     return rule.id, fault.message if fault.kind is Fault.MISSING else str(fault.is_stray)
 
 
 def _weighed(lines: Sequence[Finding], others: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings about lines; where nothing else is wrong, the mark of a cut is only noted."""
+    """The findings about lines; without other errors, a mark of omitted lines is only a note."""
     wrong = any(each.severity is Severity.ERROR for each in others)
     for each in lines:
         harmless = each.id == CUT_OUT.id and not wrong
@@ -300,21 +300,21 @@ _T = TypeVar("_T")
 
 
 def few(found: Sequence[_T]) -> Iterator[tuple[_T, str]]:
-    """The first of what one rule finds, each with what its message ends in."""
+    """The first findings of one rule, each with the end of its message."""
     kept = found[:MOST_PER_RULE]
     more = len(found) - len(kept)
     for index, one in enumerate(kept, 1):
         last = more and index == len(kept)
-        yield one, f" (and {more} more like it in this log)" if last else ""
+        yield one, f" (and {more} more in this log)" if last else ""
 
 
 def _encoding(head: memoryview) -> tuple[str, str] | None:
-    """The encoding of a file that is not UTF-8, in words and as iconv names it."""
+    """The encoding of a file that is not UTF-8: its name in messages, and its name for iconv."""
     start = bytes(head[:64])
     for mark, words, name in _MARKS:
         if start.startswith(mark):
             return words, name
-    # Of text in a Latin script every other byte is zero, also where no mark begins the file
+    # In Latin text every other byte is zero, even without a byte order mark
     for offset, words, name in (
         (1, "UTF-16 (little-endian)", "UTF-16LE"),
         (0, "UTF-16 (big-endian)", "UTF-16BE"),
@@ -330,13 +330,13 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16 (little-endian)", "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16 (big-endian)", "UTF-16"),
 )
-"""The marks that text of other encodings begins with; the longer ones first."""
+"""Byte order marks of other encodings, the longest first."""
 
 _CONTENTS = {
-    "none": "it holds no log line at all",
+    "none": "no line contains `:::MLLOG`",
     "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
     "mll": "its lines are in the format of 0.6 (:::MLL)",
     "mlpv": "its lines are in the format of 0.5 (:::MLPv0.5.0)",
-    "alibaba": "its lines are in a format no round accepts (MLPerf: …)",
+    "alibaba": "its lines are in a format that no round accepts (MLPerf: …)",
 }
-"""What a file without records holds, by the format of its lines."""
+"""The content of a file without records, by the format of its lines."""

@@ -1,4 +1,4 @@
-"""What a log shows of how its model learned: the numbers no other run has, and what it scored."""
+"""The training outcomes in a log: numbers that identify the run, and scored checkpoints."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from podium.rules.model.round import Round
 from podium.rules.run import Run, as_number, metadata_of
 
 LEAST_NUMBERS = 4
-"""Different numbers that it takes to tell a run from all others."""
+"""The least number of different numbers that identify a run."""
 
 LEAST_DIGITS = 6
-"""Digits of a number that count for one: of two runs alike, some round to the same 0.7201."""
+"""The least number of digits of such a number: two similar runs may both round to 0.7201."""
 
 MOST_OUTCOMES, MOST_LOSSES = 200, 20
 
@@ -23,17 +23,17 @@ _MEMBERS = ("train_loss", "loss")
 
 
 def learned_by(run: Run) -> int | None:
-    """A hash of a run's outcomes and first losses; None where too few of them have many digits.
+    """A hash of a run's outcomes and first losses; None if too few of them have many digits.
 
-    Times are left out: a copy may have been given another clock, faster or slower.
+    Times are not included: a copy may have a different clock, faster or slower.
     """
     numbers = [*_outcomes(run), *_losses(run)]
-    # Of floats alone, whose hash is the same in every process
+    # Only floats, whose hash is the same in every process
     return hash(tuple(numbers)) if _tell_apart(numbers) else None
 
 
 def _tell_apart(numbers: Iterable[float]) -> bool:
-    """Whether enough different numbers have many digits; most runs show it by the first few."""
+    """Whether enough different numbers have many digits; in most runs the first few suffice."""
     telling: set[float] = set()
     for number in numbers:
         if _digits(number) >= LEAST_DIGITS:
@@ -74,9 +74,9 @@ def _numbers(values: Iterable[Any]) -> Iterator[float]:
 
 
 def scored_checkpoints(run: Run, rules: Round, facts: RunFacts) -> tuple[int, int] | None:
-    """How many checkpoints have all metrics, of those until the target, and how many there are.
+    """The number of checkpoints until the target with all metrics, and the number of all of them.
 
-    None for a benchmark that evaluates on the clock, and for a run that does not converge.
+    None for a benchmark that evaluates during the run, and for a run that does not converge.
     """
     schedule = rules.limits.evaluates.get(facts.benchmark or "")
     member = rules.benchmark(facts.benchmark or "").gathers

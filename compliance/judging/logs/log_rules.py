@@ -1,4 +1,4 @@
-"""Lines and files that cannot be read as logs, and podium's own faults: one value for each rule."""
+"""The rules on lines and files that cannot be read as logs, and on errors of podium itself."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _OF_NAMES = tuple(
         "common.submission_division",
     )
 )
-"""What the verifier lacks rules for is reported by the rule of that key."""
+"""Where the verifier has no rules for a value, the rule of its key reports the value."""
 
 NOT_JSON = both(
     "log.not-json",
-    says="what follows the token of a log line is valid JSON",
-    why="a line that cannot be read holds no record: what it was to record is lost",
+    says="the token of a log line is followed by valid JSON",
+    why="a line that cannot be parsed gives no record, so its value is lost",
     message="{problem}",
     help="write each record as one line of valid JSON after the token",
     cites=LOGGING,
@@ -55,7 +55,7 @@ NOT_JSON = both(
 )
 NOT_AN_OBJECT = both(
     "log.not-an-object",
-    says="what follows the token of a log line is a JSON object",
+    says="the token of a log line is followed by a JSON object",
     why="the official verifier crashes on a list, a number or a string",
     message="{problem}",
     help="write each record as a JSON object with key, value, time_ms and metadata",
@@ -69,7 +69,7 @@ NOT_AN_OBJECT = both(
 MISSING_FIELD = both(
     "log.missing-field",
     says="a record has time_ms, key, value and metadata, and time_ms is a number",
-    why="the official verifier crashes where one of the four is absent",
+    why="the official verifier crashes if one of the four is missing",
     message="{problem}",
     help="give every record key, value, time_ms and metadata; value may be null",
     cites=LOGGING,
@@ -82,9 +82,9 @@ MISSING_FIELD = both(
 BAD_TIME = both(
     "log.bad-time",
     says="time_ms is a number",
-    why="every duration is a difference of such times",
+    why="every duration is the difference of two such times",
     message="{problem}",
-    help="give time_ms as integer milliseconds since 1970",
+    help="write time_ms as integer milliseconds since 1970",
     cites=f"{LIBRARY}, time_ms",
     actual="excerpt",
     bad=(append(_LOG, _LINE.replace("1735689600000", '"12:00:00"')),),
@@ -94,11 +94,11 @@ BAD_TIME = both(
 )
 TEXT_AFTER_RECORD = both(
     "log.text-after-record",
-    says="a line ends where its record ends",
-    why="the official verifier refuses the whole line, so what the record says counts as not "
-    "logged; progress bars that are written to the same stream are the usual cause",
+    says="a line ends at the end of its record",
+    why="the official verifier rejects the whole line, so the record counts as not logged; the "
+    "usual cause is a progress bar that is written to the same stream",
     message="{problem}",
-    help="end each record with a line end, and keep progress bars off this stream",
+    help="end each record with a newline, and write progress bars to another stream",
     cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, f"{_LINE}Epoch 0:   3%|3         | 8/256"),),
@@ -109,9 +109,9 @@ TEXT_AFTER_RECORD = both(
 QUOTED_RECORD = both(
     "log.quoted-record",
     says="a record is not a string inside another JSON object",
-    why="the official verifier cannot read the lines that Docker's json-file driver, or a "
-    "collector of logs, makes of the output of a container",
-    message="{problem}, as in the log files of Docker",
+    why="the official verifier cannot read the lines in which Docker's json-file driver, or a log "
+    "collector, stores the output of a container",
+    message="{problem}, as in Docker's log files",
     help="submit the output itself: jq -j .log FILE > NEW_FILE, or docker logs CONTAINER",
     cites=LOGGING,
     actual="excerpt",
@@ -122,15 +122,15 @@ QUOTED_RECORD = both(
 )
 COLOR_CODES = both(
     "log.color-codes",
-    says="records hold no color codes of a terminal",
-    why="the official verifier refuses a line with such codes in or behind its record, and takes "
-    "no line for a record that has them in its token",
+    says="records contain no terminal color codes",
+    why="the official verifier rejects a line with such codes in or after its record, and does not "
+    "recognize a record that has them in its token",
     message="{problem}",
     help="remove the codes: sed 's/\\x1b\\[[0-9;]*[A-Za-z]//g' FILE, and log without colors",
     cites=LOGGING,
     actual="excerpt",
-    varies="an error of podium's own where the codes stand in the token, as the official verifier "
-    "does not see such lines",
+    varies="an error of podium only where the codes are in the token, because the official "
+    "verifier does not see such lines",
     bad=(append(_LOG, f"{_LINE}\x1b[0m"),),
     good=(append(_LOG, f"\x1b[32m{_LINE}"),),
     reads_content=False,
@@ -140,9 +140,9 @@ MISSING_TOKEN = own(
     "log.missing-token",
     Severity.ERROR,
     says="every record is preceded by `:::MLLOG ` on its line",
-    why="a line without the token is not a record to any reader: what it says counts as not logged",
+    why="no reader recognizes a line without the token, so the record counts as not logged",
     message="{problem}",
-    help="write the token and a space in front of each record: `:::MLLOG {{...}}`",
+    help="write the token and a space before each record: `:::MLLOG {{...}}`",
     cites=f"{OWN}, Files",
     actual="excerpt",
     bad=(append(_LOG, _LINE.removeprefix(":::")),),
@@ -153,9 +153,9 @@ MISSING_TOKEN = own(
 TRUNCATED = both(
     "log.truncated",
     says="a log is complete",
-    why="a file that was cut lacks the end of the run, and may lack its result",
+    why="a truncated file lacks the end of the run, and may lack its result",
     message="{problem}",
-    help="copy the complete log of the run again; if the run itself was ended, repeat it",
+    help="copy the complete log of the run again; if the run itself was interrupted, repeat it",
     cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, f':::MLLOG {{{_FIELDS}, {_TIME}, "key": "seed", "val'),),
@@ -166,14 +166,14 @@ TRUNCATED = both(
 CUT_OUT = own(
     "log.cut-out",
     Severity.ERROR,
-    says="no part of a log is left out",
+    says="no part of a log is omitted",
     why="tools that show or collect logs shorten them, and leave a mark such as `[truncated]` in "
-    "place of the lines",
+    "place of the missing lines",
     message="{problem}",
     help="copy the complete log from the file that the run wrote",
     cites=f"{OWN}, Files",
     actual="excerpt",
-    varies="a note where nothing else is wrong with the log",
+    varies="a note where the log has no other error",
     bad="a log lacks its run_stop, and has a line `[output truncated]`",
     good="the log has all of its lines",
     reads_content=False,
@@ -181,12 +181,12 @@ CUT_OUT = own(
 )
 ENCODING = both(
     "log.encoding",
-    says="a log is text in UTF-8",
-    why="the official verifier finds no record in a file of another encoding",
-    message="it is {encoding} text; must be UTF-8",
+    says="a log is encoded in UTF-8",
+    why="the official verifier finds no record in a file with another encoding",
+    message="the file is encoded in {encoding}; expected UTF-8",
     help="convert it: iconv -f {name} -t UTF-8 FILE > NEW_FILE",
     cites=LOGGING,
-    bad="a log that PowerShell's > wrote, in UTF-16",
+    bad="a log that PowerShell's > wrote in UTF-16",
     good="the same text in UTF-8",
     reads_content=False,
     follows=(OF_ANOTHER_ROUND,),
@@ -195,9 +195,9 @@ BAD_KEY = both(
     "log.bad-key",
     Severity.WARNING,
     says="the key of a record is a string",
-    why="a record under any other key is looked up by no rule",
+    why="no rule looks up a record with any other key",
     message="{problem}",
-    help="give the key as a string",
+    help="write the key as a string",
     cites=f"{LIBRARY}, key",
     actual="excerpt",
     bad=(append(_LOG, _LINE.replace('"seed"', "7")),),
@@ -206,10 +206,10 @@ BAD_KEY = both(
 SEVERAL_RECORDS = both(
     "log.several-records",
     Severity.WARNING,
-    says="a line holds one record",
+    says="a line contains one record",
     why="the official verifier sees only the last record of a line; the others are lost",
     message="{problem}",
-    help="end each record with a line end before the next is written",
+    help="end each record with a newline before writing the next one",
     cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, f"{_LINE}{_LINE}"),),
@@ -219,10 +219,10 @@ SEVERAL_RECORDS = both(
 )
 NONSTANDARD_DIALECT = both(
     "log.nonstandard-dialect",
-    says="a line of the rounds before 0.7 follows their layout",
-    why="the official verifier of 0.6 cannot read it, though its meaning is plain",
+    says="a line of a round before 0.7 follows the format of that round",
+    why="the official verifier of 0.6 cannot read such a line, although its meaning is clear",
     message="{problem}",
-    help="write the record as JSON, as the round's format demands",
+    help="write the record as JSON, as the round's format requires",
     cites=LOGGING,
     actual="excerpt",
     bad=":::MLL 1735689600.000 seed: {'value': 42, 'metadata': {}}",
@@ -233,10 +233,10 @@ NONSTANDARD_DIALECT = both(
 IGNORED_LINE = both(
     "log.ignored-line",
     Severity.WARNING,
-    says="a line of 0.6 gives its value in an object",
-    why="the official verifier of 0.6 skips a line without one",
+    says="a line of 0.6 has its value in a JSON object",
+    why="the official verifier of 0.6 skips a line without an object",
     message="{problem}",
-    help="give every record a value, null where there is none",
+    help="give every record a value; use null if there is none",
     cites=LOGGING,
     actual="excerpt",
     bad=":::MLL 1735689600.000 seed: 42",
@@ -247,9 +247,9 @@ LINE_TOO_LONG = own(
     Severity.ERROR,
     Severity.ERROR,
     says="a line is no longer than 256 MiB",
-    why="a line of that length is never a record; it is not decoded",
+    why="a longer line is never a record, and is not decoded",
     message="{problem}",
-    help="keep each record well below a mebibyte",
+    help="keep each record well below 1 MiB",
     cites=f"{OWN}, Files",
     actual="excerpt",
     bad="a log has a line of more than 256 MiB",
@@ -259,10 +259,10 @@ TOO_DEEP = own(
     "log.too-deep",
     Severity.WARNING,
     Severity.NOTE,
-    says=f"the values of a record are nested at most {DEEPEST} deep",
-    why="no rule looks so deep, and the parsers of other tools fail on such a line",
+    says=f"the values of a record are nested at most {DEEPEST} levels deep",
+    why="no rule needs deeper values, and the parsers of other tools fail on such a line",
     message="{problem}",
-    help="log plain values: numbers, texts, short lists and objects",
+    help="log plain values: numbers, strings, short lists and objects",
     cites=f"{OWN}, Files",
     actual="excerpt",
     bad=(append(_LOG, _LINE.replace("42", "[" * 200 + "]" * 200)),),
@@ -273,9 +273,9 @@ UNREADABLE_FILE = own(
     Severity.ERROR,
     Severity.ERROR,
     says="the file can be opened and read",
-    why="what cannot be read cannot be judged, and is not accepted",
+    why="a file that cannot be read cannot be checked, and is not accepted",
     message="{problem}",
-    help="put the log itself there, as a file that can be read",
+    help="replace it with the log itself, as a readable file",
     cites=f"{OWN}, Files",
     actual="excerpt",
     bad=(write(f"{_LOG}/notes.md"),),
@@ -285,21 +285,21 @@ BROKEN_COMPRESSION = own(
     "log.broken-compression",
     Severity.ERROR,
     Severity.ERROR,
-    says="a compressed log can be decompressed to its end",
-    why="a file cut short lacks the end of the run",
+    says="a compressed log can be decompressed completely",
+    why="a truncated file lacks the end of the run",
     message="{problem}",
     help="compress the log again from the original",
     cites=f"{OWN}, Files",
     actual="excerpt",
     bad="a log that was compressed with gzip lacks its last bytes",
-    good="the file is whole",
+    good="the file is complete",
     reads_content=False,
 )
 NO_RECORDS = both(
     "log.no-records",
-    says="the file holds at least one record in the format of the round",
-    why="an empty log, or one in the format of another round, shows no run",
-    message="{round} finds no record in this file: {contents}",
+    says="the file contains at least one record in the format of the round",
+    why="an empty log, or a log in the format of another round, does not document a run",
+    message="the file has no log record in the format of {round}: {contents}",
     help="check that this is the log of a run, and that --round names its round",
     cites=LOGGING,
     expected="the log lines of one run",
@@ -314,11 +314,11 @@ NO_RECORDS = both(
 )
 RECORDS_ONLY = policy(
     "log.records-only",
-    says="a result file holds all that the framework wrote, and the records among it",
-    why="reviewers read in the framework's lines what no record says",
-    message="the file holds records alone; must hold the full log of the framework",
-    help="submit the standard output of the run; a log above 100 MiB may be shortened, but not its "
-    "records",
+    says="a result file contains the full output of the framework, including the records",
+    why="reviewers look in the framework's lines for information that no record has",
+    message="the file contains only records; expected the full log of the framework",
+    help="submit the standard output of the run; a log larger than 100 MiB may be shortened, but "
+    "must keep all records",
     cites="submission rules, Result files",
     bad="a log of training 6.1 has no line that is not a record",
     good="the log has a line of the framework",
@@ -327,13 +327,13 @@ RECORDS_ONLY = policy(
 VERIFIER_CRASH = verifier(
     "log.verifier-crash",
     Severity.ERROR,
-    says="the official verifier comes to a verdict",
+    says="the official verifier reaches a verdict on the log",
     why="it crashes on some logs, most of which violate other rules as well; the upload is then "
-    "refused without a reason",
-    message="the official verifier ends without a verdict on this log: {reason}",
-    help="see the other findings; without them it would reach one",
-    varies="a warning in the policy profile where the log gives the benchmark an older name, or "
-    "the official verifier has no rule file for a benchmark of the round",
+    "rejected without a reason",
+    message="the official verifier crashes on this log: {reason}",
+    help="fix the other findings; the verifier then reaches a verdict",
+    varies="a warning in the policy profile where the log uses an older name of the benchmark, or "
+    "where the official verifier has no rule file for a benchmark of the round",
     bad=(append(_LOG, ":::MLLOG [42]"),),
     good=(append(_LOG, _LINE),),
     follows=(*OF_THE_SAME_LINE, Follows("log.wrong-type", when=same_line), *_OF_NAMES),
@@ -343,14 +343,14 @@ CRASHED = own(
     "internal.rule-crashed",
     Severity.ERROR,
     Severity.ERROR,
-    says="podium itself does not fail on a file",
-    why="a fault of podium must hide no other finding: the rest of the report is still printed, "
+    says="podium does not fail on a file",
+    why="an error of podium must not hide other findings: the rest of the report is still printed, "
     "and the exit status is 3",
     message="podium itself failed on this: {error} ({where})",
-    help="please report this, with the file if you may share it",
+    help="report this error, with the file if you may share it",
     cites=f"{OWN}, Own faults",
     bad="a rule of podium divides by zero on a log",
-    good="it finds what is wrong, or nothing",
+    good="the rule returns its findings",
     reads_content=False,
 )
 
@@ -358,14 +358,14 @@ PROCESS_LOST = own(
     "internal.process-lost",
     Severity.ERROR,
     Severity.ERROR,
-    says="the process that judges a file lives to report on it",
-    why="what no process can judge is not accepted, and must not keep the other files from being "
-    "judged",
-    message="the process that judged this file {how}",
-    help="look what the file holds; judge it with --jobs 1 and more memory",
+    says="the process that checks a file finishes and reports on it",
+    why="a file that no process can check is not accepted, and must not keep the other files from "
+    "being checked",
+    message="the process that checked this file {how}",
+    help="look at the content of the file; check it with --jobs 1 and more memory",
     cites=f"{OWN}, Own faults",
-    bad="the kernel ends the process for its memory, in the second try, too",
-    good="it ends by itself",
+    bad="the kernel kills the process because of its memory use, also at the second try",
+    good="the process ends normally",
     reads_content=False,
 )
 
@@ -390,4 +390,4 @@ RULE_OF_FAULT = {
     Fault.UNREADABLE: UNREADABLE_FILE,
     Fault.COMPRESSED: BROKEN_COMPRESSION,
 }
-"""The rule of each fault of a line; the reader words the message, as it has the line at hand."""
+"""The rule of each fault of a line. The reader writes the message, because it has the line."""

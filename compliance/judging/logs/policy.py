@@ -1,4 +1,4 @@
-"""A run as the written policy reads it, on top of what the official verifier found."""
+"""A run as the written policy reads it, given the violations that the official verifier found."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from podium.rules.table import CannotJudge, Row, Violation
 
 
 class PolicyReading:
-    """The same run by the written policy: order free, floats compared within a relative 1e-9.
+    """The run according to the written policy, in any order; floats may differ by 1e-9 (relative).
 
-    What both texts demand stays an error. What only the policy demands weighs as its row says: an
-    error where the rules leave no room, else a warning, as is what only the verifier rejects, but a
-    note in rounds that today's verifier did not judge. In a round without a verifier the policy's
-    demands are errors. A key may be logged under the name that the policy's text has for it.
+    A requirement of both texts is an error. The row of a requirement of the policy alone states its
+    severity: an error if the rules are strict, otherwise a warning. A requirement of the verifier
+    alone is a warning, or a note in rounds that today's verifier did not check. In a round without
+    a verifier, the policy's requirements are errors. A key may have the name in the policy's text.
     """
 
     def __init__(self, verifier: VerifierReading) -> None:
@@ -47,12 +47,12 @@ class PolicyReading:
             run = tolerant_run(verifier.log)
         elif verifier.log.places is None:
             run.plain_json = True
-        # The policy asks for no order of hyperparameters, and its formulas for no last digit
+        # The policy does not require an order of hyperparameters, or the last digit in formulas
         run.ordered = run.exact = False
         return run
 
     def _legible_run(self) -> Run:
-        """All records that can be read, also those without a time: for rules about values."""
+        """All records that can be read, including those without a time: for rules about values."""
         log = self.verifier.log
         if not log.timeless or not self.verifier.readable:
             return self.run
@@ -61,7 +61,7 @@ class PolicyReading:
         return run
 
     def review(self, broken: list[RuleViolation]) -> Iterator[RuleViolation]:
-        """What the verifier found, weighed by the policy, and what the policy adds."""
+        """The verifier's violations with their severity in the policy, and the policy's own."""
         seen = set()
         for found in broken:
             seen.add(found.id)
@@ -76,10 +76,10 @@ class PolicyReading:
         yield from self._checks()
 
     def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
-        """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
+        """Violations of a scope's policy rows that the verifier did not report."""
         for rule, row in scope.policy:
             violations = self._judge(row)
-            # What the verifier found is weighed already, and must not be reported a second time
+            # The verifier's violations are included already, and must not be reported again
             if violations and rule not in seen:
                 yield self._stated(rule, row, violations)
             target = rule.rpartition(".")[0] + ".target"
@@ -89,7 +89,7 @@ class PolicyReading:
                     yield self._stated(target, row, missed, key=None)
 
     def _known_as(self) -> list[Scope]:
-        """The rules of a benchmark that the verifier does not know under the name logged."""
+        """The rules of a benchmark that the verifier does not know by its logged name."""
         name = self.verifier.known_as
         if not name:
             return []
@@ -97,7 +97,7 @@ class PolicyReading:
         return [scope.by_policy() for scope in scopes if scope.benchmark]
 
     def _unread(self) -> list[Scope]:
-        """The rules of a division or benchmark that is named on lines the verifier cannot read."""
+        """The rules of a division or benchmark in lines that the verifier cannot read."""
         verifier, context = self.verifier, self.context
         if self.legible is verifier.run or verifier.known_as:
             return []
@@ -107,7 +107,7 @@ class PolicyReading:
         return [scope.by_policy() for scope in scopes if scope.name not in seen]
 
     def _judge(self, row: Row) -> list[Violation]:
-        """The violations of a row; what has no time has taken no time, neither short nor long."""
+        """The violations of a row; records without a time are not checked for durations."""
         found = row.judge(self.legible)
         if self.legible is self.run or row.key.role not in ("interval_start", "interval_end"):
             return found
@@ -123,7 +123,7 @@ class PolicyReading:
         if row is None or rule.severity is not Severity.ERROR:
             yield rule
             return
-        # Judged again: the verifier may have failed an order of lines or the last digit of a float
+        # Checked again: the verifier may reject the order of lines or the last digit of a float
         policy = row.as_policy()
         target = rule.id.endswith(".target")
         left = _attempt(policy, self.legible) if target else self._judge(policy)
@@ -138,7 +138,7 @@ class PolicyReading:
             yield self._only_verifier(rule)
 
     def _only_verifier(self, rule: RuleViolation) -> RuleViolation:
-        """What only the official verifier rejects: the policy's section does not say it."""
+        """A violation that only the official verifier rejects."""
         row = rule.row
         unread = row is not None and self.legible is not self.verifier.run
         return replace(
@@ -150,7 +150,7 @@ class PolicyReading:
         )
 
     def _otherwise_named(self, row: Row) -> bool:
-        """Whether a log has the policy's own name of a key: then nothing is wrong with it."""
+        """Whether a log has the policy's own name of a key, which is valid."""
         where = self.legible.where
         return row.name not in where and any(name in where for name in row.key.formerly)
 
@@ -164,7 +164,7 @@ class PolicyReading:
         )
 
     def _dropped(self) -> Iterator[RuleViolation]:
-        """Values an outer table rejects, where an inner row only names the key."""
+        """Values that an outer table rejects, if an inner row only names the key."""
         # So gradient_accumulation_steps -5 passes the official verifier for llama2_70b_lora
         last = {row.name: row for scope in self.verifier.scopes for row in scope.rows}
         for rule in self.verifier.cancelled:
@@ -179,14 +179,14 @@ class PolicyReading:
         return self.found_by(self.context.checks)
 
     def found_by(self, checks: tuple[Check, ...]) -> Iterator[RuleViolation]:
-        """What checks find, all of which are about the log's division."""
+        """Violations of checks, all of which apply to the log's division."""
         if not self.run.records:
             return
         run, context = self.run, self.context
         for rule in checks:
             try:
                 violations = [*rule.find(run, context)]
-            except Exception as error:  # a crashing rule must not hide what the others find
+            except Exception as error:  # a crashing rule must not hide the findings of others
                 yield self._crashed(rule, error)
                 continue
             if violations:
@@ -219,17 +219,17 @@ class PolicyReading:
 
 
 def policy_run(log: Log, rules: Round) -> Run:
-    """A log's run as checks are given it: what a tolerant reader gets, in any order."""
+    """A log's run for checks: the records of a tolerant reader, in any order."""
     return PolicyReading(VerifierReading(log, rules)).run
 
 
 def tolerant_run(log: Log) -> Run:
-    """All records of a log, those that only a tolerant reader gets among them."""
+    """All records of a log, including those that only a tolerant reader reads."""
     return _run_of(log.placed_records(), log)
 
 
 def legible_run(log: Log) -> Run:
-    """All records of a log, those without a time among them."""
+    """All records of a log, including those without a time."""
     return _run_of(sorted([*log.placed_records(), *log.timeless], key=itemgetter(0)), log)
 
 
@@ -241,5 +241,5 @@ def _attempt(row: Row, run: Run) -> list[Violation]:
     try:
         return row.judge_some(run)
     except CannotJudge as problem:
-        # What makes the verifier crash only breaks a rule of the policy
+        # A value that makes the verifier crash only violates a rule of the policy
         return [Violation(problem.position, problem.why)]

@@ -1,4 +1,4 @@
-"""The seeds of one log, as the official reader of 0.7 and later takes them."""
+"""The seeds of one log, as the official reader of 0.7 and later reads them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import msgspec
 from podium.logging_spec.reader.log import Fault, Log
 from podium.rules.run import metadata_of
 
-# Lines that the official reader takes or passes over; at any other fault it gives up the log
+# Lines that the official reader accepts or ignores; at any other fault it stops reading the log
 _HARMLESS = frozenset({Fault.GLUED, Fault.KEY, Fault.DIALECT, Fault.IGNORED, Fault.DEEP})
 
 SeedRecord = tuple[Any, int, Any, Any]
-"""A seed as logged: value, line of the log, source file and source line (None: not given)."""
+"""A seed as logged: value, line of the log, source file and source line (None if absent)."""
 
 
 class SeededRun(msgspec.Struct, frozen=True):
-    """The seeds of one log. `broken` says why the official reader refuses the log, if it does."""
+    """The seeds of one log. `broken` is the reason why the official reader rejects it, if any."""
 
     path: str
     seeds: tuple[SeedRecord, ...]
@@ -26,8 +26,8 @@ class SeededRun(msgspec.Struct, frozen=True):
 
 
 def seeded_run(log: Log, path: str) -> SeededRun:
-    """What one log says of its seeds, as the official reader of 0.7 and later takes it."""
-    # The official seed check knows only the lines of 0.7 and later
+    """The seeds in one log, as the official reader of 0.7 and later reads them."""
+    # The official seed check reads only the lines of 0.7 and later
     if log.generation != "mllog":
         return SeededRun(path, ())
     seeds = []
@@ -37,7 +37,7 @@ def seeded_run(log: Log, path: str) -> SeededRun:
             source = metadata.get("file"), metadata.get("lineno")
             seeds.append((record.value, log.line(index), *source))
     for fault in log.faults:
-        # The official reader does not look at lines without the token
+        # The official reader ignores lines without the token
         if fault.kind not in _HARMLESS and not fault.is_stray:
             return SeededRun(path, tuple(seeds), fault.message, log.line_of(fault))
     return SeededRun(path, tuple(seeds))

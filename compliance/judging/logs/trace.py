@@ -1,6 +1,6 @@
-"""What a review compares of one log beyond its facts: curves, the clock, stretches of numbers.
+"""The data of one log that a review compares: curves, the clock, sequences of numbers.
 
-Gathered only where it is asked for: a check of a log needs none of it.
+It is gathered only on request: a check of a log does not need it.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from podium.rules.checks.points import POSITIONS, evaluations, position
 from podium.rules.run import Run, as_number, metadata_of
 
 MOST_POINTS = 2000
-"""Points of a curve that are kept; of longer ones every n-th, the last always."""
+"""Number of points of a curve that are kept: of a longer curve every n-th point, and the last."""
 
 LEAST_BACK_MS, MOST_BACK = 1000.0, 5
-"""Milliseconds by which a clock must go back, as ranks that write one file differ by less; and how
-many such places are kept."""
+"""Least step back of a clock in milliseconds, because ranks that write one file differ by less;
+and the number of steps that are kept."""
 
 FAMILIES = ((4, 6), (8, 4))
-"""(numbers in a row, digits of each) that no two runs share by chance."""
+"""(consecutive numbers, digits of each) that two runs do not share by chance."""
 
 GAPS_IN_A_ROW, LEAST_GAP_MS, LEAST_SCATTER_MS = 7, 100.0, 10.0
-"""Times between evaluations that tell a run: so many, each so long, scattered by so much."""
+"""Number, least length and least scatter of times between evaluations that identify a run."""
 
 MOST_STRETCHES = 128
 
 LONGEST_VALUE = 120
-"""Characters of a value that are kept."""
+"""Number of characters of a value that are kept."""
 
 _CLOCKED = ("block_start", "epoch_start", "eval_start")
 _BLOCK = ("first_epoch_num", *POSITIONS)
@@ -43,13 +43,13 @@ _TRACKED = ("samples_count", "step", "epoch_num", "step_num", "epoch")
 Item = TypeVar("Item")
 
 Point = tuple[int, float, float | None, float]
-"""The line of a record, its time (ms since 1970), how far training was, the value."""
+"""The line of a record, its time (ms since 1970), the training progress, the value."""
 
 
 class Series(msgspec.Struct, frozen=True, gc=False):
-    """One quantity over a run, in file order; `total` is how many points were logged.
+    """One quantity during a run, in file order; `total` is the number of logged points.
 
-    `unit` is the metadata member that says how far training was, "" where none does.
+    `unit` is the metadata member with the training progress, "" if there is none.
     """
 
     points: tuple[Point, ...] = ()
@@ -61,7 +61,7 @@ NO_SERIES = Series()
 
 
 class Stretch(msgspec.Struct, frozen=True, gc=False):
-    """Some numbers in a row, as a hash, and the lines of the first and the last of them.
+    """Consecutive numbers as a hash, with the lines of the first and the last number.
 
     `kind` is `values` (evaluations or losses) or `times` (milliseconds between evaluations).
     """
@@ -73,7 +73,7 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
 
 
 class KeyRecords(msgspec.Struct, frozen=True, gc=False):
-    """The records of one key: how many, the value of a single one, hashes of values and times."""
+    """The records of one key: their number, the value if single, hashes of values and times."""
 
     count: int
     value: str | int | float | bool | None
@@ -82,10 +82,10 @@ class KeyRecords(msgspec.Struct, frozen=True, gc=False):
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """The curves of one run, where its clock goes back (line, ms), and its telling stretches.
+    """The curves of one run, the steps back of its clock (line, ms), and its unique sequences.
 
-    `job` is the number and the line of the scheduler's job that the log names, if of just one.
-    `records` has those of each key.
+    `job` is the number and the line of the scheduler's job, if the log names exactly one. `records`
+    are the records by key.
     """
 
     quality: Series = NO_SERIES
@@ -98,7 +98,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 def trace_of(run: Run, data: bytes = b"") -> Trace:
-    """What a review compares of a run, `data` being its file; no content makes it raise."""
+    """The trace of a run; `data` is the content of its file. Never raises."""
     quality, losses = _quality(run), _loss(run)
     return Trace(
         quality=_kept(quality),
@@ -120,7 +120,7 @@ def trace_of(run: Run, data: bytes = b"") -> Trace:
 
 def _quality(run: Run) -> Series:
     places = evaluations(run)
-    # Stable Diffusion logs two metrics, each a curve of its own: the first logged stands for both
+    # Stable Diffusion logs two metrics, each with its own curve: the first represents both
     metric = metadata_of(run.records[places[0]]).get("metric") if places else None
     chosen = (at for at in places if metadata_of(run.records[at]).get("metric") == metric)
     return _series(run, chosen, _outcome, _SAMPLES)
@@ -130,7 +130,7 @@ def _outcome(value: Any) -> float | None:
     if not isinstance(value, dict):
         return as_number(value)
     # The dialect of 0.5 logs {"epoch": 0, "value": 0.53}; Mask R-CNN {"BBOX": 0.37, "SEGM": 0.34},
-    # of which the first stands for both
+    # of which the first represents both
     return as_number(value.get("value", value.get("BBOX")))
 
 
@@ -167,7 +167,7 @@ def _series(
         if value is None:
             continue
         at = position(record, names) or position(record, POSITIONS)
-        # A curve has one scale: what another member counts has no place on it
+        # A curve has one scale: values of another member are not on it
         unit = unit or (at[0] if at else "")
         far = at[1] if at and at[0] == unit else None
         points.append((run.line(index), record.time_ms, far, value))
@@ -175,7 +175,7 @@ def _series(
 
 
 def thinned(points: Sequence[Item], most: int) -> Sequence[Item]:
-    """Every n-th point, at most `most` of them, and the last: where a curve ends matters most."""
+    """Every n-th point, at most `most`, and the last, because the end of a curve matters most."""
     step = -(-len(points) // most)
     return points if step <= 1 else [*points[:-1:step], points[-1]]
 
@@ -188,10 +188,10 @@ def _kept(series: Series) -> Series:
 
 
 def _backward(run: Run, quality: Sequence[Point]) -> Iterator[tuple[int, float]]:
-    """(line, ms) of the first five records of further progress at an earlier time.
+    """(line, ms) of the first five records with further progress at an earlier time.
 
-    Of one key alone, and in its order: logs are joined of the outputs of several processes, whose
-    lines need not be in order of time.
+    Each key is compared separately, in its order: logs are joined from the outputs of several
+    processes, whose lines need not be in order of time.
     """
     found = 0
     for points in (quality, *(_marks(run, key) for key in _CLOCKED)):
@@ -228,7 +228,7 @@ def _of_key(run: Run, places: Sequence[int]) -> KeyRecords:
 
 
 def _digest(content: object) -> str:
-    # As written: of text, as hashes of strings differ from process to process
+    # A digest of the text, because Python's hashes of strings differ between processes
     return hashlib.blake2b(repr(content).encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
@@ -242,9 +242,9 @@ def _value_stretches(points: Sequence[Point]) -> list[Stretch]:
         for start in range(len(telling) - count + 1):
             window = telling[start : start + count]
             values = tuple([each[3] for each in window])
-            # Ranks repeat a value; then the row says less than its length
+            # If ranks repeat a value, the sequence has less information than its length
             if len({*values}) == count:
-                # Of floats alone, whose hash is the same in every process
+                # Only floats, whose hash is the same in every process
                 mark = hash((float(count), *values))
                 found.append(Stretch(mark, window[0][0], window[-1][0], "values"))
     return found
@@ -266,15 +266,15 @@ def _time_stretches(points: Sequence[Point]) -> list[Stretch]:
 
 
 def _scatter(values: Sequence[float]) -> float:
-    """The median distance from the median: one odd value among equal ones does not raise it."""
+    """The median distance from the median, which a single outlier does not raise."""
     middle = sorted(values)[len(values) // 2]
     return sorted(abs(value - middle) for value in values)[len(values) // 2]
 
 
 def _sampled(stretches: list[Stretch]) -> list[Stretch]:
-    """At most so many, chosen by their hashes alone: the same ones in a copy."""
+    """At most `MOST_STRETCHES`, selected only by their hashes, so that a copy has the same."""
     mask = 0
     while sum(not each.mark & mask for each in stretches) > MOST_STRETCHES:
-        # One bit more each time, so that what a longer log keeps a shorter one keeps as well
+        # One more bit each time, so that a shorter log keeps everything that a longer log keeps
         mask = 2 * mask + 1
     return [each for each in stretches if not each.mark & mask]

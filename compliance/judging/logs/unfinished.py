@@ -1,4 +1,4 @@
-"""Whether a run ended before its run_stop, and which errors of its log that explains."""
+"""Runs that ended before their run_stop, and the errors that this explains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.rules.run import Run
 
 
 class Unfinished(msgspec.Struct, frozen=True, gc=False):
-    """A run that died: the line of its last record, and what it was doing."""
+    """A run that crashed: the line of its last record, and its phase."""
 
     line: int
     phase: Literal["initialization", "training"]
@@ -24,14 +24,14 @@ _OF_TRAINING = _OUTCOMES | {
     *("run_stop", "run_final", "block_start", "block_stop", "epoch_start", "epoch_stop"),
     *("eval_start", "eval_stop", "aggregated_eval_accuracy", "train_epoch"),
 }
-"""Keys that a run logs after run_start, and may not come to."""
+"""Keys that a run logs after run_start, and may not reach."""
 
 
 def unfinished(run: Run, findings: Sequence[Finding]) -> Unfinished | None:
-    """Where the run ended, if it died before its target and no other error is in its log.
+    """The end of a run that stopped before its target, if its log has no other error.
 
     Training rules, Benchmark Results: a run that does not converge may be dropped as the slowest.
-    A run that died is one of these; a rule that it violated while it was alive remains violated.
+    This includes a run that crashed, but not if it violated a rule before the crash.
     """
     if not run.records or "run_stop" in run.where:
         return None
@@ -42,10 +42,10 @@ def unfinished(run: Run, findings: Sequence[Finding]) -> Unfinished | None:
     errors = [each for each in findings if each.severity is Severity.ERROR]
     missed = any(each.id.endswith(".target") for each in errors)
     evaluated = any(key in run.where for key in _OUTCOMES)
-    # Open runs have no target: without run_stop none of them has a result
+    # Open runs have no target: without run_stop they have no result
     if evaluated and not missed and run.value("submission_division") != "open":
         return None
-    # A consequence is explained by what explains its cause
+    # If the cause is explained, its consequences are explained, too
     causes = [each for each in errors if not each.caused_by]
     return ended if all(_explained(each, ended) for each in causes) else None
 
@@ -54,8 +54,8 @@ def _explained(error: Finding, ended: Unfinished) -> bool:
     if error.id.endswith(".target"):
         return True
     if error.line is not None:
-        # The line that was being written
+        # The last line, which was not written completely
         return error.line > ended.line
-    # Rows that several keys satisfy have none, but the id of each ends in one of them
+    # Rows that several keys satisfy have no key, but the id of each ends in one of the keys
     key = error.id.rpartition(".")[2]
     return key in (keys.ALL if ended.phase == "initialization" else _OF_TRAINING)

@@ -1,4 +1,4 @@
-"""A run as the official verifier reads it: scope by scope, record by record, quirks included."""
+"""A run as the official verifier reads it: by scope and by record, including its quirks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from podium.rules.table import CannotJudge, Row, Violation, WholeLogRule
 
 
 class VerifierReading:
-    """One log by the verifier's rules.
+    """One log according to the verifier's rules.
 
-    `readable`: the log has the line format of the round, the only one the verifier sees. `crash`
-    says why it crashes, if it does; `known_as` names the benchmark where the log gives it another
-    name, `misnamed` that nobody accepts that name, `lacks_rules` that it only lacks the rule file
-    of a benchmark of the round.
-    `scopes` and `cancelled` are what it went through.
+    `readable`: the log has the line format of the round, the only format that the verifier reads.
+    `crash` is the reason of a crash, if any. `known_as` is the benchmark if the log has another
+    name for it. `misnamed`: no text accepts that name. `lacks_rules`: the verifier only lacks the
+    rule file of a benchmark of the round. `scopes` and `cancelled` are the scopes that it applied
+    and the violations that a later scope cancelled.
     """
 
     def __init__(self, log: Log, rules: Round) -> None:
@@ -36,19 +36,19 @@ class VerifierReading:
         self.scopes: list[Scope] = []
 
     def review(self) -> Iterator[RuleViolation]:
-        """Broken rules by the verifier's reading: the last scope that lists a key decides it."""
+        """Violations in the verifier's reading: the last scope that lists a key decides."""
         by_key: dict[str, RuleViolation] = {}
-        # Failures under no key, which no later scope can cancel
+        # Violations without a key, which no later scope can cancel
         apart: list[RuleViolation] = []
         run = self.run
-        # Its formulas see only what stands before a record, and compare floats with ==; the run is
-        # shared with PolicyReading, which sets both otherwise
+        # Its formulas see only the records before a record, and compare floats with ==. The run is
+        # shared with PolicyReading, which changes both
         run.ordered = run.exact = True
         for scope in self._scopes():
             self.scopes.append(scope)
             if by_key:
-                # It runs its rule files one after the other over the whole log, and before each
-                # drops what earlier files found for a key that this one lists, too.
+                # It applies its rule files one after the other to the whole log. Before each, it
+                # drops earlier violations for the keys that the file lists.
                 for name in scope.keys & by_key.keys():
                     self.cancelled.append(by_key.pop(name))
             for rule, row in scope.verified:
@@ -77,8 +77,8 @@ class VerifierReading:
             yield self.broken_target(rule, row, missed)
 
     def broken(self, rule: str, row: Row, violations: list[Violation]) -> RuleViolation:
-        """A broken row; only a warning where all the fault is records that repeat each other."""
-        # Where all values of a key agree, it prints a warning instead of rejecting the log.
+        """A violated row; only a warning if all violations are repeated records that agree."""
+        # If all values of a key agree, it prints a warning instead of rejecting the log.
         soft = all(violation.repeats for violation in violations)
         severity = Severity.WARNING if soft else Severity.ERROR
         key = None if violations[0].keyless else row.name
@@ -87,7 +87,7 @@ class VerifierReading:
         )
 
     def broken_target(self, rule: str, row: Row, missed: list[Violation]) -> RuleViolation:
-        """A target that no record reached: the verifier reports it under no key."""
+        """A target that no record reached: the verifier reports it without a key."""
         rule = rule.rpartition(".")[0] + ".target"
         error = Severity.ERROR
         return RuleViolation(rule, None, missed, error, row.stated_by, self.run, row, row.cites)
@@ -100,7 +100,7 @@ class VerifierReading:
             return
         except TypeError:
             # It counts an exception in a check at the end of a log as a failed check.
-            found = [Violation(None, f"{end.text}: what is logged cannot be compared")]
+            found = [Violation(None, f"{end.text}: the logged values cannot be compared")]
         if found:
             rule = f"{scope.name}.{end.id}"
             error = Severity.ERROR
@@ -118,7 +118,7 @@ class VerifierReading:
 
     def crashes(self, position: int | None, why: str) -> None:
         """Note why the official verifier crashes; the first reason is kept."""
-        # It ends at the first: what would come later is never reached
+        # It ends at the first crash, and does not reach later ones
         if not self.crash and self.rules.verified:
             line = None if position is None else self.run.line(position)
             self.crash = why if line is None else f"line {line}: {why}"
@@ -129,7 +129,7 @@ class VerifierReading:
         division, name = text_of(division), text_of(benchmark)
         known = rules.benchmarks.get(name)
         for scope in rules.scopes(division, name):
-            # The code that gathers metrics stands in the benchmark's own rule file.
+            # The code that gathers metrics is in the benchmark's own rule file.
             if scope.benchmark and known is not None and known.gathers:
                 try:
                     gather_metrics(run, known.gathers)
@@ -143,7 +143,7 @@ class VerifierReading:
     def _chosen(self, scope: Scope) -> Iterator[Scope]:
         """Scopes that optimizer and scheduler records choose, in the order of those records."""
         selectors = {variant.chosen_by.name: variant for variant in scope.variants}
-        # Its rule files are queued as such records are met, one for each record
+        # Its rule files are queued when it reads such records, one for each record
         places = sorted(i for key in selectors for i in self.run.where.get(key, ()))
         for index in places:
             record = self.run.records[index]
@@ -159,7 +159,7 @@ class VerifierReading:
 
     def _look_for_rules(self, division: str, benchmark: Any, name: str) -> None:
         run, rules = self.run, self.rules
-        # It makes the name of a rule file of what is logged, and crashes where there is none
+        # It makes the name of a rule file from the logged value, and crashes without such a file
         if rules.divided and "submission_division" in run.where and division not in DIVISIONS:
             given = run.value("submission_division")
             self.crashes(None, f"it has no rules for the division {given!r}")

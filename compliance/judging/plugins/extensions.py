@@ -1,4 +1,4 @@
-"""What plug-ins add besides rules: probes of a machine, formats of reports, trainers."""
+"""Extensions other than rules: probes of a machine, formats of reports, trainers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from podium.logging_spec.limits import read_json
 
 
 def probed() -> Iterator[tuple[str, dict[str, str], str]]:
-    """(plug-in, values by field, why it failed) of each plug-in that brings probes."""
+    """(plug-in, values by field, reason of a failure) of each plug-in with probes."""
     for plugin in installed():
         if any(group == PROBES for group, _ in plugin.entries):
             outcome = run(plugin, _probe, [None])
@@ -38,19 +38,19 @@ def _probe(parts: Parts, _: object) -> Answered:
     for name, function in parts.functions[PROBES].items():
         found = function()
         if not isinstance(found, Mapping):
-            raise Misbehaviour(f"finds {type(found).__name__} by {name}; must be fields = values")
+            raise Misbehaviour(f"returns {type(found).__name__} from {name}; expected a mapping")
         for field, value in found.items():
             plain = isinstance(value, str | int | float) and not isinstance(value, bool)
             if not isinstance(field, str) or not plain or len(str(value)) > LONGEST:
-                raise Misbehaviour(f"finds {field!r} by {name}, which is no text and no number")
+                raise Misbehaviour(f"returns an invalid value of {field!r} from {name}")
             fields[field] = str(value)
     return Answered(fields=fields)
 
 
 def rendered(name: str, report: Outcome) -> tuple[str, str]:
-    """A report in the format PLUGIN.NAME of an installed plug-in, or empty and why it failed.
+    """A report in the format PLUGIN.NAME, or empty and the reason of a failure.
 
-    It has nothing that a terminal would obey: a function may repeat what a log says.
+    Control characters are removed, because a function may repeat the content of a log.
     """
     (plugin,) = [each for each in installed() if each.name == name.partition(".")[0]]
     outcome = run(plugin, partial(_render, name), [json_text(report)])
@@ -60,17 +60,17 @@ def rendered(name: str, report: Outcome) -> tuple[str, str]:
 
 
 def _render(name: str, parts: Parts, report: str) -> Answered:
-    """The text that the plug-in makes of a report, given as its JSON data."""
+    """The report in the plug-in's format, made from its JSON data."""
     functions = parts.functions[FORMATS]
     if name not in functions:
         raise Misbehaviour(
-            f"has no format {name}; it has {join_limited(list(functions)) or 'none'}"
+            f"has no format {name}; available: {join_limited(list(functions)) or 'none'}"
         )
     text = functions[name](read_json(report))
     if not isinstance(text, str):
-        raise Misbehaviour(f"makes {type(text).__name__} of a report in {name}; must be text")
+        raise Misbehaviour(f"returns {type(text).__name__} from {name}; expected a string")
     if len(text) > LARGEST // 4:
-        raise Misbehaviour(f"makes more than {LARGEST // 4 >> 20} MiB of a report in {name}")
+        raise Misbehaviour(f"returns more than {LARGEST // 4 >> 20} MiB from {name}")
     return Answered(text=text)
 
 
@@ -84,11 +84,11 @@ def trainers() -> dict[str, str]:
 
 
 def package_of(name: str) -> str:
-    """The package of the trainer PLUGIN.NAME; raises UsageFault where there is none."""
+    """The package of the trainer PLUGIN.NAME; raises UsageFault if there is none."""
     found = trainers()
     if name not in found:
-        there = ", ".join(sorted(found)) or ("they are left out" if left_out() else "none")
-        raise UsageFault(f"no plug-in brings the trainer {name}; there are: {there}")
+        there = ", ".join(sorted(found)) or ("plug-ins are disabled" if left_out() else "none")
+        raise UsageFault(f"no plug-in has the trainer {name}; available: {there}")
     return found[name]
 
 

@@ -1,6 +1,6 @@
-"""Plug-ins run in processes of their own, which end when they take too long or misbehave.
+"""Plug-ins run in separate processes, which end if they take too long or misbehave.
 
-`live` is the process of a plug-in: it loads the plug-in, does the jobs, and sends what it finds.
+`live` is the process of a plug-in: it imports the plug-in, does the jobs, and sends the answers.
 `run` starts such processes and reads their answers.
 """
 
@@ -35,18 +35,18 @@ from podium.compliance.judging.plugins.messages import (
 )
 
 Work = Callable[[Parts, Any], Answered]
-"""What is done with each job."""
+"""The work for each job."""
 
 
 def live(sender: Connection, plugin: Plugin, work: Work, jobs: Sequence[tuple[int, Any]]) -> None:
-    """Load the plug-in, do the jobs and end this process, whatever the plug-in does.
+    """Import the plug-in, do the jobs and end this process, whatever the plug-in does.
 
-    It prints nowhere: what it writes to standard output is kept, and is a fault.
+    A plug-in must not print: its standard output is captured, and output is an error.
     """
     status = 1
     try:
         end_with_parent()
-        # What it starts is ended with it; not every system has such groups
+        # Its child processes are ended with it; not every system has process groups
         with suppress(OSError, AttributeError):
             os.setsid()
         printed = _apart()
@@ -54,13 +54,13 @@ def live(sender: Connection, plugin: Plugin, work: Work, jobs: Sequence[tuple[in
             _refuse_prints(printed)
             sender.send_bytes(encoded(message))
         status = 0
-    # A plug-in's `sys.exit` is told like any exception
+    # A plug-in's `sys.exit` is reported like any exception
     except (Exception, SystemExit) as error:
         why = str(error) if isinstance(error, Misbehaviour) else f"fails: {told_error(error)}"
         with suppress(Exception):
             sender.send_bytes(encoded(Failed(why.encode(errors="replace").decode()[:500])))
     finally:
-        # Threads of the plug-in, and what it asked for at the end of the process, are not awaited
+        # The plug-in's threads and exit handlers are not awaited
         os._exit(status)
 
 
@@ -73,9 +73,9 @@ def _messages(plugin: Plugin, work: Work, jobs: Sequence[tuple[int, Any]]) -> It
 
 
 def _apart() -> int:
-    """Part this process from the standard streams; the file that standard output is now."""
+    """Detach this process from the standard streams. Return the file of its standard output."""
     nothing = os.open(os.devnull, os.O_RDWR)
-    # Not closed: it lives as long as the process
+    # Not closed: it is needed until the process ends
     handle, path = tempfile.mkstemp(prefix="podium.", suffix=".plugin")
     os.unlink(path)
     for number, target in ((0, nothing), (1, handle), (2, nothing)):
@@ -86,7 +86,7 @@ def _apart() -> int:
 
 
 def _refuse_prints(printed: int) -> None:
-    # A plug-in may have put anything in its place
+    # A plug-in may have replaced sys.stdout with anything
     with suppress(Exception):
         sys.stdout.flush()
     if os.fstat(printed).st_size:
@@ -95,20 +95,20 @@ def _refuse_prints(printed: int) -> None:
 
 
 SECONDS = "PODIUM_PLUGIN_SECONDS"
-"""The environment variable with the seconds that a plug-in has to load, and for each job."""
+"""The environment variable with the time limit for the import of a plug-in, and for each job."""
 
 PATIENCE = 20.0
-"""Those seconds by default."""
+"""The default time limit in seconds."""
 
 MEAN_SECONDS = 0.5
-"""What a job may take on average, once the first PATIENCE is spent: drips end a plug-in, too."""
+"""Mean seconds that a job may take after the first PATIENCE, so that many slow jobs also end."""
 
 BYTES_PER_SECOND = 1 << 22
-"""Logs are read anew in the plug-in's process: for so many bytes there is one second more."""
+"""Logs are read again in the plug-in's process: each job gets one more second for these bytes."""
 
 
 class Outcome(NamedTuple):
-    """What became of a plug-in: all that it adds, its answers by job, or why it failed."""
+    """The outcome of a plug-in: its extensions, its answers by job, or the reason of a failure."""
 
     plugin: Plugin
     loaded: Loaded
@@ -117,19 +117,19 @@ class Outcome(NamedTuple):
 
 
 class _Refused(Exception):
-    """The plug-in takes no further part; the message says why."""
+    """The plug-in is not used any further; the message is the reason."""
 
 
 def patience() -> float:
-    """The seconds that a plug-in has to load, and for one job; raises UsageFault."""
+    """The time limit in seconds for the import and for one job; raises UsageFault."""
     text = os.environ.get(SECONDS, "")
     try:
         seconds = float(text) if text else PATIENCE
     except ValueError:
         seconds = 0.0
-    # NaN is not above 0 either
+    # NaN is not above 0
     if not seconds > 0:
-        raise UsageFault(f"{SECONDS} is {text}; must be a number of seconds above 0")
+        raise UsageFault(f"{SECONDS} is {text}; expected a number of seconds above 0")
     return seconds
 
 
@@ -140,10 +140,10 @@ def run(
     processes: int = 1,
     size: Callable[[Any], int] = lambda _: 0,
 ) -> Outcome:
-    """Have a plug-in do some jobs, in so many processes; nothing that it does raises here.
+    """Have a plug-in do some jobs in several processes; never raises because of the plug-in.
 
-    `size` tells the bytes that a job has to read. A plug-in that fails anywhere has failed, and
-    what it answered before is left out: a report holds all that it finds, or nothing.
+    `size` returns the bytes that a job reads. If a plug-in fails in one job, all its answers are
+    discarded: a report has all of its findings, or none.
     """
     nothing = Outcome(plugin, Loaded(), {})
     if plugin.problem:
@@ -177,7 +177,7 @@ def run(
 
 
 class _Host:
-    """One process of a plug-in, and its share of the jobs."""
+    """One process of a plug-in, with its share of the jobs."""
 
     def __init__(
         self,
@@ -195,14 +195,14 @@ class _Host:
             target=live, args=(self.sender, plugin, work, share), daemon=True
         )
         self.begun = False
-        # What it has sent: that it is loaded, and then an answer for each job
+        # The number of messages received: one after the import, then one for each job
         self.taken = 0
         self.spare = 0.0
 
     def start(self) -> None:
         self.process.start()
         self.begun = True
-        # Only the process holds it now, so that its end is the end of the pipe
+        # Only the process has the sender now, so that its end closes the pipe
         self.sender.close()
         self._allow(self.seconds)
 
@@ -212,37 +212,37 @@ class _Host:
 
     @property
     def done(self) -> bool:
-        """Whether all is answered."""
+        """Whether all jobs are answered."""
         return self.taken > len(self.share)
 
     def doing(self) -> str:
-        """What it is at."""
+        """The current work, for messages."""
         if not self.taken:
-            return "to be imported"
+            return "during its import"
         job = self.share[self.taken - 1][1]
         return f"for {getattr(job, 'display_path', '') or 'its answer'}"
 
     def take(self) -> Loaded | Answered:
-        """The next message; raises _Refused where there is none that can be one."""
+        """The next message; raises _Refused without a valid message."""
         try:
             message = decoded(self.receiver.recv_bytes(LARGEST))
         except EOFError:
             self.process.join(1.0)
             status = self.process.exitcode
-            how = "answers no more" if status is None else how_it_ended(status)
+            how = "does not answer" if status is None else how_it_ended(status)
             raise _Refused(f"its process {how} {self.doing()}") from None
         except (OSError, msgspec.MsgspecError, RecursionError):
-            raise _Refused(f"sends what cannot be read {self.doing()}") from None
+            raise _Refused(f"sends an invalid message {self.doing()}") from None
         if isinstance(message, Failed):
             raise _Refused(message.why)
         expected = Loaded if not self.taken else Answered
         if type(message) is not expected:
-            raise _Refused(f"sends what cannot be read {self.doing()}")
+            raise _Refused(f"sends an invalid message {self.doing()}")
         self.taken += 1
         if not self.done:
             left = self.seconds
             if self.taken > 1:
-                # What a job has taken beyond its mean the next ones lack
+                # A job's time above the mean is subtracted from the time of the next jobs
                 left = min(left, max(self.deadline - time.monotonic(), 0.0))
             fresh = MEAN_SECONDS + self.size(self.share[self.taken - 1][1]) / BYTES_PER_SECOND
             self._allow(left + fresh)
@@ -251,7 +251,7 @@ class _Host:
     def end(self) -> None:
         """End the process, whatever it does."""
         if self.begun:
-            # All that it has started first: its group is its own, where it came that far
+            # First its child processes: it has its own group, if it got that far
             with suppress(OSError, AttributeError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()

@@ -1,4 +1,4 @@
-"""Which plug-ins there are: distributions whose entry points name podium. None is imported."""
+"""The installed plug-ins: distributions with entry points for podium. None is imported."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import msgspec
 RULES, FORMATS, TRAINERS, PROBES = GROUPS = tuple(
     f"podium.{part}" for part in ("rules", "formats", "trainers", "probes")
 )
-"""The groups of entry points that are looked at."""
+"""The groups of entry points that podium reads."""
 
 OFF = "PODIUM_NO_PLUGINS"
-"""The environment variable that leaves plug-ins out, as `--no-plugins` does."""
+"""The environment variable that disables plug-ins, as `--no-plugins` does."""
 
 TAKEN = frozenset(
     """
@@ -25,17 +25,18 @@ TAKEN = frozenset(
     waivers
     """.split()  # noqa: SIM905 - a set would take a line for each name
 )
-"""Names that plug-ins may not have: rules of podium have ids that begin with them."""
+"""Names that plug-ins may not have, because ids of built-in rules begin with them."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _LARGEST = 1 << 16
-"""Bytes of a file of entry points that are looked at."""
+"""Bytes of an entry point file that are read."""
 
 
 class Plugin(msgspec.Struct, frozen=True):
-    """A plug-in as its distribution's metadata have it; `problem` is why it cannot be loaded.
+    """A plug-in according to its distribution's metadata.
 
-    `entries` are (group, value): a value names a module, and behind a colon what is in it.
+    `problem` is the reason why it cannot be loaded. `entries` are (group, value): a value is a
+    module, optionally with a colon and an object in it.
     """
 
     name: str
@@ -49,21 +50,21 @@ _left_out = False
 
 
 def leave_out(wanted: bool) -> None:
-    """Leave plug-ins out from now on, or no longer."""
+    """Disable plug-ins from now on, or enable them again."""
     global _left_out
     _left_out = wanted
 
 
 def left_out() -> bool:
-    """Whether plug-ins are left out, by the option or by the environment."""
+    """Whether plug-ins are disabled by the option or by the environment."""
     return _left_out or os.environ.get(OFF, "") not in ("", "0")
 
 
 def installed() -> tuple[Plugin, ...]:
-    """The plug-ins of this environment, by name; none where they are left out.
+    """The plug-ins of this environment, by name; none if they are disabled.
 
-    The names of distributions are looked through on every call of the command, so that nothing is
-    loaded for those that have nothing to do with podium.
+    This runs on every call of the command, so it reads only the entry points of distributions that
+    name podium.
     """
     if left_out():
         return ()
@@ -73,14 +74,14 @@ def installed() -> tuple[Plugin, ...]:
             other = found.get(plugin.name)
             if other is not None:
                 plugin = msgspec.structs.replace(
-                    other, problem=f"{plugin.distribution} has a plug-in of this name, too"
+                    other, problem=f"{plugin.distribution} has a plug-in with the same name"
                 )
             found[plugin.name] = plugin
     return tuple(found[name] for name in sorted(found))
 
 
 def _distributions() -> Iterator[str]:
-    """The metadata folders of distributions with a group of podium's, those found first first."""
+    """The metadata folders of distributions with a group of podium, in the order of the path."""
     seen = set()
     for place in places():
         try:
@@ -96,16 +97,16 @@ def _distributions() -> Iterator[str]:
 
 
 def places() -> list[str]:
-    """The folders that modules come from; never the one a user stands in.
+    """The folders from which modules are imported, without the current folder.
 
-    `python -m podium` puts that on the path: a submission could bring code to run.
+    `python -m podium` puts it on the path, and a submission could contain code that would run.
     """
     here = os.path.realpath(os.curdir)
     return [each for each in sys.path if each and os.path.realpath(each) != here]
 
 
 def _names_podium(path: str) -> bool:
-    # Most distributions have no such file, and all are asked on every call: no stream is made
+    # Most distributions have no such file, and all are tried on every call: no stream is made
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
@@ -126,7 +127,7 @@ def _plugins_of(folder: str) -> Iterator[Plugin]:
     try:
         project, version = told.metadata["Name"], told.version
         found = [(each.name, (each.group, each.value)) for each in told.entry_points]
-    # Metadata are written by anybody, and read by a library that raises what it likes
+    # Metadata can be anything, and the library that reads them may raise any exception
     except Exception as error:
         yield Plugin(file_name, "", file_name, (), f"its metadata cannot be read: {error}")
         return
@@ -140,10 +141,10 @@ def _plugins_of(folder: str) -> Iterator[Plugin]:
 
 def _problem(name: str, named: list[tuple[str, str]]) -> str:
     if not _NAME.fullmatch(name):
-        return "its name must be lower-case letters, digits, - and _, 40 at most"
+        return "invalid name; expected at most 40 lower-case letters, digits, - and _"
     if name in TAKEN:
-        return "its name is that of rules of podium"
+        return "its name is reserved for built-in rules"
     strange = sorted({group for group, _ in named if group not in GROUPS})
     if strange:
-        return f"there is no group {strange[0]}; must be one of {', '.join(GROUPS)}"
+        return f"unknown group {strange[0]}; expected one of {', '.join(GROUPS)}"
     return ""

@@ -1,4 +1,4 @@
-"""A plug-in's checks on one log, or on the examples that they come with; in its own process."""
+"""A plug-in's checks on one log, or on their examples, in the plug-in's process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from podium.rules.run import Run
 from podium.rules.table import Violation
 
 MOST_VIOLATIONS = 1000
-"""Violations of one rule in one log; a rule that finds more is at fault itself."""
+"""Violations of one rule in one log; a rule with more violations is faulty."""
 
 
 def judge(checks: dict[str, Check], job: Job) -> tuple[PluginFinding, ...]:
-    """What the checks find in one log; raises Misbehaviour for what is no violation."""
+    """The findings of the checks in one log; raises Misbehaviour for an invalid violation."""
     rules = find_round(job.usage, job.round)
     run = policy_run(read_log(job.path, rules.generation), rules)
     if not run.records:
@@ -38,15 +38,15 @@ def judge(checks: dict[str, Check], job: Job) -> tuple[PluginFinding, ...]:
         for each in _told(check, run, violations(check, run, context, job.display_path))
     ]
     if _pictured(run) != before:
-        raise Misbehaviour(f"changes the records of the log that it judges ({job.display_path})")
+        raise Misbehaviour(f"changes the records of the checked log ({job.display_path})")
     return tuple(found)
 
 
 def example(check: Check, text: str, rules: Round) -> list[Violation]:
-    """What a check finds in one of its own examples, which is all there is of a log."""
+    """The violations of a check in one of its examples, which is the whole log."""
     log = parse_log(text.encode())
     if not log.records or log.faults:
-        raise Misbehaviour(f"has an example of {check.id} that is no log")
+        raise Misbehaviour(f"has an example of {check.id} that is not a log")
     run = Run(log.records)
     run.ordered = run.exact = False
     return violations(check, run, _context(run, rules), "its example")
@@ -60,36 +60,36 @@ def _context(run: Run, rules: Round) -> Context:
 
 
 def _pictured(run: Run) -> str:
-    """All that a check is given, so that a change of it shows; NaN is like itself here."""
+    """A representation of a check's input that shows any change; NaN equals itself."""
     return f"{run.records!r}{run.where!r}"
 
 
 def violations(check: Check, run: Run, context: Context, path: str) -> list[Violation]:
-    """What a check finds, each looked at; raises Misbehaviour, and what the check raises."""
+    """The validated violations of a check; raises Misbehaviour, also for the check's exceptions."""
     try:
         found = [*islice(check.find(run, context), MOST_VIOLATIONS + 1)]
     except Exception as error:
         raise Misbehaviour(f"fails in {check.id} on {path}: {told_error(error)}") from error
     if len(found) > MOST_VIOLATIONS:
-        raise Misbehaviour(f"finds more than {MOST_VIOLATIONS} faults by {check.id} in {path}")
+        raise Misbehaviour(f"finds more than {MOST_VIOLATIONS} violations of {check.id} in {path}")
     for each in found:
         if problem := _problem(each, run):
-            raise Misbehaviour(f"finds {problem} by {check.id} in {path}")
+            raise Misbehaviour(f"returns {problem} from {check.id} in {path}")
     return found
 
 
 def _problem(given: Any, run: Run) -> str:
-    """What is wrong with a violation; empty for one that a report can tell."""
+    """The error in a violation; empty for a valid violation."""
     if not isinstance(given, Violation):
-        return f"what is no violation ({type(given).__name__})"
+        return f"an object that is not a violation ({type(given).__name__})"
     at = given.position
     if at is not None and (type(at) is not int or not 0 <= at < len(run.records)):
-        return "a fault at no record of the log"
+        return "a violation whose position is not a record of the log"
     texts = (given.message, given.expected, given.hint)
     if not given.message or not all(isinstance(text, str) for text in texts):
-        return "a fault whose texts are none"
+        return "a violation whose texts are not strings"
     if max(map(len, texts)) > LONGEST or len(json_text(given.actual)) > LONGEST:
-        return f"a fault with a text of more than {LONGEST} characters"
+        return f"a violation with a text longer than {LONGEST} characters"
     return ""
 
 
@@ -102,12 +102,12 @@ def _told(check: Check, run: Run, found: list[Violation]) -> Iterator[PluginFind
 
 
 def _plain(value: Any) -> Any:
-    """A value that any report can hold."""
+    """A value that any report can contain."""
     return value if isinstance(value, bool | int | float | str | None) else json_text(value).strip()
 
 
 def told_error(error: BaseException) -> str:
-    """An exception in a few words, with the line that raised it; also of one that will not say."""
+    """A short description of an exception, with its line; also if its own text fails."""
     try:
         text = " ".join(str(error).split())
     except Exception:

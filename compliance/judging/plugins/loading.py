@@ -1,4 +1,4 @@
-"""What a plug-in's entry points hold, looked at in its own process."""
+"""The content of a plug-in's entry points, loaded in the plug-in's process."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
 
 MOST_PARTS = 1000
-"""Rules, or other parts, of one plug-in."""
+"""Number of rules, or of other parts, of one plug-in."""
 
 LONGEST = 4000
-"""Characters of one text of a rule."""
+"""Longest text of a rule, in characters."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _MEMBERS = {RULES: "RULES", FORMATS: "FORMATS", TRAINERS: "TRAINERS", PROBES: "PROBES"}
-"""What is looked for in an entry point that is a module."""
+"""The name that is looked up in an entry point that is a module."""
 
 
 class Misbehaviour(Exception):
-    """A plug-in did what it must not; the message ends a sentence that begins with its name."""
+    """A plug-in did something forbidden; the message continues a sentence after its name."""
 
 
 class Parts:
@@ -44,7 +44,7 @@ class Parts:
     def __init__(self, plugin: Plugin) -> None:
         self.checks: dict[str, Check] = {}
         self.functions: dict[str, dict[str, Any]] = {FORMATS: {}, TRAINERS: {}, PROBES: {}}
-        # What lies where a user stands must not be taken for a module of the plug-in
+        # A file in the current folder must not be imported as a module of the plug-in
         sys.path[:] = places()
         for group, value in plugin.entries:
             held = _held(group, value)
@@ -57,18 +57,18 @@ class Parts:
         for each in _listed(value, held):
             check = _checked(plugin.name, value, each)
             if check.id in self.checks:
-                raise Misbehaviour(f"has two rules {check.id}")
+                raise Misbehaviour(f"has two rules with the id {check.id}")
             self.checks[check.id] = check
 
     def _take_functions(self, plugin: Plugin, group: str, value: str, held: Any) -> None:
         if not isinstance(held, Mapping) or not held:
-            raise Misbehaviour(f"gives {type(held).__name__} at {value}; must be names = functions")
+            raise Misbehaviour(f"has {type(held).__name__} at {value}; expected a mapping")
         for name, function in list(held.items())[:MOST_PARTS]:
-            # Trainers run in podium's own process: their packages are named, not imported here
+            # Trainers run in podium's own process: their packages are not imported here
             right = isinstance(function, str) if group == TRAINERS else callable(function)
             if not isinstance(name, str) or not _ID.fullmatch(name) or not right:
                 what = "the name of a package" if group == TRAINERS else "a function"
-                raise Misbehaviour(f"gives {name!r} at {value}; must be a name and {what}")
+                raise Misbehaviour(f"has {name!r} at {value}; expected a name and {what}")
             self.functions[group][f"{plugin.name}.{name}"] = function
 
     def told(self) -> Loaded:
@@ -82,7 +82,7 @@ class Parts:
 
 
 def _held(group: str, value: str) -> Any:
-    """What an entry point names; of a module, its list of parts."""
+    """The object that an entry point names, or the list of parts of a module."""
     module, _, member = value.partition(":")
     held: Any = import_module(module.strip())
     for name in filter(None, member.partition("[")[0].strip().split(".")):
@@ -94,25 +94,25 @@ def _listed(value: str, held: Any) -> list[Any]:
     if isinstance(held, Check):
         return [held]
     if not isinstance(held, Iterable) or isinstance(held, str | bytes | Mapping):
-        raise Misbehaviour(f"gives {type(held).__name__} at {value}; must be checks")
+        raise Misbehaviour(f"has {type(held).__name__} at {value}; expected checks")
     listed = []
     for each in held:
         listed.append(each)
         if len(listed) > MOST_PARTS:
-            raise Misbehaviour(f"gives more than {MOST_PARTS} rules at {value}")
+            raise Misbehaviour(f"has more than {MOST_PARTS} rules at {value}")
     return listed
 
 
 def _checked(name: str, value: str, given: Any) -> Check:
-    """A rule of the plug-in as podium keeps it; raises Misbehaviour for what is none."""
+    """A rule of the plug-in for podium; raises Misbehaviour if it is invalid."""
     if not isinstance(given, Check):
-        raise Misbehaviour(f"gives {type(given).__name__} at {value}; must be checks")
-    # A struct takes any value for a field: what is wrong would show in the middle of a report
+        raise Misbehaviour(f"has {type(given).__name__} at {value}; expected checks")
+    # A struct accepts any value for a field: an error would show in the middle of a report
     if not isinstance(given.id, str) or not _ID.fullmatch(given.id):
-        raise Misbehaviour(f"has a rule {given.id!r}; must be letters, digits, dots and hyphens")
+        raise Misbehaviour(f"has a rule {given.id!r}; expected letters, digits, dots and hyphens")
     texts = (given.says, given.why, given.cites, given.bad, given.good, given.key or "")
     if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
-        raise Misbehaviour(f"has texts of {given.id} that are none, or longer than {LONGEST}")
+        raise Misbehaviour(f"has an invalid text in {given.id}, or one longer than {LONGEST}")
     if not given.says or not callable(given.find) or not isinstance(given.severity, Severity):
         raise Misbehaviour(f"has a rule {given.id} without text, function or severity")
     named = given.id if given.id.startswith(f"{name}.") else f"{name}.{given.id}"

@@ -1,4 +1,4 @@
-"""What passes between podium and the process of a plug-in: plain data, checked on arrival."""
+"""The messages between podium and the process of a plug-in: plain data, validated on arrival."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import msgspec
 from podium.rules.finding import Severity
 
 LARGEST = 1 << 24
-"""Bytes of one message; what a plug-in sends beyond that ends its process."""
+"""Largest message, in bytes; a larger message ends the plug-in's process."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One log to judge: where it lies, how reports name it, and by which round's rules."""
+    """One log to check: its path, its path in reports, and its round."""
 
     path: str
     display_path: str
@@ -20,7 +20,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class RuleData(msgspec.Struct, frozen=True):
-    """A rule of a plug-in without its code: the fields of a `Check`, its id prefixed."""
+    """A rule of a plug-in without its code: the fields of a `Check`, with a prefixed id."""
 
     id: str
     says: str
@@ -34,14 +34,14 @@ class RuleData(msgspec.Struct, frozen=True):
 
 
 class PluginPart(msgspec.Struct, frozen=True):
-    """A format, a trainer or a probe by its name, prefixed, and what it is about."""
+    """A format, a trainer or a probe: its prefixed name and its description."""
 
     name: str
     about: str = ""
 
 
 class PluginFinding(msgspec.Struct, frozen=True):
-    """One violation of a rule, as a finding tells it."""
+    """One violation of a rule, for a finding."""
 
     rule: str
     line: int | None
@@ -52,7 +52,7 @@ class PluginFinding(msgspec.Struct, frozen=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, tag=True):
-    """The plug-in is imported: all that it adds."""
+    """The plug-in is imported; the message lists its extensions."""
 
     rules: tuple[RuleData, ...] = ()
     formats: tuple[PluginPart, ...] = ()
@@ -61,14 +61,14 @@ class Loaded(msgspec.Struct, frozen=True, tag=True):
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """A rule tried on its examples, and what is wrong with it; nothing where it does as it says."""
+    """A rule that was tried with its examples, and its errors, if any."""
 
     rule: str
     problems: tuple[str, ...] = ()
 
 
 class Answered(msgspec.Struct, frozen=True, tag=True):
-    """A job is done: what was asked for, and the job's number, which the host sets."""
+    """A job is done; the message has the answer, and the job's number, which the host sets."""
 
     job: int = 0
     found: tuple[PluginFinding, ...] = ()
@@ -78,7 +78,7 @@ class Answered(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The plug-in did what it must not; its process ends."""
+    """The plug-in did something forbidden; its process ends."""
 
     why: str
 
@@ -89,10 +89,10 @@ _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
 
 def encoded(message: Message) -> bytes:
-    """A message as bytes; raises ValueError or TypeError for what no report can hold."""
+    """A message as bytes; raises ValueError or TypeError for data that no report can contain."""
     return msgspec.json.encode(message)
 
 
 def decoded(data: bytes) -> Message:
-    """The message of these bytes; raises msgspec.DecodeError where they are none."""
+    """The message in these bytes; raises msgspec.DecodeError if they are invalid."""
     return _decoder.decode(data)

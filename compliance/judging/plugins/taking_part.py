@@ -1,4 +1,4 @@
-"""Plug-ins in a report: what their rules find in the logs, and which plug-ins took part.
+"""Plug-ins in a report: the findings of their rules in the logs, and the plug-ins that were used.
 
 `tried` runs the rules of one plug-in on their own examples.
 """
@@ -22,14 +22,14 @@ from podium.rules.model.round import Round
 
 
 class PluginFindings(NamedTuple):
-    """Which plug-ins took part or failed to, and what they found."""
+    """The plug-ins that were used or failed, and their findings."""
 
     entries: list[PluginEntry]
     findings: list[Finding]
 
 
 def judged_by(plugins: Sequence[Plugin], jobs: Sequence[Job], processes: int = 1) -> PluginFindings:
-    """Have the plug-ins that bring rules judge some logs."""
+    """Have the plug-ins with rules check some logs."""
     entries, findings = [], []
     for plugin in plugins:
         if not plugin.problem and not any(group == RULES for group, _ in plugin.entries):
@@ -42,7 +42,7 @@ def judged_by(plugins: Sequence[Plugin], jobs: Sequence[Job], processes: int = 1
 
 
 def entry_of(outcome: Outcome, findings: int = 0) -> PluginEntry:
-    """A plug-in as reports name it."""
+    """The entry of a plug-in in a report."""
     plugin = outcome.plugin
     return PluginEntry(
         name=plugin.name,
@@ -56,7 +56,7 @@ def entry_of(outcome: Outcome, findings: int = 0) -> PluginEntry:
 
 
 def described(plugins: Sequence[Plugin]) -> list[Outcome]:
-    """What each plug-in adds, or why it cannot be loaded."""
+    """The extensions of each plug-in, or the reason why it cannot be loaded."""
     return [run(plugin, _judged) for plugin in plugins]
 
 
@@ -98,9 +98,9 @@ def _finding(rule: RuleData, path: str, found: PluginFinding) -> Finding:
 
 
 def tried(plugin: Plugin, usage: str, round_: str) -> tuple[tuple[Tried, ...], str]:
-    """Each rule of a plug-in tried on its examples, by the limits of a round.
+    """Each rule of a plug-in, tried with its examples and the limits of a round.
 
-    The text says why the plug-in failed, and is empty where it did not.
+    The string is the reason of the plug-in's failure, or empty.
     """
     outcome = run(plugin, _try_all, [(usage, round_)])
     if outcome.why:
@@ -116,11 +116,11 @@ def _try_all(parts: Parts, job: tuple[str, str]) -> Answered:
 
 def _problems(check: Check, rules: Round) -> Iterator[str]:
     if check.says.endswith("."):
-        yield "`says` ends with a full stop; must be one clause without"
+        yield "`says` ends with a full stop; expected a clause without one"
     if not check.why:
-        yield "the function has no docstring; must say why the rule is there"
+        yield "the function has no docstring; expected the reason for the rule"
     if not check.cites:
-        yield "`cites` is empty; must name the text that states the rule"
+        yield "`cites` is empty; expected the text that states the rule"
     try:
         yield from _of_examples(check, rules)
     except Misbehaviour as error:
@@ -129,14 +129,14 @@ def _problems(check: Check, rules: Round) -> Iterator[str]:
 
 def _of_examples(check: Check, rules: Round) -> Iterator[str]:
     if not check.bad or not check.good:
-        yield "an example is missing; must have a `bad` and a `good` excerpt of a log"
+        yield "an example is missing; expected a `bad` and a `good` excerpt of a log"
     broken = example(check, check.bad, rules) if check.bad else []
     if check.bad and not broken:
-        yield "finds nothing in its bad example; must find what it is about"
+        yield "finds nothing in its bad example; expected a violation"
     if check.good and (found := example(check, check.good, rules)):
-        yield f"finds a fault in its good example ({found[0].message}); must find none"
+        yield f"finds a violation in its good example ({found[0].message}); expected none"
     for each in broken[:1]:
         if "; must " not in each.message:
-            yield f"its message is {each.message!r}; must say what is found, then `; must …`"
+            yield f"its message is {each.message!r}; expected the value found, then `; must …`"
         if not each.hint:
-            yield "its violation has no hint; must say what to do"
+            yield "its violation has no hint; expected the fix"

@@ -1,7 +1,7 @@
 """Power logs of one result: their files, their readings, and the energy of each run.
 
-The official package checker looks at the names of the files only, the official summary at what
-they hold; the policy's rules are about both.
+The official package checker checks only the names of the files, and the official summary only
+their content. The policy has rules on both.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 from podium.rules.quirks import quirks_of
 
-_LINK_OUT = "a link out of the result's folder is not followed"
+_LINK_OUT = "symbolic link points outside the result's folder; not followed"
 
 
 class PoweredRun(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class PoweredRun(msgspec.Struct, frozen=True):
 
 
 class Metered(msgspec.Struct, frozen=True):
-    """What one meter's log says of a run: its file, `line` of its first reading, joules, times."""
+    """A run in one meter's log: the file, the line of the first reading, times and joules."""
 
     run: str
     path: str
@@ -70,11 +70,11 @@ class Metered(msgspec.Struct, frozen=True):
 
 
 class PowerVerdict(msgspec.Struct):
-    """What is known of one result's power logs.
+    """The verdict on one result's power logs.
 
-    `energies` gives joules by run, None where they are not known. The official package checker
-    counts the runs `blamed` among those that fail, of which it lets one (four of unet3d's) pass;
-    where it `crashed` it gives no verdict. `metered` is of the policy's profile alone.
+    `energies` are the joules by run, None if they are not known. The official package checker
+    counts the runs in `blamed` as failed, and allows one failed run (four for unet3d). If it
+    `crashed`, it gives no verdict. `metered` exists only in the policy profile.
     """
 
     findings: list[Finding] = msgspec.field(default_factory=list)
@@ -92,13 +92,13 @@ def check_power(
     profile: Profile,
     display_path: Callable[[Path], str],
 ) -> PowerVerdict:
-    """Judge the `power` folder of one result's folder; where there is none, nothing is wrong.
+    """Check the `power` folder in one result's folder; without it, nothing is reported.
 
-    `nodes` is the system's number_of_nodes where known; `display_path` gives a path as reports
-    show it.
+    `nodes` is the system's number_of_nodes, if known. `display_path` returns a path as reports show
+    it.
     """
     power = folder / "power"
-    # lexists: a link called power that leads nowhere is a fault, not an absent folder
+    # lexists: a broken link named power is an error, not an absent folder
     if not runs or not os.path.lexists(power):
         return PowerVerdict()
     return _Judgement(power, runs, nodes, rules, profile, display_path).verdict()
@@ -115,11 +115,11 @@ class _Judgement:
         display_path: Callable[[Path], str],
     ) -> None:
         self.power, self.nodes, self.rules, self.display_path = power, nodes, rules, display_path
-        # The official checker takes logs in the order of their names.
+        # The official checker reads logs in the order of their names.
         self.runs = sorted(runs, key=lambda run: f"{run.stem}.txt")
         self.profile = profile
         self.quirks = quirks_of(profile)
-        # Resolved, as the result's folder may itself be reached by a link
+        # Resolved, because the result's folder itself may be reached through a link
         self.root = Path(os.path.realpath(power.parent))
         self.findings: list[Finding] = []
         self.metered: list[Metered] = []
@@ -128,7 +128,7 @@ class _Judgement:
         listed = {run.stem: self._names(self.power / run.stem) for run in self.runs}
         official = official_reading(listed)
         for stem, names in listed.items():
-            # The verifier lists whatever has a run's name, and crashes on a file
+            # The verifier lists anything with a run's name, and crashes on a file
             if names == [] and not (self.power / stem).is_dir():
                 official.crash = f"{stem} is not a folder"
         if official.crash:
@@ -147,7 +147,7 @@ class _Judgement:
     # --- files ---
 
     def _names(self, folder: Path) -> list[str] | None:
-        """The names in a folder, in order: None where it is not there, none where it is a file."""
+        """The names in a folder, in order; None if it does not exist, empty if it is a file."""
         if not self._within(folder) or not folder.exists():
             return None
         try:
@@ -156,7 +156,7 @@ class _Judgement:
             return []
 
     def _within(self, path: Path) -> bool:
-        """Whether a path leads nowhere but into the result's folder."""
+        """Whether a path, with its links resolved, is inside the result's folder."""
         links = path.is_symlink() or self.power.is_symlink()
         return not links or Path(os.path.realpath(path)).is_relative_to(self.root)
 
@@ -176,7 +176,7 @@ class _Judgement:
     def _energy(self, run: PoweredRun, names: list[str]) -> float | None:
         if not self.quirks.sums_power_files:
             return self._by_policy(run, [name for name in names if NAME.fullmatch(name)])
-        # The official summary takes any node_*.txt and sw_*.txt, numbered or not
+        # The official summary reads any node_*.txt and sw_*.txt, numbered or not
         names = [n for n in names if n.startswith(("node_", "sw_")) and n.endswith(".txt")]
         if run.run_start_ms is None or run.run_stop_ms is None:
             return None
@@ -244,7 +244,7 @@ def _metered(run: PoweredRun, path: str, meter: Meter, joules: float | None) -> 
 
 
 def _first_of_each_rule(findings: list[Finding]) -> Iterator[Finding]:
-    """Of each rule the first finding of a run, which says how many more there are."""
+    """The first finding of each rule for a run, with the number of further findings."""
     by_rule: dict[str, list[Finding]] = {}
     for found in findings:
         by_rule.setdefault(found.id, []).append(found)
@@ -253,6 +253,6 @@ def _first_of_each_rule(findings: list[Finding]) -> Iterator[Finding]:
         if len(same) > 1:
             files = len({other.path for other in same})
             where = "this file" if files == 1 else f"{files} files of this run"
-            more = f" (and {len(same) - 1} more such in {where})"
+            more = f" (and {len(same) - 1} more in {where})"
             found = replace(found, message=found.message + more)
         yield found

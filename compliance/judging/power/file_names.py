@@ -1,7 +1,7 @@
 """Names of power logs: `power/<run>/node_<i>.txt` and `sw_<i>.txt`, numbered from 0.
 
-The official package checker takes every name that begins with `node` or `sw` for a power log, and
-whatever stands between its last underscore and its ending for the number.
+The official package checker treats every name that begins with `node` or `sw` as a power log, and
+reads the text between its last underscore and its extension as the number.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from podium.rules.finding import Finding, Profile, StatedBy
 
 KINDS = ("node", "sw")
 SHOWN = 5
-"""Names that a message lists of those at fault."""
+"""Number of invalid names that a message lists."""
 
-# No leading zeros: node_00.txt beside node_0.txt would be node 0 twice
+# No leading zeros: node_00.txt and node_0.txt would both be node 0
 NAME = re.compile(r"(node|sw)_(0|[1-9][0-9]*)\.txt")
 
 Listed = dict[str, list[str] | None]
-"""File names by run, runs in the order of their logs' names; None where a run has no folder."""
+"""File names by run, in the order of the names of the logs; None if a run has no folder."""
 
 
 Shown = Callable[[str], str]
-"""Gives the path, as reports show it, of a run's folder below `power`; of `power` for no name."""
+"""Returns the path in reports of a run's folder below `power`, or of `power` for an empty name."""
 
 
 class Miscount(NamedTuple):
-    """How many files of a kind a run has, how many most have, and the run that is blamed."""
+    """The number of files of a kind in a run, the usual number, and the run that is blamed."""
 
     files: int
     usual: int
@@ -54,7 +54,7 @@ _Strict = dict[str, dict[str, list[int]]]
 class Official(msgspec.Struct):
     """The official package checker's reading.
 
-    `misnumbered` and `miscounted` go by (run, kind of file).
+    The keys of `misnumbered` and `miscounted` are (run, kind of file).
     """
 
     missing: list[str] = msgspec.field(default_factory=list)
@@ -64,24 +64,24 @@ class Official(msgspec.Struct):
 
     @property
     def blamed(self) -> frozenset[str]:
-        """The runs that it counts among the failing ones."""
+        """The runs that it counts as failed."""
         wrong = (*self.missing, *(stem for stem, _ in self.misnumbered))
         return frozenset((*wrong, *(found.blamed for found in self.miscounted.values())))
 
 
 def official_reading(listed: Listed) -> Official:
-    """What the official package checker makes of the names."""
+    """The names as the official package checker reads them."""
     found = Official([stem for stem, names in listed.items() if names is None])
     stems = list(listed)
     present = [(stem, names) for stem, names in listed.items() if names is not None]
     if not present:
         # Without any folder it has no number of files to compare with
-        found.crash = "no run has a folder there"
+        found.crash = "no run has a folder in it"
         return found
     for kind in KINDS:
         counts = []
         for stem, names in present:
-            # Plots such as nodes_1_to_8.png are taken for logs, too, and here for number 8.
+            # Plots such as nodes_1_to_8.png also count as logs, here with the number 8.
             mine = [name for name in names if name.startswith(kind)]
             counts.append(len(mine))
             try:
@@ -89,19 +89,19 @@ def official_reading(listed: Listed) -> Official:
             except ValueError:
                 found.crash = f"a {kind} file of {stem} has no number in its name"
                 return found
-            # Numbers that repeat pass: it never fills the set in which it looks for them.
+            # Repeated numbers pass: it never fills the set in which it looks for them.
             if any(not 0 <= number < len(mine) for number in numbers):
                 found.misnumbered.append((stem, kind))
         usual = _usual(counts)
         for index, (stem, _) in enumerate(present):
             if counts[index] != usual:
-                # Missing folders shift its list: the run it blames may be an earlier one.
+                # Missing folders shift its list, so it may blame an earlier run.
                 found.miscounted[stem, kind] = Miscount(counts[index], usual, stems[index])
     return found
 
 
 def official_findings(official: Official, shown: Shown) -> Iterator[Finding]:
-    """What the official package checker rejects, in its own profile."""
+    """The findings of the official package checker, in the verifier profile."""
     profile = Profile.VERIFIER
     yield from _missing(official, profile, shown)
     for stem, kind in official.misnumbered:
@@ -114,14 +114,14 @@ def official_findings(official: Official, shown: Shown) -> Iterator[Finding]:
             kind=kind,
             count=found.files,
             usual=found.usual,
-            detail=f"; the official verifier blames {found.blamed} for that" if blames else "",
+            detail=f"; the official verifier blames {found.blamed} for this" if blames else "",
         )
 
 
 def policy_findings(
     listed: Listed, nodes: int | None, official: Official, shown: Shown
 ) -> Iterator[Finding]:
-    """What the policy rejects, and what only the official package checker does."""
+    """The findings of the policy, and findings that only the official package checker has."""
     profile = Profile.POLICY
     yield from _missing(official, profile, shown)
     strict = {
@@ -142,7 +142,7 @@ def policy_findings(
         if usual != nodes:
             yield NODE_COUNT.found(profile, shown(""), count=usual, nodes=nodes)
     yield from _no_interconnect(strict, nodes or 0, shown)
-    # What the strict reading reports already is not reported again as the verifier's own
+    # Findings of the strict reading are not reported again as the verifier's
     for stem, kind in sorted({*official.misnumbered, *official.miscounted} - wrong):
         yield VERIFIER_NAMES.found(profile, shown(stem), run=stem, kind=kind)
     for stem, names in listed.items():
@@ -152,7 +152,7 @@ def policy_findings(
 
 
 def _no_interconnect(strict: _Strict, nodes: int, shown: Shown) -> Iterator[Finding]:
-    # A description may count otherwise than the files: the larger number tells of a network
+    # The description and the files may have different counts: the larger shows a network
     nodes = max([nodes, *(len(kinds["node"]) for kinds in strict.values())])
     lacking = [stem for stem, kinds in strict.items() if not kinds["sw"]]
     if nodes > 1 and lacking:
@@ -190,7 +190,7 @@ def _numbered(
                     shown(stem),
                     stated_by=_stated_by((stem, kind) in official.misnumbered),
                     kind=kind,
-                    numbers=f", and are {given}",
+                    numbers=f", but {given}",
                 ),
             )
 
@@ -221,5 +221,5 @@ def _stated_by(official: bool) -> StatedBy:
 
 
 def _usual(counts: list[int]) -> int:
-    # Of equally frequent counts the first, for the runs that the verifier blames hang on it
+    # The first of equally frequent counts, because the verifier's choice of runs depends on it
     return max(counts, key=counts.count)

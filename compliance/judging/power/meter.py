@@ -1,4 +1,4 @@
-"""One power meter's log: what it says, what is wrong with it, and the energy it shows.
+"""One power meter's log: its readings, its findings, and its energy.
 
 Watts, milliseconds since 1970, joules. Source: power measurement rules.
 """
@@ -34,27 +34,28 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.run import as_number, metadata_of
 
 LONGEST_GAP_MS = 1500.0
-"""One reading per second is asked for; this leaves room for clocks of whole seconds."""
+"""One reading per second is required; the margin allows for clocks with whole seconds."""
 
 LOST_MS = 3000.0
-"""A gap up to this is one reading that was lost or came late, and hides no peak worth a warning."""
+"""A gap up to this length is one lost or late reading, and does not need a warning."""
 
 LEAST_WATTS, MOST_WATTS = 20.0, 300_000.0
-"""Of a node on average: below the smallest idle computer with an accelerator, above a full rack."""
+"""Mean power of a node: less than the smallest idle computer with an accelerator, more than a full
+rack."""
 
 FEWEST_READINGS = 60
-"""Readings that the timed part of a run needs at least."""
+"""The least number of readings in the timed part of a run."""
 
 START, STOP, READING = "power_measurement_start", "power_measurement_stop", "power_reading"
 EFFICIENCY, ESTIMATE = "conversion_eff", "interconnect_power_est"
 
 
 _PLAIN, _MOST = (float, int), 1e15
-"""Readings as nearly all are: numbers, below what a float holds exactly."""
+"""Types of nearly all readings, and a limit below which a float is exact."""
 
 
 class Reading(NamedTuple):
-    """What a meter showed, and which of its log's records says so."""
+    """One reading of a meter, with the position of its record in the log."""
 
     time: float
     watts: float
@@ -64,8 +65,8 @@ class Reading(NamedTuple):
 class Meter(msgspec.Struct, dict=True):
     """A node's or a switch's log as the policy reads it; findings are at `path`.
 
-    `efficiency` is the share of the metered power that the system draws, None where what is logged
-    is no share; it counts where the meter stands on alternating current.
+    `efficiency` is the share of the measured power that the system draws, None if the logged value
+    is invalid. It counts if the meter measures alternating current.
     """
 
     log: Log
@@ -80,18 +81,18 @@ class Meter(msgspec.Struct, dict=True):
     findings: list[Finding] = msgspec.field(default_factory=list)
 
     def line(self, position: int) -> int:
-        """The log's line of a record; worked out only for what is at fault."""
+        """The log's line of a record; computed only for findings."""
         return self.log.line_at(position)
 
     def found(self, rule: FixedRule, line: int | None, key: str | None, **fields: Any) -> Finding:
-        """A finding of the log: only the policy looks at what it holds."""
+        """A finding about the log: only the policy has rules on its content."""
         return rule.found(Profile.POLICY, self.path, line=line, key=key, **fields)
 
     def joules(self, start: float, stop: float) -> float | None:
-        """The energy from run_start to run_stop; None where it is not known.
+        """The energy from run_start to run_stop; None if it is not known.
 
-        Each reading stands for the time since the one before, clipped to the timed part; an
-        estimate for all of it.
+        Each reading applies to the time since the previous reading, clipped to the timed part. An
+        estimate applies to the whole timed part.
         """
         if not self.readings:
             # Power rules: the interconnect may be estimated, nodes must be measured
@@ -101,7 +102,7 @@ class Meter(msgspec.Struct, dict=True):
             return None
         spent, previous = 0.0, self.begin
         for time, watts, _ in self.ordered:
-            # Clipped, so that idle time before or after the run does not dilute its energy
+            # Clipped, so that idle time before or after the run does not change its energy
             span = (time if time < stop else stop) - (previous if previous > start else start)
             if span > 0:
                 spent += watts * span
@@ -110,12 +111,12 @@ class Meter(msgspec.Struct, dict=True):
 
     @cached_property
     def ordered(self) -> list[Reading]:
-        """The readings in order of time, once all are there."""
+        """The readings in order of time, after all are read."""
         return sorted(self.readings)
 
     @property
     def begin(self) -> float:
-        """When measuring began: at the start marker, or at the first reading."""
+        """The start of the measurement: the start marker, or the first reading."""
         return min([time for time, _ in self.starts] + [one.time for one in self.ordered[:1]])
 
     def overlaps(self, start: float, stop: float) -> bool:
@@ -124,7 +125,7 @@ class Meter(msgspec.Struct, dict=True):
 
 
 def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
-    """What a power log says; whatever is not a number or a line becomes a finding at `path`."""
+    """Read a power log; invalid lines and numbers become findings at `path`."""
     meter = Meter(log, switch, path)
     faults = [fault for fault in log.faults if not fault.is_stray]
     for fault in faults:
@@ -132,12 +133,12 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
         meter.findings.append(meter.found(UNREADABLE, line, None, problem=fault.message))
     for position, record in log.placed_records():
         watts = record.value
-        # By its type, as true is an instance of int, and no reading
+        # By type, because true is an instance of int, but not a reading
         if record.key == READING and type(watts) in _PLAIN and 0 <= watts < _MOST:
             meter.readings.append(Reading(record.time_ms, float(watts), position))
         else:
             _take(meter, record, position)
-    # A file that cannot be read to its end may well hold readings: that fault says enough
+    # A file that cannot be read to its end may have readings: its finding is sufficient
     whole = all(fault.position >= 0 for fault in faults)
     if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
@@ -146,7 +147,7 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
 
 
 def _take(meter: Meter, record: Record, position: int) -> None:
-    """Take in a record that is not a plain reading."""
+    """Read a record that is not a plain reading."""
     if record.key == START:
         meter.starts.append((record.time_ms, position))
     elif record.key == STOP:
@@ -167,9 +168,9 @@ def _take_watts(meter: Meter, record: Record, position: int) -> None:
         meter.readings.append(Reading(record.time_ms, number, position))
     elif meter.estimate is None:  # the first counts, as in the official summary
         meter.estimate = number
-    # Counted all the same, and reported, as the official summary crashes on a text
+    # Counted, but also reported, because the official summary crashes on a string
     if isinstance(value, str) and number is not None:
-        _add_bad_reading(meter, record, position, f"the text {shown}", value[:60])
+        _add_bad_reading(meter, record, position, f"the string {shown}", value[:60])
 
 
 def _add_bad_reading(meter: Meter, record: Record, position: int, value: str, given: str) -> None:
@@ -185,7 +186,7 @@ def _take_efficiency(meter: Meter, record: Record, position: int) -> None:
     if not good:
         _add_about_efficiency(meter, BAD_EFFICIENCY, position, record.value)
     kind = metadata_of(record).get("measurement_type")
-    # Only DC is known to need no correction; the official summary applies every efficiency
+    # Only DC needs no correction; the official summary applies every efficiency
     meter.alternating = kind != "DC"
     if kind not in ("AC", "DC"):
         _add_about_efficiency(meter, MEASUREMENT_TYPE, position, kind)
@@ -197,12 +198,12 @@ def _add_about_efficiency(meter: Meter, rule: FixedRule, position: int, value: o
 
 
 def timing_findings(meter: Meter, start: float | None, stop: float | None) -> Iterator[Finding]:
-    """What is wrong with the times of a meter's readings and markers, given the timed part."""
+    """Findings about the times of a meter's readings and markers, given the timed part."""
     readings = meter.ordered
     if not readings:
         return
     yield from _markers(meter, readings)
-    # As the file has them: `ordered` would show no fault
+    # In file order: `ordered` would hide the error
     for before, after in itertools.pairwise(meter.readings):
         if after.time < before.time:
             yield meter.found(UNORDERED, meter.line(after.position), READING)
@@ -223,8 +224,8 @@ def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
     problems, severity = [], None
     for key, marks in ((START, starts), (STOP, stops)):
         if len(marks) != 1:
-            problems.append(f"{key} is logged {f'{len(marks)} times' if marks else 'nowhere'}")
-    # In 1020 published files of 4.0 the stop repeats the start's time; readings are used instead
+            problems.append(f"{key} is {f'logged {len(marks)} times' if marks else 'missing'}")
+    # In 1020 published files of 4.0 the stop has the start's time; readings are used instead
     if starts and stops and stops[-1][0] <= starts[0][0]:
         if not problems and stops[-1][0] == starts[0][0]:
             severity = Severity.NOTE
@@ -279,7 +280,7 @@ def _usual_gap(readings: list[Reading]) -> float:
 
 
 def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> Iterator[Finding]:
-    """Whether a node or a switch can have drawn so much, or so little, in the timed part."""
+    """Findings about implausible power of a node or a switch in the timed part."""
     watts = float("nan") if joules is None else joules / (duration_ms / 1000)
     key = READING if meter.readings else ESTIMATE
     if meter.switch and watts == 0:
@@ -293,7 +294,7 @@ def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> I
 
 
 def total(parts: Iterable[float | None]) -> float | None:
-    """The sum, or None where a part is not known or there is none."""
+    """The sum; None without parts, or if a part is not known."""
     known = list(parts)
     if not known or any(part is None for part in known):
         return None

@@ -1,4 +1,4 @@
-"""The joules of a meter's log as the official summary adds them up, quirks included."""
+"""The joules of a meter's log as the official summary computes them, including its quirks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ class NoSummary(Exception):
 
 
 def node_as_summed(log: Log, duration_ms: float) -> float:
-    """A node's joules as officially summed: mean power of all the measurement x time to train."""
+    """A node's joules in the official summary: mean power of the measurement x time to train."""
     efficiency: Any = 1.0
     start: float | None = None
     stop: float | None = None
     previous, last, spent = 0.0, 0.0, 0.0
-    # Sorted as there, equal times in file order: a stop with the start's time precedes the readings
+    # Sorted as in the summary, with equal times in file order: a stop with the start's time
+    # precedes the readings
     for record in sorted(_officially_read(log), key=lambda record: record.time_ms):
         if record.key == EFFICIENCY:
             efficiency = record.value
@@ -33,25 +34,25 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
         elif record.key == STOP:
             stop = record.time_ms
         elif record.key == READING and start is not None and stop is None:
-            # It weighs a reading before run_start like any other: idle time changes the energy.
+            # It includes readings before run_start: idle time changes the energy.
             spent += _factor(record.value) * (record.time_ms - previous)
             previous = record.time_ms
             last = max(last, previous)
     if start is None:
-        raise NoSummary(f"no {START} is logged")
-    # Without a stop it takes the last reading for it
+        raise NoSummary(f"the log has no {START}")
+    # Without a stop it uses the time of the last reading
     measured = (last if stop is None else stop) - start
     if measured == 0:
-        # Published files do that: their stop was written with the time of their start.
+        # Published files have such stops, with the time of the start.
         raise NoSummary("the measurement stops when it starts: division by zero")
     return _factor(efficiency) * spent * duration_ms / measured / 1000
 
 
 def switch_as_summed(log: Log, duration_ms: float) -> float:
-    """A switch's joules as officially summed: its first estimate; readings count nothing."""
+    """A switch's joules in the official summary: its first estimate; readings do not count."""
     efficiency: Any = 1.0
     for record in _officially_read(log):
-        # It returns at the first estimate, so that an efficiency behind it counts nothing.
+        # It returns at the first estimate, so a later efficiency does not count.
         if record.key == EFFICIENCY:
             efficiency = record.value
         elif record.key == ESTIMATE:
@@ -68,7 +69,7 @@ def _officially_read(log: Log) -> list[Record]:
 
 
 def _factor(value: Any) -> float:
-    # true passes: Python multiplies by it as by 1, and so does the summary
+    # true is accepted: Python multiplies it as 1, and so does the summary
     if not isinstance(value, int | float):
         raise NoSummary(f"{value!r:.60} is not a number")
     try:

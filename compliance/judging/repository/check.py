@@ -1,11 +1,11 @@
-"""Whether a tree can live in a repository: names, sizes, links, secrets.
+"""The check whether a tree can be stored in a repository: names, sizes, links, secrets.
 
-In the verifier profile exactly what the official repository checker rejects: names with a space or
-a leading dot, files over 50 MiB, and links whose target does not exist as seen from the folder that
-the checker is started in. In the policy profile links are followed from where they lie, and what
-git, another system or a reader would stumble over is a warning.
+The verifier profile reports exactly what the official repository checker rejects: names with a
+space or a leading dot, files over 50 MiB, and links whose target does not exist relative to the
+folder in which the checker is started. The policy profile follows links from their own folder, and
+warns of problems for git, for other systems and for readers.
 
-Nothing is ever written, no link is followed out of the tree, no pipe or device is opened.
+Nothing is ever written. No link is followed out of the tree. No pipe or device is opened.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ if TYPE_CHECKING:
     from podium.compliance.judging.repository.secrets import Secrets
 
 LARGE = 50 << 20
-"""Above this many bytes the official checker rejects a file."""
+"""The official checker rejects a file with more bytes."""
 
 REFUSED = 100 << 20
-"""Above this many GitHub takes no file."""
+"""GitHub rejects a file with more bytes."""
 
 MOST_PER_RULE = 200
-"""Findings of one rule beyond this many are counted in one more."""
+"""Findings of one rule beyond this number are only counted, in one more finding."""
 
 LONGEST_SHOWN = 120
-"""Characters of a path that a message shows."""
+"""Length of the longest path in a message."""
 
 _USUAL = (ItemKind.FILE, ItemKind.FOLDER)
 
@@ -73,11 +73,11 @@ def check_repository(
     disk: Disk | None = None,
     reader: FileReader | None = None,
 ) -> Iterator[Finding]:
-    """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
+    """Findings about files that cannot or should not be in a repository; paths are below `root`.
 
-    The official checker judges every round alike; the policy's profile warns of what it rejects in
-    the rounds whose script calls it. `known` gives the secrets of a log that has been read already,
-    by its path; `disk` is what was listed already, `reader` has read some of the files.
+    The official checker has the same rules in every round; the policy profile warns of what it
+    rejects in the rounds whose script calls it. `known` returns the secrets of a log that has been
+    read already, by its path. `disk` is an existing listing; `reader` has read some of the files.
     """
     inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known, reader)
     found = inspect.tree(disk or Disk(root))
@@ -87,7 +87,7 @@ def check_repository(
 
 
 def _folders(disk: Disk) -> Iterator[list[Item]]:
-    """The items of each folder; a folder that cannot be listed stands for itself."""
+    """The items of each folder; a folder that cannot be listed is an item itself."""
     for path, folder in disk.walk(keep=False):
         if folder.problem:
             full = os.path.join(disk.root, path)
@@ -112,23 +112,23 @@ def _limited(findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _too_large(item: Item, profile: Profile) -> Finding:
-    refused = "; GitHub takes no file over 100 MiB" if item.size > REFUSED else ""
+    refused = "; GitHub rejects files over 100 MiB" if item.size > REFUSED else ""
     path = plain(item.path)
     return LARGE_FILE.found(profile, path, mebibytes=item.size / (1 << 20), remark=refused)
 
 
 def _links_to_folder(item: Item) -> bool:
-    """Whether a link leads to a folder: the official checker, which walks folders, skips them."""
+    """Whether a link leads to a folder, which the official checker skips when it walks the tree."""
     return item.kind is ItemKind.LINK and os.path.isdir(item.full)
 
 
 class _Verifier:
-    """The official checker's reading."""
+    """The checks of the official checker."""
 
     profile = Profile.VERIFIER
 
     def tree(self, disk: Disk) -> Iterator[Finding]:
-        # The official checker judges the root's own name, too
+        # The official checker also checks the name of the root
         name = os.path.basename(os.path.abspath(disk.root))
         rule = official_rule(name)
         if rule is not None:
@@ -148,27 +148,27 @@ class _Verifier:
             yield BROKEN_LINK.found(
                 self.profile,
                 plain(item.path),
-                problem="has no target, as seen from the folder podium was started in",
+                problem="has no target relative to the folder in which podium was started",
             )
 
 
 def _found_from_here(item: Item) -> bool:
     try:
-        # The official checker takes a relative target from the current folder, not the link's
+        # The official checker resolves a relative target from the current folder, not the link's
         return os.path.exists(os.readlink(item.full))
     except (OSError, ValueError):
         return False
 
 
 class _Policy:
-    """What a reader of the tree would stumble over; links count from where they lie."""
+    """The checks of the policy profile; links are followed from their own folder."""
 
     profile = Profile.POLICY
 
     def __init__(
         self, root: Path, known: Callable[[str], Secrets | None], reader: FileReader | None
     ) -> None:
-        # The official checker reads no file
+        # The official checker does not read files
         from podium.compliance.judging.repository import contents, secrets
 
         self.root = os.path.realpath(root)
@@ -182,7 +182,7 @@ class _Policy:
             yield name_finding(rule, self.profile, name, ".")
         for items in _folders(disk):
             for item in items:
-                # Nearly every item is ordinary in name, kind and size: no generator is made for it
+                # Nearly every item has a valid name, kind and size: no generator is made for it
                 rules = violated_rules(item.name, item.path)
                 if rules or item.kind not in _USUAL or item.size > LARGE:
                     yield from self.item(item, rules)
@@ -194,7 +194,7 @@ class _Policy:
             yield SEARCH_ENDED.found(self.profile, ".", files=self.search.skipped)
 
     def item(self, item: Item, rules: Sequence[FixedRule]) -> Iterator[Finding]:
-        """What is wrong with anything but a file's content; `rules` are those its name violates."""
+        """Findings except about a file's content; `rules` are the rules that its name violates."""
         path = plain(item.path)
         if item.kind is ItemKind.UNREADABLE:
             yield UNREADABLE.found(self.profile, path)
@@ -211,8 +211,8 @@ class _Policy:
     def link(self, item: Item) -> Iterator[Finding]:
         path, target = plain(item.path), _target(item)
         if target is None or not os.path.exists(item.full):
-            problem = "leads in a circle" if _circles(item) else "leads to nothing"
-            problem += f" ({plain(target or '?')})"
+            problem = "is circular" if _circles(item) else "is broken"
+            problem += f" (target {plain(target or '?')})"
             yield BROKEN_LINK.found(self.profile, path, problem=problem)
         elif os.path.isabs(target):
             yield ABSOLUTE_LINK.found(self.profile, path, target=plain(target))
@@ -222,9 +222,9 @@ class _Policy:
             yield LINK_FROM_ELSEWHERE.found(self.profile, path)
 
     def content(self, item: Item) -> list[Finding]:
-        """What is wrong with what a file holds."""
+        """Findings about a file's content."""
         path = plain(item.path)
-        # None says that nobody has read it; an empty answer, that it holds no secret
+        # None means that the file was not read yet; an empty answer, that it has no secret
         secrets, local = self.known(item.path), None
         if secrets is None:
             found = self.reader.contents(item, self.search)
@@ -237,7 +237,7 @@ class _Policy:
 
 
 def _secrets(path: str, found: Secrets) -> Iterator[Finding]:
-    # The kind only: a report is passed around, and must not repeat the secret
+    # Only the kind: a report is passed around, and must not repeat the secret
     for line, kind in found:
         yield SECRET.found(Profile.POLICY, path, line=line, kind=kind)
 

@@ -1,7 +1,7 @@
-"""The one place that reads the files of a submission other than logs and descriptions.
+"""The only module that reads files of a submission other than logs and descriptions.
 
-Whoever opens a file first has every scanner look at its beginning. Findings are kept, contents are
-not: memory grows by neither the size nor the number of the files.
+The first time that a file is opened, every scanner looks at its beginning. Findings are kept, but
+contents are not: memory does not grow with the size or the number of the files.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from podium.compliance.judging.repository.secrets import (
 )
 
 LARGEST_POINTER = 1024
-"""Bytes: the specification of git LFS keeps a pointer below them."""
+"""Bytes: according to the specification of Git LFS, a pointer is smaller."""
 
 POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """Whether a file is a pointer of git LFS; else its secrets, and its paths of one machine."""
+    """Whether a file is a Git LFS pointer; otherwise its secrets and its hard-coded paths."""
 
     pointer: bool = False
     secrets: Secrets = ()
@@ -43,7 +43,7 @@ NOTHING = Contents()
 Examine = Callable[[bytes], Contents]
 
 Memory = Callable[[Item, int, Examine], Contents]
-"""Gives what a file holds: what is known of it, else what is made of its first so many bytes."""
+"""Returns the known contents of a file, or examines the given number of its first bytes."""
 
 
 class FileReader:
@@ -54,7 +54,7 @@ class FileReader:
         self._found: dict[str, Contents] = {}
 
     def beginning(self, item: Item) -> bytes | None:
-        """The first `HEAD` bytes of a regular file; None where it cannot be read.
+        """The first `HEAD` bytes of a regular file; None if it cannot be read.
 
         The scanners look at them, so that `contents` does not read the file again.
         """
@@ -68,18 +68,18 @@ class FileReader:
 
         if scans.most:
             self._found[item.path] = self._memory(item, scans.most, examine)
-        # The memory may know the file, and a log's scanner reads less of it
+        # The memory may have the file; and the scanner of a log reads less of it
         return data if data and len(data) >= min(item.size, HEAD) else _beginning(item)
 
     def contents(self, item: Item, search: Search) -> Contents:
-        """What a regular file holds, as far as the search may still read it."""
+        """The contents of a regular file, within the limit of the search."""
         scans = _scans_of(item)
         fits = scans.searched <= search.left
         if search.affords(item.size):
             known = self._found.pop(item.path, None)
             found = scans.look_at(item, self._memory) if known is None else known
         else:
-            # The search goes on: a smaller file may still fit
+            # The search continues: a smaller file may still fit
             scans = scans._replace(scripted=False, searched=scans.searched if fits else 0)
             found = scans.look_at(item, _without_memory)
         if not found.pointer:
@@ -89,13 +89,13 @@ class FileReader:
 
 
 def is_pointer(item: Item) -> bool:
-    """Whether a regular file is a pointer of git LFS."""
+    """Whether a regular file is a Git LFS pointer."""
     small = 0 < item.size < LARGEST_POINTER
     return small and read_head(item.full, len(POINTER)) == POINTER
 
 
 class _Scans(NamedTuple):
-    """Which scanners look at a file: for secrets, in so many bytes of it."""
+    """The scanners of a file, and how many bytes the search for secrets reads."""
 
     small: bool
     scripted: bool
@@ -104,15 +104,15 @@ class _Scans(NamedTuple):
 
     @property
     def most(self) -> int:
-        """The bytes that they look at."""
+        """The number of bytes that the scanners need."""
         return HEAD if self.scripted or self.small else self.searched
 
     def look_at(self, item: Item, memory: Memory) -> Contents:
-        """What they find in a file, or what the memory knows of it."""
+        """The scanners' results for a file, or the memory's."""
         return memory(item, self.most, self.examine) if self.most else NOTHING
 
     def examine(self, data: bytes) -> Contents:
-        """What they find in the beginning of a file."""
+        """The scanners' results for the beginning of a file."""
         if self.small and data.startswith(POINTER):
             return Contents(pointer=True)
         secrets = secrets_in(data, is_log=self.log) if self.searched else ()

@@ -1,4 +1,4 @@
-"""What is wrong with the names of files: for other systems, for git, for a reader."""
+"""File names that are a problem for other systems, for git, or for a reader."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
 
 LONGEST_NAME = 255
-"""Bytes that a name may have on the usual file systems."""
+"""Longest name, in bytes, on the usual file systems."""
 
 LONGEST_PATH = 200
-"""Characters that leave room for a clone's own folder within the 260 of Windows."""
+"""Longest path, in characters, that leaves room for a clone's folder within Windows' 260."""
 
-# The last two ranges turn the direction of text: a name may look like another
+# The last two ranges change the direction of text, so that a name may look like another
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 _FORBIDDEN = re.compile(r'[<>:"|?*\\]')
-# Windows takes superscript digits for digits here: COM¹ is a device, too
+# Windows treats superscript digits as digits here: COM¹ is also a device
 _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [port + number for port in ("com", "lpt") for number in "0123456789¹²³"]
@@ -38,7 +38,7 @@ _DEVICES = frozenset(
 
 
 def plain(path: str) -> str:
-    r"""A path that can be written as text: bytes that are none become \xff."""
+    r"""A path that can be printed: bytes that are not valid text become \xff."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -54,13 +54,13 @@ def official_rule(name: str) -> FixedRule | None:
 
 
 def violated_rules(name: str, path: str) -> tuple[FixedRule, ...]:
-    """The rules that a name violates, and the path that it ends."""
+    """The rules that a name, and the path that ends in it, violate."""
     rules = _violated_by(name)
     return (*rules, LONG_PATH) if len(path) > LONGEST_PATH else rules
 
 
 def name_finding(rule: FixedRule, profile: Profile, name: str, path: str) -> Finding:
-    """The finding about a name, or the path that it ends."""
+    """The finding about a name, or about the path that ends in it."""
     longest, length = (LONGEST_PATH, len(path)) if rule is LONG_PATH else (LONGEST_NAME, 0)
     reason = _windows(name)
     return rule.found(profile, plain(path), reason=reason, longest=longest, length=length)
@@ -68,7 +68,7 @@ def name_finding(rule: FixedRule, profile: Profile, name: str, path: str) -> Fin
 
 @lru_cache(maxsize=4096)
 def _violated_by(name: str) -> tuple[FixedRule, ...]:
-    """The rules that a name violates: many stand in every folder, such as result_0.txt."""
+    """The rules that a name violates; cached, because many folders have the same names."""
     return tuple(_violations(name))
 
 
@@ -99,14 +99,14 @@ def _windows(name: str) -> str:
         return f"it has a {forbidden[0]}"
     if name[-1:] in (".", " "):
         return "it ends in a dot or a space"
-    # Whatever its ending: aux.txt is the device aux
+    # With any extension: aux.txt is the device aux
     return "it is reserved for a device" if name.partition(".")[0].lower() in _DEVICES else ""
 
 
 def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """(path, other name) of the names in one folder that differ only in capitals or composition."""
+    """(path, other name) of names in one folder that differ only in case or Unicode composition."""
     names = [name for _, name in items]
-    # Nearly every folder ends here; only names that are not ASCII must be normalized
+    # Nearly every folder ends here: only names that are not ASCII must be normalized
     if len({*map(str.lower, names)}) == len(names) and "".join(names).isascii():
         return
     first: dict[str, str] = {}
@@ -118,5 +118,5 @@ def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _folded(name: str) -> str:
-    # Folding takes some composed characters apart, so they are composed once more
+    # Folding decomposes some characters, so they are composed again
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

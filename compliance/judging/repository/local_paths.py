@@ -1,4 +1,4 @@
-"""Paths in scripts that hold on one machine: of somebody's home, of a cluster's file system."""
+"""Hard-coded paths in scripts: in a home folder, or in a cluster's file system."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _ENDINGS = (
 )
 _NAMES = ("Dockerfile", "Makefile")
 
-# A home of Windows, with either slash, a backslash perhaps doubled, or as Linux on Windows has it.
-# Before any other path what stands before the slash must not make it a part of another
+# A home folder on Windows, with either slash, perhaps a doubled backslash, or as in WSL.
+# A path of any other kind must not be a part of a longer path
 PATH = re.compile(
     rb"(?<![\w/])(?:[A-Za-z]:(?:\\\\?|/)|/mnt/[a-z]/)[Uu]sers(?:\\\\?|/)"
     rb"([A-Za-z0-9_][\w.@-]*)(?:(?:\\\\?|/)[\w.@+-]*)*"
@@ -30,12 +30,12 @@ _ROOTS = (
     *(b"/panfs", b"/scratch"),
 )
 _find_anchors = finder([*_ROOTS, b"/users", b"\\Users", b"\\users"])
-"""Every path has one of these; each begins with its only slash, so no two of them overlap."""
+"""Finds the anchors: every path has one. Each begins with its only slash, so no two overlap."""
 
 _BEFORE_ANCHOR = (len(b"/mnt/c"), len(b"C:\\"), len(b"C:"), 0)
-"""Bytes of a path before its anchor, most first: of Linux on Windows, of Windows, and none."""
+"""Bytes of a path before its anchor, the longest first: in WSL, in Windows, and none."""
 
-# Names that stand for another, and the accounts that images come with
+# Placeholder names, and the default accounts of images
 _ANYBODY = re.compile(
     rb"user(?:name)?s?|you|your[_-]?\w*|me|name|x+|account|root|ubuntu|ec2-user|docker|runner|"
     rb"app|work(?:space)?|mlperf|jovyan|mambauser|vscode|public|runneradmin|ContainerUser",
@@ -45,7 +45,7 @@ _HOMES = (b"/home", b"/Users")
 
 
 class LocalPaths(NamedTuple):
-    """How many such paths a file has, and the first with its line."""
+    """The number of hard-coded paths in a file, and the first path with its line."""
 
     number: int
     first: str
@@ -53,14 +53,14 @@ class LocalPaths(NamedTuple):
 
 
 def may_hold_paths(path: str) -> bool:
-    """Whether a file is a script, or settings of one, in the code of a submission."""
+    """Whether a file is a script, or the settings of a script, in the code of a submission."""
     name = path.rpartition("/")[2]
     script = name.endswith(_ENDINGS) or name.startswith(_NAMES)
     return script and path.partition("/")[0] in CODE_FOLDERS
 
 
 def local_paths(data: bytes) -> LocalPaths | None:
-    """The paths of one machine in a file's content; None where it has none."""
+    """The hard-coded paths in a file's content; None if it has none."""
     number, first = 0, None
     for match in path_matches(data):
         if not _stands_for_any(match):
@@ -74,8 +74,8 @@ def local_paths(data: bytes) -> LocalPaths | None:
 def path_matches(data: bytes) -> Iterator[re.Match[bytes]]:
     """The matches of `PATH` in a file's content.
 
-    The expression is only tried where an anchor allows a match: elsewhere it takes most of the time
-    of a check.
+    The expression is tried only where an anchor allows a match: otherwise it would take most of the
+    time of a check.
     """
     end = 0
     for _, anchor, _ in _find_anchors(data):
@@ -89,7 +89,7 @@ def path_matches(data: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _stands_for_any(match: re.Match[bytes]) -> bool:
-    """Whether a home is nobody's: of a placeholder, or of an image's account."""
+    """Whether a home folder is a placeholder's or a default account's."""
     windows, other = match.groups()
     home = windows is not None or match[0].startswith(_HOMES)
     return home and _ANYBODY.fullmatch(windows or other) is not None

@@ -1,4 +1,4 @@
-"""What a tree must be to live in a repository: one value for each rule."""
+"""The rules on trees that are stored in a repository."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _PORTABLE = f"{OWN}, Names"
 _PUBLISHED = f"{OWN}, Published trees"
 
 _NAMES = "the review repository is checked out on systems that treat such names differently"
-_LINKS = "a link must lead to the same file on every machine that the tree is copied to"
-_REMOVE = "remove it, or rename it with letters, digits, - and _"
-_RENAME = "rename it with letters, digits, - and _"
-_INSTEAD = "put the file itself in the link's place"
+_LINKS = "a link must lead to the same file on every machine to which the tree is copied"
+_REMOVE = "remove it, or rename it using letters, digits, - and _"
+_RENAME = "rename it using letters, digits, - and _"
+_INSTEAD = "replace the link with the file itself"
 
 _README = "benchmarks/llama31_405b/README.md"
 
 # --- names ---
 
-# The policy says nothing of spaces, dots, sizes and links: these rules are the official checker's
-# alone, and only where the script of a round calls it
+# The policy does not mention spaces, dots, sizes and links: only the official checker has these
+# rules, and they apply only where the script of a round calls it
 SPACE = verifier(
     "repo.space-in-name",
-    says="no name holds a space",
+    says="no name contains a space",
     why=_NAMES,
     message="the name has a space",
     help=_REMOVE,
@@ -44,7 +44,7 @@ DOT = verifier(
 )
 CONTROL_CHARACTER = own(
     "repo.control-character",
-    says="no name holds control characters",
+    says="no name contains a control character",
     why=_NAMES,
     message="the name has a control character or a direction override",
     help=_RENAME,
@@ -72,16 +72,16 @@ LONG_NAME = own(
     help="shorten it",
     cites=_PORTABLE,
     bad="the name of a file has 256 bytes",
-    good="it has 255",
+    good="the name has 255 bytes",
     reads_content=False,
 )
 LONG_PATH = own(
     "repo.long-path",
     Severity.NOTE,
-    says="no path is too long to be checked out",
+    says="every path is short enough for a checkout on any system",
     why=_NAMES,
-    message="the path has {length} characters: a clone on Windows may fail on it",
-    help="keep paths within {longest} characters",
+    message="the path has {length} characters; a clone on Windows may fail",
+    help="keep paths to at most {longest} characters",
     cites=_PORTABLE,
     bad=(write(f"benchmarks/{'a' * 100}/{'b' * 100}"),),
     good=(write(f"benchmarks/{'a' * 90}/{'b' * 90}"),),
@@ -89,10 +89,10 @@ LONG_PATH = own(
 )
 NOT_NFC = own(
     "repo.not-nfc",
-    says="names are in composed Unicode",
+    says="names are in composed Unicode (NFC)",
     why=_NAMES,
-    message="the name has decomposed characters, which other systems write differently (not NFC)",
-    help="rename it in composed characters, or in ASCII",
+    message="the name has decomposed characters (not NFC), which other systems write differently",
+    help="rename it with composed characters, or in ASCII",
     cites=_PORTABLE,
     bad=(write("benchmarks/re\N{COMBINING ACUTE ACCENT}sume.txt"),),
     good=(write("benchmarks/r\N{LATIN SMALL LETTER E WITH ACUTE}sume.txt"),),
@@ -100,20 +100,20 @@ NOT_NFC = own(
 )
 NOT_UTF8 = own(
     "repo.not-utf8",
-    says="names are UTF-8 text",
+    says="names are valid UTF-8",
     why=_NAMES,
-    message="the name is not UTF-8 text",
+    message="the name is not valid UTF-8",
     help=_RENAME,
     cites=_PORTABLE,
-    bad="the name of a file holds the byte ff",
-    good="it holds ASCII characters only",
+    bad="the name of a file contains the byte ff",
+    good="the name has only ASCII characters",
     reads_content=False,
 )
 CASE_COLLISION = own(
     "repo.case-collision",
     says="names differ by more than case",
     why=_NAMES,
-    message="the name differs from {other!r} only in capitals: some systems keep one of them",
+    message="the name differs from {other!r} only in case; some systems keep only one of them",
     help="rename one of them",
     cites=_PORTABLE,
     bad=(write("benchmarks/llama31_405b/readme.MD"),),
@@ -123,21 +123,21 @@ CASE_COLLISION = own(
 
 # --- sizes and kinds ---
 
-# Not the 100 MiB at which GitHub refuses a file: the official checker draws the line lower
+# Not the 100 MiB above which GitHub rejects a file: the limit of the official checker is lower
 LARGE_FILE = verifier(
     "repo.large-file",
     says="no file is larger than 50 MiB",
-    why="the review repository refuses large files",
-    message="the file has {mebibytes:.1f} MiB, and 50 MiB is the most",
+    why="the review repository rejects large files",
+    message="the file is {mebibytes:.1f} MiB; the limit is 50 MiB",
     help="keep large files out of the tree",
     bad="a file has 50 MiB and one byte",
     good="it has 50 MiB",
 )
 LFS_POINTER = own(
     "repo.lfs-pointer",
-    says="files are there, not pointers to them",
-    why="reviewers do not have the store behind it",
-    message="a pointer to a large file kept elsewhere (git LFS), not the file itself",
+    says="the tree contains the files themselves, not Git LFS pointers",
+    why="reviewers do not have access to the store behind a pointer",
+    message="the file is a Git LFS pointer, not the file itself",
     help="commit the file itself",
     cites=_PORTABLE,
     bad=(write("benchmarks/data.bin", "version https://git-lfs.github.com/spec/v1\n"),),
@@ -145,31 +145,31 @@ LFS_POINTER = own(
 )
 SPECIAL_FILE = own(
     "repo.special-file",
-    says="the tree holds files, folders and links only",
-    why="a repository stores nothing else",
-    message="neither a file, a folder nor a link: a repository cannot hold it",
+    says="the tree contains only files, folders and links",
+    why="a repository cannot store anything else",
+    message="neither a file, a folder nor a link; a repository cannot store it",
     help="remove it",
     cites=_PORTABLE,
-    bad="a named pipe lies in the tree",
-    good="it is removed",
+    bad="the tree contains a named pipe",
+    good="the pipe is removed",
 )
 UNREADABLE = own(
     "repo.unreadable",
     Severity.ERROR,
     says="everything in the tree can be read",
-    why="what cannot be read cannot be judged, and is not accepted",
-    message="it cannot be read",
+    why="files that cannot be read cannot be checked, and are not accepted",
+    message="cannot be read",
     help="correct its permissions, or move it",
     cites=f"{OWN}, Files",
-    bad="a folder may not be listed",
-    good="everybody may list it",
+    bad="a folder has no permission to be listed",
+    good="everyone has the permission to list it",
 )
 
 # --- links ---
 
 BROKEN_LINK = verifier(
     "repo.broken-link",
-    says="every link leads to something",
+    says="the target of every link exists",
     why=_LINKS,
     message="the link {problem}",
     help=_INSTEAD,
@@ -180,17 +180,17 @@ ABSOLUTE_LINK = own(
     "repo.absolute-link",
     says="links are relative",
     why=_LINKS,
-    message="the link is absolute ({target}): on another machine it leads nowhere",
-    help="write it from its folder",
+    message="the link is absolute ({target}) and broken on other machines",
+    help="use a path relative to the link's folder, or copy the file",
     cites=_PORTABLE,
     bad=(link("benchmarks/link", "/etc/passwd"),),
     good=(link("benchmarks/link", "llama31_405b"),),
 )
 ESCAPING_LINK = own(
     "repo.escaping-link",
-    says="links stay in the tree",
+    says="links stay inside the tree",
     why=_LINKS,
-    message="the link leads out of the tree ({target})",
+    message="the link points outside the tree ({target})",
     help=_INSTEAD,
     cites=_PORTABLE,
     bad=(link("benchmarks/link", "../../"),),
@@ -199,11 +199,11 @@ ESCAPING_LINK = own(
 LINK_FROM_ELSEWHERE = verifier(
     "repo.link-from-elsewhere",
     in_verifier=None,
-    says="a link can be followed from the current folder, too",
-    why="the official program follows links from where it was started, and then reports them as "
-    "broken links",
-    message="the official checker takes the target from the folder it is started in, so that it "
-    "may call this link broken",
+    says="a link can also be followed from the current folder",
+    why="the official checker follows links from the folder in which it is started, and may report "
+    "them as broken",
+    message="the official checker follows the link from the folder in which it is started, so it "
+    "may report a broken link",
     help=_INSTEAD,
     bad=(link("benchmarks/link", _README.removeprefix("benchmarks/")),),
     good=(rename(_README, "benchmarks/llama31_405b/README.txt"),),
@@ -213,20 +213,20 @@ LINK_FROM_ELSEWHERE = verifier(
 
 SECRET = own(
     "repo.secret",
-    says="no password, key or token is left in the tree",
+    says="the tree contains no password, key or token",
     why="the tree is published",
-    message="this line seems to hold a secret ({kind})",
-    help="remove it and revoke it: everyone who reads the tree can use it",
+    message="possible secret ({kind})",
+    help="remove it and revoke it: everyone who can read the tree can use it",
     cites=_PUBLISHED,
     bad=(write("benchmarks/run.sh", "pip --index https://joe:Zx9Qw8Er7T@example.org/simple\n"),),
     good=(write("benchmarks/run.sh", "pip --index https://$USER:$TOKEN@example.org/simple\n"),),
 )
 LOCAL_PATH = own(
     "repo.local-path",
-    says="no script holds a path of somebody's home or of a cluster's file system",
-    why="a script with such a path runs nowhere else, and tells who has run it, and where",
-    message="paths of one machine: {first}{more}",
-    help="take the path from a variable or an argument, and say in the README what it must hold",
+    says="no script contains a path in a home folder or a cluster's file system",
+    why="a script with such a path runs only on that machine, and reveals who ran it and where",
+    message="hard-coded paths: {first}{more}",
+    help="read the path from a variable or an argument, and describe it in the README",
     cites=_PUBLISHED,
     bad=(write("benchmarks/run.sh", "export DATA=/home/jdoe/data\n"),),
     good=(write("benchmarks/run.sh", "export DATA=${DATA:?the folder of the data}\n"),),
@@ -234,12 +234,12 @@ LOCAL_PATH = own(
 SEARCH_ENDED = own(
     "repo.search-ended",
     Severity.NOTE,
-    says="all of the tree was searched for secrets",
-    why="very large trees are searched in part only",
+    says="the whole tree was searched for secrets",
+    why="very large trees are searched only in part",
     message="{files} files were not searched for secrets: the tree is too large",
-    help="search them by another tool",
+    help="search them with another tool",
     cites=_PUBLISHED,
-    bad="the files of a tree have more than 256 MiB",
+    bad="the files of a tree have more than 256 MiB in total",
     good="they have less",
 )
 

@@ -1,6 +1,6 @@
-"""What a secret looks like: the detectors of `detect-secrets`, and those that it lacks.
+"""The patterns of secrets: the detectors of `detect-secrets`, and further detectors.
 
-Only their patterns are used: none of its plugins' verification, which would call the network.
+Only the patterns are used. The plugins' verification, which would call the network, is not used.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class HuggingFaceToken(RegexBasedDetector):
 
 
 class WandbKey(RegexBasedDetector):
-    """API keys of Weights & Biases, which are bare hexadecimal, beside its name."""
+    """API keys of Weights & Biases: hexadecimal digits after its name."""
 
     secret_type = "Weights & Biases Key"  # noqa: S105
     denylist = (re.compile(r"(?i)wandb[\w .-]{0,30}[\s:=\"']{1,6}([0-9a-f]{40})\b"),)
 
 
 class NgcKey(RegexBasedDetector):
-    """API keys of NVIDIA's catalogue."""
+    """API keys of NVIDIA's catalog (NGC)."""
 
     secret_type = "NGC Key"  # noqa: S105
     denylist = (re.compile(r"\bnvapi-[\w-]{60,}"),)
@@ -63,7 +63,7 @@ _WORD = r"(?:'([^'$\n]{4,})'|\"([^\"$\n]{4,})\"|([^\s'\"$|;<>(){}]{4,}))"
 
 
 class _PatternGroups(RegexBasedDetector):
-    """A detector whose patterns have several groups, of which one matches."""
+    """A detector whose patterns have several groups, one of which matches."""
 
     def analyze_string(self, string: str) -> Generator[str, None, None]:
         """The groups that match."""
@@ -73,7 +73,7 @@ class _PatternGroups(RegexBasedDetector):
 
 
 class PasswordOnCommandLine(_PatternGroups):
-    """Passwords that a script gives to sudo, sshpass or curl."""
+    """Passwords that a script passes to sudo, sshpass or curl."""
 
     secret_type = "Password on a command line"  # noqa: S105
     denylist = (
@@ -85,7 +85,7 @@ class PasswordOnCommandLine(_PatternGroups):
 
 
 class TokenInUrl(_PatternGroups):
-    """Tokens that a URL carries: in place of a user, or as a parameter."""
+    """Tokens in a URL: in place of a user, or as a parameter."""
 
     secret_type = "Token in a URL"  # noqa: S105
     denylist = (
@@ -120,7 +120,7 @@ _DETECTORS = tuple(
     )
 )
 
-# The mark by which users of detect-secrets let a line through
+# The mark with which users of detect-secrets exempt a line
 _ALLOWED = re.compile(r"pragma:? *allowlist[ -](?:nextline )?secret", re.IGNORECASE)
 _STAND_INS = re.compile(r"pass(?:word|wd)?|user(?:name)?|token|secret|x+|\*+", re.IGNORECASE)
 _EXAMPLES = re.compile(r"EXAMPLE|redacted|placeholder|change-?me|your[-_]?\w|dummy|xxxx|<", re.I)
@@ -130,7 +130,7 @@ PRIVATE_KEY = str(PrivateKeyDetector.secret_type)
 
 
 def kind_of_secret(line: str) -> str | None:
-    """What kind of secret a line holds; None where it holds none, or says that it is allowed."""
+    """The kind of secret in a line; None if the line has none, or has the mark that exempts it."""
     if _ALLOWED.search(line):
         return None
     shown = not _HIDDEN_KEY.search(line)
@@ -148,11 +148,11 @@ def _texts(found: Iterable[str]) -> Iterator[str]:
 
 
 def _real(detector: RegexBasedDetector, secret: str) -> bool:
-    """Whether what matched can be a secret, not a template's variable or a word for one."""
-    # These mostly report how a token or key begins: nothing can be said of its characters
+    """Whether a match can be a secret, and is not a template's variable or a word for a secret."""
+    # These mostly report the beginning of a token or key, whose characters say nothing
     if isinstance(detector, PrivateKeyDetector | GitHubTokenDetector | GitLabTokenDetector):
         return True
-    # Vendors write EXAMPLE into the keys of their manuals, which people copy
+    # Vendors write EXAMPLE into the keys in their manuals, which people copy
     stand_in = (
         _STAND_INS.fullmatch(secret) or is_templated_secret(secret) or _EXAMPLES.search(secret)
     )

@@ -1,7 +1,7 @@
-"""Secrets left in files: where to look, and how much; what to look for is in `secret_detectors`.
+"""The search for secrets in files; their patterns are in `secret_detectors`.
 
-A file is first searched for what every secret of a kind has; the detectors see only the lines where
-that is found, and their library is imported only when there are any.
+A file is first searched for marks that every secret of a kind has. The detectors see only the lines
+with such a mark, and their library is imported only if there are any.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from podium.logging_spec.reader.log import RECORD, Log
 from podium.logging_spec.reader.words import finder
 
 HEAD = 1 << 20
-"""Of a file, this much from its beginning is searched."""
+"""Bytes that are searched, from the beginning of a file."""
 
 IN_ALL = 256 << 20
-"""Of a tree, this much at most is read for it; the rest is counted as left out."""
+"""Bytes of a tree that are read for the search; further files are counted as left out."""
 
 LONGEST_LINE = 4096
-"""Characters before and after a mark that are looked at: a line may be a whole file."""
+"""Characters before and after a mark that are searched: a line may be a whole file."""
 
 LONGEST_SECRET = 2048
-"""Characters; one that begins so far before the end of what is looked at lies within it."""
+"""Longest secret, in characters: a secret that begins earlier than this before the end of the
+searched text is complete."""
 
 # A file full of keys is reported, not listed line by line
 MOST_PER_FILE = 20
@@ -40,7 +41,7 @@ _ENDINGS = (
     ".zst"
 )
 _BINARY = frozenset(_ENDINGS.split())
-"""Endings of files whose bytes are no text."""
+"""Extensions of binary files."""
 
 _MARKS = (
     (b"://", rb"://(?:[^\s/@:]+:[^\s/@]+|[\w-]{16,})@"),
@@ -78,15 +79,15 @@ _MARKS = (
     (b"sshpass", rb"sshpass\s+-p"),
     (b"curl", rb"curl\s.{0,200}?(?:-u|--user)[\s=]"),
 )
-"""Of each kind of secret, bytes that it always has, and a pattern that its line must match; as good
-as never is one needed, and made.
+"""Bytes that each kind of secret always has, and a pattern that its line must match. A pattern is
+compiled when it is needed, which is very rare.
 """
 
 _REDACTED = re.compile(rb"(?i)redacted|example|\.\.\.|<[\w ]+>|\*{4}|x{8}")
-"""How examples write what they do not show."""
+"""Texts in examples that replace a secret."""
 
 _find_marks = finder([literal for literal, _ in _MARKS])
-"""Nearly every file has none of the marks, which one pass tells."""
+"""Finds all marks in one pass; nearly every file has none."""
 
 LONGEST_MARK = max(len(literal) for literal, _ in _MARKS)
 
@@ -95,18 +96,18 @@ Secrets = tuple[tuple[int, str], ...]
 
 
 class Search(msgspec.Struct):
-    """The search of one tree: how much it may still read, and how many files were left out."""
+    """The search of one tree: how many bytes it may still read, and how many files it left out."""
 
     left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
 
     def affords(self, size: int) -> bool:
-        """Whether the beginning of a file of so many bytes may still be read."""
+        """Whether the beginning of a file with this size may still be read."""
         return 0 < min(size, HEAD) <= self.left
 
 
 def takes(name: str, size: int) -> int:
-    """How many bytes of a file are searched: none of one whose name ends as binary files do.
+    """How many bytes of a file are searched: none if it has the extension of a binary file.
 
     Only the beginning of a log is searched, and in it only the lines that are not records.
     """
@@ -118,18 +119,18 @@ def takes(name: str, size: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _is_binary(name: str) -> bool:
-    """Whether a file is no text, by its ending; a name that is all ending has it, too."""
+    """Whether a file is binary, by its extension; a name may consist of the extension."""
     return os.path.splitext("x" + name)[1].lower() in _BINARY
 
 
 def is_log(path: str) -> bool:
-    """Whether a file is named like a log, of which only what is no record is searched."""
+    """Whether a file is named like a log, in which only lines that are not records are searched."""
     name = path.rpartition("/")[2]
     return name.endswith(".txt") and "result_" in name
 
 
 def secrets_of(log: Log) -> Secrets | None:
-    """The secrets in a log's beginning; None where the log has not kept it."""
+    """The secrets in a log's beginning; None if the log has not kept it."""
     if not log.data:
         return None
     found = _find_marks(log.head)
@@ -137,12 +138,12 @@ def secrets_of(log: Log) -> Secrets | None:
 
 
 def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
-    """The secrets in the beginning of a file; None where it is no text."""
+    """The secrets in the beginning of a file; None if it is binary."""
     return _at_marks(_find_marks(data), data, is_log=is_log)
 
 
 def read_head(full: str, most: int) -> bytes:
-    """The first bytes of a regular file; none where it cannot be read, or is a link or a pipe."""
+    """The first bytes of a regular file; empty if it cannot be read, or is a link or a pipe."""
     try:
         return read_plain(full, most)
     except OSError:
@@ -150,30 +151,30 @@ def read_head(full: str, most: int) -> bytes:
 
 
 def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:
-    """The secrets at the marks found in a text; of a log, in what is no record."""
-    # git, too, takes a file with a null byte near its beginning for binary
+    """The secrets at the marks found in a text; in a log, only in lines that are not records."""
+    # Like git, treat a file with a null byte near its beginning as binary
     if b"\0" in data[:8192]:
         return None
     lines = [*_lines([at for _, at, _ in found], data, is_log=is_log)]
     if not lines:
         return ()
-    # Matches do not overlap, though marks may: one that another hides begins inside it.
+    # Matches do not overlap, but marks may: a hidden mark begins inside another.
     near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
     marks = [re.compile(pattern) for literal, pattern in _MARKS if literal in near]
     spans: list[tuple[int, int]] = []
     for start, end in lines:
-        seen = start  # what begins before is looked at
+        seen = start  # earlier text is already searched
         for at in sorted([m.start() for mark in marks for m in mark.finditer(data, start, end)]):
             if at >= seen:
                 stop = min(end, at + LONGEST_LINE)
                 spans.append((max(start, at - LONGEST_LINE), stop))
-                # Spans overlap by the longest secret, so that none is cut in two
+                # Spans overlap by the longest secret, so that no secret is split
                 seen = stop if stop == end else stop - LONGEST_SECRET
     return tuple(_kinds_at(spans, data))
 
 
 def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]]:
-    """(line, kind of secret) of the places in a text that hold one."""
+    """(line, kind of secret) of each secret in some spans of a text."""
     if not spans:
         return
     from podium.compliance.judging.repository.secret_detectors import PRIVATE_KEY, kind_of_secret
@@ -181,18 +182,18 @@ def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, 
     count = 0
     for start, end in spans:
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
-        # The lines of a key that an example shows hold no key
+        # The lines of a key in an example do not contain a key
         hidden = kind == PRIVATE_KEY and _REDACTED.search(data, end, end + LONGEST_MARK)
         if kind is not None and not hidden:
             yield data.count(b"\n", 0, start) + 1, kind
             count += 1
-            # Ends the counting of lines as well, which begins at the top each time
+            # This also limits the counting of lines, which starts at the top each time
             if count == MOST_PER_FILE:
                 return
 
 
 def _lines(places: list[int], data: bytes, *, is_log: bool) -> Iterator[tuple[int, int]]:
-    """Where the lines of some rising places begin and end; those of a log, before a record.
+    """Start and end of the lines at some ascending positions; in a log, up to the record.
 
     The fields of a record come from the benchmark.
     """

@@ -1,1 +1,1 @@
-"""One result: its runs, and what follows from them. Imports logs, systems, power and below."""
+"""One result: its runs and values derived from them. Imports logs, systems, power and below."""

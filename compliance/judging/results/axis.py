@@ -1,4 +1,4 @@
-"""Where a reference lies on the axis of a curve, whose log may count in another unit."""
+"""The position of a reference on the axis of a curve whose log may use another unit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from statistics import median
 
 
 def unit_share(ends: Sequence[float]) -> float | None:
-    """What one unit of what convergence is counted in is on the axis that a log counts by.
+    """One unit of convergence, in the unit of a log's axis.
 
-    `ends` has a number for each run that converged: how far the log was at the end, over what the
-    run took to converge. A log may count in epochs what the reference has in samples. 1 where both
-    are the same; None without such runs.
+    `ends` has a ratio for each run that converged: the last position in the log divided by the
+    amount that the run needed to converge. A log may count epochs where the reference counts
+    samples. Returns 1 if both units are the same, None without such runs.
     """
     if not ends:
         return None
     share = median(ends)
-    # Evaluations may go on once the target is reached
+    # Evaluations may continue after the target is reached
     return 1.0 if 1 / 3 < share < 3 else share

@@ -1,4 +1,4 @@
-"""Whether the batch of a result can be spread over the accelerators of its system."""
+"""The check that the batch of a result divides among the accelerators of its system."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from podium.rules.run import as_number
 
 
 def spreads(result: Result, context: JudgingContext) -> Iterator[Finding]:
-    """Compares the batch of a device, times accumulation, with the system described.
+    """Compare the batch of a device, times accumulation, with the system description.
 
-    Of several accelerators for one part of the batch, the model lies on them; where the log gives
-    no accumulation, a device may have taken its batch several times. Instances of a throughput
-    result are smaller than their system.
+    If there are several accelerators for one part of the batch, the model is divided among them. If
+    the log has no accumulation, a device may have processed its batch several times. Instances of a
+    throughput result are smaller than their system and are not checked.
     """
     description = result.description
     accelerators = description.accelerators if description is not None else None
@@ -33,7 +33,7 @@ def spreads(result: Result, context: JudgingContext) -> Iterator[Finding]:
         return
     steps = _count(settings, "gradient_accumulation_steps") or 1
     width = batch / (each * steps)
-    # Much used code takes a device's batch twice, and logs 1 for the accumulation
+    # Widely used code processes a device's batch twice, and logs an accumulation of 1
     if _divides(width, accelerators) or (steps == 1 and _divides(accelerators, width)):
         return
     product = device if steps == 1 else f"{device} * gradient_accumulation_steps"

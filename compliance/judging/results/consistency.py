@@ -1,4 +1,4 @@
-"""Whether the runs of a result are repetitions of one experiment, and each a run of its own."""
+"""The check that the runs of a result are independent repetitions of one experiment."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     pass
 
 _LEAST_MOVED = 2
-"""One setting alone may be logged elsewhere by another branch of the same code."""
+"""A single setting may be logged at another line by another branch of the same code."""
 
 
 def one_kind(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
-    """All runs of one result have the folder's benchmark, one division, one set of settings."""
+    """Findings about runs of a result with other benchmarks, divisions, settings or code."""
     folder = verdict.folder
-    # A folder of 0.6 may be called mask for maskrcnn, and its logs say the same
+    # In 0.6 a folder may have the name mask for maskrcnn, and its logs have the same name
     names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
     for run in verdict.result.runs:
         facts = run.facts.run
@@ -78,14 +78,14 @@ def _as_its_folder(
 
 
 def _sizes_fail(verdict: ResultVerdict) -> bool:
-    """Whether runs of several batch sizes fail the test of convergence."""
+    """Whether runs with several batch sizes fail the test of convergence."""
     settings = [run.facts.settings.as_dict() for run in verdict.result.runs]
     sizes = {canonical_text(each.get(GLOBAL_BATCH_SIZE.name)) for each in settings}
     return len(sizes) > 1 and verdict.result.convergence.verdict == "fail"
 
 
 def contradicts(logged: str | None, described: str) -> bool:
-    """Whether a log is of another division than its description; capitals alone decide nothing."""
+    """Whether a log has another division than its description; the case of letters is ignored."""
     return bool(logged and described and logged.strip().casefold() != described)
 
 
@@ -107,14 +107,14 @@ def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
 
 
 def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: JudgingContext) -> Finding:
-    """A setting that differs: at the one log that is out of step where there is one."""
+    """The finding about a setting that differs, at the one deviating log if there is only one."""
     *odd, most = sorted(by_value.items(), key=lambda each: len(each[1]))
     alone = [run for _, runs in odd for run in runs]
     places = {run.name: line_of(run.path, key) for run in alone[:_MOST_NAMED]}
     parts = [f"{shortened(value)} in {_named(runs, places)}" for value, runs in odd[:_MOST_NAMED]]
     if len(odd) > _MOST_NAMED:
         parts.append(f"{len(odd) - _MOST_NAMED} other values")
-    # Of one run against another neither is out of step
+    # With two runs, neither deviates from the other
     single = len(alone) == 1 and len(most[1]) > 1
     others = f"the {len(most[1])} others" if single else _named(most[1], {})
     found = MIXED_SETTINGS.found(
@@ -125,13 +125,13 @@ def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: Judging
         setting=key,
         values="; ".join([*parts, f"{shortened(most[0])} in {others}"]),
     )
-    # A value that breaks a rule of its log is reported there
+    # A value that violates a rule is reported with its log
     fault = alone[0].fault
     return replace(found, caused_by=fault) if single and fault.endswith(f".{key}") else found
 
 
 _MOST_NAMED = 3
-"""Runs, and values, that a message names; more are counted."""
+"""Number of runs, and of values, that a message names; further ones are counted."""
 
 
 def _named(runs: Sequence[Run], lines: Mapping[str, int | None]) -> str:
@@ -142,8 +142,8 @@ def _named(runs: Sequence[Run], lines: Mapping[str, int | None]) -> str:
 
 
 def line_of(path: Path, key: str) -> int | None:
-    """The line of a log that gives a key first: read again, as hardly any result needs it."""
-    # Of a long log what runs declare stands at the beginning
+    """The first line of a log with a key; the log is read again, because few results need it."""
+    # In a long log, the declarations of a run are at the beginning
     for read in (_beginning, read_log):
         for line, record in read(path).all_records():
             if record.key == key:
@@ -160,7 +160,7 @@ def _beginning(path: Path) -> Log:
 
 
 def _are_the_same(settings: list[Settings]) -> bool:
-    """Whether all are equal and written alike, as nearly always."""
+    """Whether all settings are equal and written in the same way, as in nearly all results."""
     first, *others = settings or [NO_SETTINGS]
     kinds = first.kinds()
     return all(
@@ -176,17 +176,17 @@ def canonical_text(value: Any) -> str:
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """A canonical text for a message; compared are whole texts."""
+    """A canonical text, shortened for a message; comparisons use the whole text."""
     if text == "None":
         return "null"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
-    """Runs whose settings are logged elsewhere than in most; one finding for each version.
+    """Findings about runs whose settings are logged at other lines; one for each version.
 
-    Logs name no version of the code. But a record has the source line that logged it, and with any
-    change above it that line moves.
+    Logs do not name the version of the code. But a record has the source line that logged it, and
+    any change above the line moves it.
     """
     versions: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Run]] = {}
     for run in result.runs:
@@ -194,7 +194,7 @@ def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
         versions.setdefault((facts.settings.keys, facts.logged_at), []).append(run)
     if len(versions) < 2:
         return
-    # Of versions with as many runs each, the first is the one to compare with
+    # If several versions have the most runs, the first of them is the reference
     usual = max(versions, key=lambda version: len(versions[version]))
     most, there = len(versions[usual]), dict(zip(*usual, strict=True))
     for version, runs in versions.items():
@@ -212,5 +212,5 @@ def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
             most=f"{most} other run{'s' * (most > 1)}",
             here=here[moved[0]],
             there=there[moved[0]],
-            alike=f"; so in {len(runs) - 1} more" if len(runs) > 1 else "",
+            alike=f"; same in {len(runs) - 1} more" if len(runs) > 1 else "",
         )

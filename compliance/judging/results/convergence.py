@@ -1,4 +1,4 @@
-"""Whether a result converges honestly: its runs against the reference convergence points. Pure."""
+"""The test of convergence of a result: its runs against the reference convergence points. Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from podium.rules.quirks import quirks_of
 
 
 def applies(rules: Round, benchmark: str, division: str | None) -> str:
-    """Why a result needs no test of convergence; empty where it does."""
+    """Why a result needs no test of convergence; empty if it needs the test."""
     if not rules.benchmark(benchmark).convergence.tested:
         return f"{benchmark} has no reference convergence points"
-    # Compared as spelt: to the official tools `Closed` is another division, which is not tested
+    # Compared as spelled: for the official tools `Closed` is another division, and is not tested
     if division is not None and division != "closed":
         return f"the {division or 'unnamed'} division is not tested for convergence"
     if not rules.package.tests_convergence:
@@ -39,7 +39,7 @@ def applies(rules: Round, benchmark: str, division: str | None) -> str:
 def references(
     profile: Profile, rules: Round, benchmark: str, points: Sequence[Point] | None = None
 ) -> References:
-    """The references of a benchmark by one of the two ways; of `points` instead where given."""
+    """The references of a benchmark in a profile, from `points` if they are given."""
     if points is None:
         return _packaged(profile, rules.usage, rules.name, benchmark)
     return _references(profile, rules.benchmark(benchmark), points)
@@ -53,7 +53,7 @@ def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> 
 
 def _references(profile: Profile, benchmark: Benchmark, points: Iterable[Point]) -> References:
     way = VERIFIER if profile is Profile.VERIFIER else POLICY
-    # A point of fewer values has no mean once its ends are dropped
+    # A point with fewer values has no mean after its ends are dropped
     usable = [point for point in points if len(point.to_converge) > 2 * benchmark.dropped]
     return references_of(way, usable, benchmark.runs, benchmark.dropped)
 
@@ -69,14 +69,14 @@ def judge_convergence(
     points: Sequence[Point] | None = None,
     pruned: bool = True,
 ) -> Convergence:
-    """The judgement of a result by its runs' facts, which were read in the same profile.
+    """The test of a result, from the facts of its runs, which were read in the same profile.
 
     `division` None counts as closed. `weak`: instances of HPC's throughput metric, which the policy
-    does not test. `points` stand in for the round's own. Without `pruned` every point is used, as
-    the verifier's full check does.
+    does not test. `points` replace the round's points. Without `pruned` every point is used, as in
+    the verifier's full check.
     """
     reason = applies(rules, benchmark, division)
-    # The official verifier tests instances, too, as if they were runs that are timed
+    # The official verifier also tests instances, as if they were timed runs
     if not reason and weak and not quirks_of(profile).tests_instances:
         reason = "the throughput metric is not tested for convergence"
     if reason:
@@ -90,13 +90,13 @@ def judge_convergence(
 
 
 def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
-    """The benchmark whose points the verifier takes: that which the logs name, not the folder's."""
+    """The benchmark whose points the verifier uses: the name in the logs, not the folder's name."""
     names = {run.benchmark for run in runs if run.benchmark}
     return names.pop() if len(names) == 1 else benchmark
 
 
 def compared(ours: Convergence, theirs: Convergence) -> Convergence:
-    """The policy's judgement, with the official verifier's where that comes out differently."""
+    """The policy's test, with the official verifier's test if it differs."""
     if "not_applicable" in (ours.verdict, theirs.verdict):
         return ours
     same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
@@ -111,7 +111,7 @@ def compared(ours: Convergence, theirs: Convergence) -> Convergence:
 
 
 class _Judge:
-    """The steps of one judgement, each of which may end it."""
+    """The steps of one test, each of which may end it."""
 
     def __init__(
         self,
@@ -131,9 +131,9 @@ class _Judge:
         self.case: Case = "none"
 
     def judge(self) -> Convergence:
-        """The judgement."""
+        """The result of the test."""
         if not self.runs:
-            return self._ends("fail", "there are no runs")
+            return self._ends("fail", "the result has no runs")
         sizes = {run.batch_size for run in self.runs}
         size = next(iter(sizes))
         if len(sizes) == 1 and size is not None:
@@ -164,8 +164,8 @@ class _Judge:
         )
 
     def _crash(self) -> str:
-        """Why the official verifier crashes on the result; empty where it does not."""
-        # What only the official reader crashes on is no reason for the policy to fail a result
+        """Why the official verifier crashes on the result; empty if it does not."""
+        # A crash of the official reader is not a reason for the policy to fail a result
         if not self.quirks.crashes_on_logs:
             return ""
         if len({run.benchmark for run in self.runs}) > 1:
@@ -186,7 +186,7 @@ class _Judge:
                 sizes.setdefault(run.batch_size, []).append(run)
             often = sorted(sizes.items(), key=lambda item: -len(item[1]))
             each = ", ".join(f"{_size(size)} in {_named(runs)}" for size, runs in often)
-            return f"global_batch_size differs between runs ({each}): all must have the same"
+            return f"global_batch_size differs between runs ({each}); expected one value"
         if len(names) > 1:
             listed = ", ".join(sorted(str(name) for name in names))
             return f"submission_benchmark differs between runs: {listed}"
@@ -205,7 +205,7 @@ class _Judge:
         where = f"{self.benchmark} in {self.round.usage} {self.round.name}"
         if not self.known.used:
             reason = f": {self.rules.without_points}" if self.rules.without_points else ""
-            return f"there are no reference convergence points for {where}{reason}"
+            return f"no reference convergence points exist for {where}{reason}"
         largest = self.known.used[-1].batch_size
         return (
             f"batch size {show(size)} is above every reference point of {where} (the largest is "
@@ -216,16 +216,16 @@ class _Judge:
         values = [converged_at(run, self.known.way.unfinished) for run in self.runs]
         short = self._short()
         if not trimmed(values, self.drop):
-            return self._ends("fail", f"{len(values)} runs leave none once the ends are dropped")
+            return self._ends("fail", f"no run is left of {len(values)} after dropping the ends")
         submission = self.known.way.mean(values, self.drop)
         # Training rules, v5.0: 405B may converge one evaluation early; the official verifier
         # allows that in every round since
         allowance = self.known.way.allowance(self.rules)
-        # By way of the largest speedup, as the rules define the test
+        # From the largest speedup, as the rules define the test
         lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
         passed = submission >= lowest and not short
-        # Below the range the smallest point stands in: what passes by it is accepted, what fails
-        # must come with a point of its own
+        # Below the range the smallest point is used: a result that passes is accepted, a result
+        # that fails needs its own point
         verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"
         message = short
         if not passed and not short:
@@ -237,7 +237,7 @@ class _Judge:
             reference.mean,
             lowest,
             submission,
-            # Who needs longer than the reference is not rewarded: no factor is below 1
+            # A result that needs longer than the reference is not rewarded: no factor is below 1
             normalisation(reference.mean, submission) if passed else 1.0,
             self.unit,
             reference.deviation,
@@ -250,7 +250,7 @@ class _Judge:
 
     def _short(self) -> str:
         needed = self.known.needed
-        # The official verifier tests whatever number of runs there is
+        # The official verifier tests any number of runs
         if self.quirks.counts_all_runs or len(self.runs) >= needed:
             return ""
         return f"{there_are(len(self.runs), 'run')}; a result needs {needed}"
@@ -263,8 +263,8 @@ class _Judge:
     def _too_fast(self, submission: float, lowest: float, size: float) -> str:
         reached, allowed = distinct(submission, lowest)
         text = (
-            f"the runs converge in {reached} {self.unit} on average, sooner than "
-            f"the {allowed} that reference points allow at batch size {show(size)}"
+            f"the runs converge in {reached} {self.unit} on average; the reference points require "
+            f"at least {allowed} at batch size {show(size)}"
         )
         if self.case == "below_range":
             return f"{text}: submit reference runs at this batch size"
@@ -276,6 +276,6 @@ def _size(size: float | None) -> str:
 
 
 def _named(runs: Sequence[RunFacts]) -> str:
-    """One run by its file, several by their number."""
+    """The name of one run's file, or the number of several runs."""
     name = runs[0].name.rpartition("/")[2]
     return name if name and len(runs) == 1 else plural(len(runs), "run")

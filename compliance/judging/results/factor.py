@@ -1,4 +1,4 @@
-"""The factor on a result's minutes: the committee's, or what its convergence implies.
+"""The factor on a result's minutes: the committee's, or the factor that its convergence implies.
 
 Source: training rules, RCPs and Score scaling.
 """
@@ -19,28 +19,28 @@ from podium.rules.convergence.result import Convergence
 from podium.rules.run import as_number
 
 Convention = Literal["published", "computed"]
-"""Where a factor comes from: `published` is that of scaling.json alone, as published tables have
-it; `computed` is what the reference points imply where there is no scaling.json."""
+"""The source of a factor: `published` uses only scaling.json, as published tables do; `computed`
+uses the factor that the reference points imply without a scaling.json."""
 
 HUNDREDTH = 0.005 + 1e-9
-"""Half of the last of two decimals."""
+"""Half of the last digit of two decimals."""
 
 MARGIN = 0.0005
-"""How far a factor may be from the one computed: the fewest decimals published are three."""
+"""Allowed difference from the computed factor: published factors have at least three decimals."""
 
 
 def _margin(given: float) -> float:
-    """How far a factor may be from the one computed: half of its last decimal, if it has two."""
+    """The allowed difference from the computed factor: half of the last digit of two decimals."""
     decimals = len(repr(given).partition(".")[2])
     return HUNDREDTH if decimals == 2 else MARGIN
 
 
 class Factor(msgspec.Struct, frozen=True):
-    """What multiplies the minutes, and where it comes from.
+    """The factor that multiplies the minutes, and its source.
 
-    `committee` is the number in scaling.json, None without one; `computed` what the reference
-    points imply, whichever the score uses by its `convention`. `supported` are the numbers that
-    scaling.json may give by that computation.
+    `committee` is the number in scaling.json, None without the file. `computed` is the factor that
+    the reference points imply. The `convention` decides which of them the score uses. `supported`
+    are the numbers that scaling.json may have according to the computation.
     """
 
     value: float = 1.0
@@ -52,12 +52,12 @@ class Factor(msgspec.Struct, frozen=True):
 
     @property
     def published(self) -> float:
-        """The factor by the published convention."""
+        """The factor of the published convention."""
         return 1.0 if self.committee is None else self.committee
 
     @property
     def unsupported(self) -> bool:
-        """Whether scaling.json gives a number that the computation does not."""
+        """Whether scaling.json has a factor that the computation does not support."""
         given = self.committee
         if given is None:
             return False
@@ -65,24 +65,24 @@ class Factor(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """Where scaling.json and the computation differ; empty where they do not."""
+        """The difference between scaling.json and the computation; empty if they agree."""
         if not self.unsupported:
             return ""
         given, implied = self.compared
         return (
-            f"scaling.json gives {given}; the formula of the training rules (mean of the reference "
+            f"scaling.json has {given}; the formula of the training rules (mean of the reference "
             f"points / mean of the runs) gives {implied}"
         )
 
     @property
     def compared(self) -> tuple[str, str]:
-        """What scaling.json gives and what the computation does, in digits that tell them apart."""
+        """The factor in scaling.json and the computed factor, with enough digits to differ."""
         given, *supported = distinct(self.committee or 0.0, *self.supported)
         return given, " or ".join(supported)
 
 
 def read_scaling(folder: Path | str) -> tuple[float | None, str]:
-    """The factor in a result's scaling.json, or None and what is wrong with the file, if it is."""
+    """The factor in a result's scaling.json, or None and the error in the file, if any."""
     try:
         content = small_json(f"{folder}/{SCALING_FILE}")
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def read_scaling(folder: Path | str) -> tuple[float | None, str]:
         return None, "has no scaling_factor"
     factor = as_number(content["scaling_factor"])
     if factor is None or factor <= 0 or not math.isfinite(factor):
-        return None, "has a scaling_factor that is no number above 0"
+        return None, "has a scaling_factor that is not a number above 0"
     return factor, ""
 
 
@@ -111,18 +111,18 @@ def choose_factor(
 ) -> Factor:
     """The factor on a result's minutes.
 
-    `committee` is the number in scaling.json, None where there is none. `normalised`: the round
-    scales a score for converging sooner than the reference. `official` is the convergence by the
-    official verifier's arithmetic, whose factor scaling.json may give as well.
+    `committee` is the number in scaling.json, None without the file. `normalised`: the round scales
+    the score of a result that converges sooner than the reference. `official` is the convergence in
+    the official verifier's arithmetic, whose factor scaling.json may have as well.
     """
     supported = _supported(convergence, normalised=normalised)
     computed = 1.0
     if convergence is not None and (normalised or convergence.verdict != "pass"):
-        # Only the committee brings a result that fails the test to the reference's mean
+        # Only the committee can bring a result that fails the test to the reference's mean
         computed = convergence.scaling_factor if committee is None else supported[0]
     if official is not None and official.verdict == "pass":
         supported = tuple(dict.fromkeys((*supported, official.scaling_factor)))
-    # The committee's number prevails; the official tools overwrite or delete its file
+    # The committee's number has precedence; the official tools overwrite or delete its file
     if committee is not None and math.isfinite(committee) and committee > 0:
         return Factor(committee, "scaling.json", convention, committee, computed, supported)
     if computed == 1.0 or convention == "published":
@@ -133,7 +133,7 @@ def choose_factor(
 def normalising(convergence: Convergence | None) -> float | None:
     """The factor that brings a result to the reference's mean, whether it passes or not.
 
-    None where it is compared with no reference; never below 1.
+    None if it is not compared with a reference; never below 1.
     """
     if convergence is None or not convergence.mean or not convergence.submission:
         return None

@@ -1,4 +1,4 @@
-"""One result of a package judged: the number of its runs, which may fail, whether all are alike."""
+"""The check of one result: the number of its runs, failed runs, and equal settings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from podium.compliance.text.words import join_limited, plural
 from podium.rules.finding import Finding, Severity, StatedBy
 
 _MOST = 20
-"""Findings about names in one folder beyond this many are counted in the last one."""
+"""Findings about names in one folder beyond this number are only counted, in the last finding."""
 
 
 def judge_result(
     tree: Tree, folder: ResultFolder, result: Result, context: JudgingContext
 ) -> ResultVerdict:
-    """One result: the number of its runs, which may fail, and whether they are of one kind."""
+    """The verdict on one result: the number of its runs, failed runs, and equal settings."""
     verdict, quirks = ResultVerdict(folder, result), context.quirks
     if quirks.blames_power_logs and result.power is not None:
         verdict.blamed = result.power.blamed
@@ -60,7 +60,7 @@ def judge_result(
 
 
 def _of_policy(finding: Finding) -> Finding:
-    """The same finding, of the policy alone: the official verifier skips the folder."""
+    """The same finding, stated only by the policy: the official verifier skips the folder."""
     if finding.severity is not Severity.ERROR:
         return finding
     return replace(finding, severity=Severity.WARNING, stated_by=StatedBy.POLICY)
@@ -84,7 +84,7 @@ def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> I
             runs=plural(needed - given, "more run"),
             benchmark=folder.benchmark,
         )
-    # Throughput has a least number of instances only
+    # Throughput has only a least number of instances
     elif given > needed and not weak and not _first_converging(verdict, context):
         allowed = context.rules.package.median_window
         yield TOO_MANY_RUNS.found(
@@ -98,15 +98,15 @@ def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> I
 
 
 def _demand(verdict: ResultVerdict, needed: int, context: JudgingContext) -> str:
-    """How many runs each text takes where there are more than needed."""
+    """The number of runs that each text accepts if there are more than needed."""
     rules, given = context.rules, len(verdict.folder.logs)
     if not rules.verified:
-        return f"must have {needed}"
-    official = f"the official verifier takes exactly {needed}"
+        return f"expected {needed}"
+    official = f"the official verifier accepts exactly {needed}"
     if context.quirks.counts_all_runs or not rules.package.median_window:
         return official
     window = join_limited([run.name for run in _by_launch(_scored(verdict, context))], 12)
-    return f"{official}, the policy the median of {given - needed + 1} windows: {window}"
+    return f"{official}, the policy scores the median of {given - needed + 1} windows: {window}"
 
 
 def _by_launch(runs: Sequence[Run]) -> list[Run]:
@@ -118,9 +118,9 @@ def _first_converging(verdict: ResultVerdict, context: JudgingContext) -> bool:
 
 
 def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
-    """The runs among which failures count: the median window where there are more than needed."""
+    """The runs whose failures count: the median window if there are more runs than needed."""
     result = verdict.result
-    # Of NCF's runs those outside the score count, too: see `_failures`
+    # The runs of NCF that are not scored count, too: see `_failures`
     if context.quirks.counts_all_runs or result.weak or _first_converging(verdict, context):
         return result.runs
     parts = zip(result.runs, result.score.runs, strict=True)
@@ -131,11 +131,11 @@ def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
 
 
 def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
-    """Failing runs: some may be dropped as slowest, if all they lack is the target."""
+    """Findings about failing runs; some may be dropped as slowest if they only miss the target."""
     benchmark = context.rules.benchmark(verdict.folder.benchmark)
     allowed, scored = benchmark.dropped, _scored(verdict, context)
     if benchmark.first_converging:
-        # Of NCF's 100 runs in 0.5 the first 50 to converge count: the others may fail
+        # In 0.5, the first 50 of NCF's 100 runs that converge count: the others may fail
         allowed = max(allowed, len(scored) - benchmark.runs)
     failed = sum(map(verdict.failing, scored))
     lacking = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
@@ -147,10 +147,10 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
         yield replace(found, caused_by=next(causes, ""))
     if context.quirks.ignores_policy:
         return
-    # A log of the open division may end aborted and break no rule
+    # A log of the open division may end aborted without violating a rule
     if failed <= allowed < lacking and not verdict.result.weak:
         names = [run.name for run in scored if verdict.failing(run) or not run.facts.run.converged]
-        # Where these runs fail the test of convergence, this is why
+        # If the result fails the test of convergence, these runs are the reason
         fails = verdict.result.convergence.fault == "unfinished"
         yield NOT_CONVERGED.found(
             context.profile,
@@ -161,15 +161,15 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
             lacking=lacking,
             names=join_limited(names, 6),
         )
-    # Of the runs of NCF in 0.5 those that do not count are not dropped as slowest
+    # In 0.5, the runs of NCF that do not count are not dropped as slowest
     if failed <= allowed and not benchmark.first_converging:
         yield from _dropped_runs(verdict, context)
 
 
 def _dropped_runs(verdict: ResultVerdict, context: JudgingContext) -> Iterator[Finding]:
-    """Why each failing run may, or may not, be left out as the slowest."""
+    """Findings about each failing run, which may or may not be dropped as the slowest."""
     for run in verdict.result.runs:
-        # The verifier drops any failing log as the slowest, whatever is wrong with it
+        # The verifier drops any failing log as the slowest, for whatever reason it fails
         if not verdict.failing(run):
             continue
         ended = run.facts.unfinished
@@ -187,14 +187,14 @@ def _dropped_runs(verdict: ResultVerdict, context: JudgingContext) -> Iterator[F
 
 
 def _left_out(result: Result, where: str, context: JudgingContext) -> Iterator[Finding]:
-    """Evaluations that every run leaves out: no run of the result was timed by the rules."""
+    """A finding if every run omits evaluations: then no time of the result follows the rules."""
     runs = result.runs
     if runs and all(run.facts.leaves_out for run in runs):
         severity = Severity.ERROR if context.rules.package.unprecedented else None
         yield EVALUATIONS_LEFT_OUT.found(context.profile, where, severity=severity, runs=len(runs))
 
 
-# --- what lies in the folder ---
+# --- the files in the folder ---
 
 
 def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
@@ -234,7 +234,7 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
 
 
 def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
-    """The logs that are not counted for their names, with the name that each should have."""
+    """Findings about logs that are not counted because of their names, with the correct names."""
     needed = context.rules.benchmark(folder.benchmark).runs
     names = [path.rpartition("/")[2] for path in folder.logs]
     placing = placed(names, folder.misnamed, None if folder.scaling == "weak" else needed)
@@ -252,7 +252,7 @@ def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iter
 
 
 def _more(names: Sequence[str], name: str) -> str:
-    """How many more there are, for the last one that is reported."""
+    """The number of further findings, for the last finding that is reported."""
     if len(names) > _MOST and name == names[_MOST - 1]:
         return f" (and {len(names) - _MOST} more like it)"
     return ""

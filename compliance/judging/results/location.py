@@ -1,8 +1,8 @@
-"""Where a result lies: who submits it, on which system, what benchmark; by its folder's path.
+"""The location of a result: its submitter, system and benchmark, from the path of its folder.
 
-Known layouts, of any depth above: `<submitter>/results/<system>/<benchmark>/`, the same with
-`strong` or `weak` before the benchmark, and that of 0.5 with the submitter right below `v0.5.x`.
-What the path does not say is taken from the logs.
+Known layouts, at any depth: `<submitter>/results/<system>/<benchmark>/`, the same with `strong` or
+`weak` before the benchmark, and the layout of 0.5 with the submitter directly below `v0.5.x`.
+Missing values are read from the logs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from podium.rules.model.round import Round
 
 
 class ResultLocation(msgspec.Struct, frozen=True):
-    """A result's folder and what its path says; `description` is where its system's must lie."""
+    """A result's folder and the parts of its path; `description` is the path of its system's."""
 
     folder: Path
     display_path: str
@@ -32,18 +32,18 @@ class ResultLocation(msgspec.Struct, frozen=True):
     description: Path | None = None
 
     def display(self, path: Path) -> str:
-        """How a report shows a path in the folder."""
+        """A path in the folder as a report shows it."""
         below = path.relative_to(self.folder).as_posix()
         return below if self.display_path == "." else f"{self.display_path}/{below}"
 
 
 def is_pruned(folder: str) -> bool:
-    """Whether a folder holds instances that a result leaves out."""
+    """Whether a folder contains pruned instances of a result."""
     return PRUNED in Path(folder).parts
 
 
 def place_of(folder: Path, display_path: str) -> ResultLocation:
-    """What the path of a result's folder says."""
+    """The location that the path of a result's folder states."""
     parts = folder.absolute().parts
     at = _results_at(parts)
     scaling: Scaling
@@ -59,7 +59,7 @@ def place_of(folder: Path, display_path: str) -> ResultLocation:
         display_path,
         submitter_of(root),
         system,
-        # A folder below that of a result is a result of what its own name says, if of any
+        # A folder inside a result's folder is a result of the benchmark in its name, if any
         parts[-1],
         scaling,
         None if outside(description) else description,
@@ -67,7 +67,7 @@ def place_of(folder: Path, display_path: str) -> ResultLocation:
 
 
 def result_around(folder: Path) -> Path | None:
-    """The folder of the result that a folder lies in, by its path; None where it lies in none."""
+    """The folder of the result that contains a folder, from its path; None if there is none."""
     parts = folder.absolute().parts
     at = _results_at(parts)
     if at is None or len(parts) == (depth := _depth(parts, at)):
@@ -76,23 +76,23 @@ def result_around(folder: Path) -> Path | None:
 
 
 def _results_at(parts: tuple[str, ...]) -> int | None:
-    """Where `results` stands in a path that has a system and a benchmark below it."""
-    # From the right: a folder called results may hold the whole tree, too
+    """The index of `results` in a path with a system and a benchmark below it."""
+    # From the right: a folder named results may contain the whole tree, too
     at = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
     return None if at is None or len(parts) - at < 3 else at
 
 
 def _depth(parts: tuple[str, ...], at: int) -> int:
-    """How many parts the folder of a result has, of a path with `results` at a place."""
+    """The number of parts in the path of a result's folder, given the index of `results`."""
     scaled = len(parts) > at + 3 and parts[at + 2] in SCALINGS
     return at + 4 if scaled else at + 3
 
 
 def filled(place: ResultLocation, facts: Iterable[Facts], rules: Round) -> ResultLocation:
-    """The place with what only the logs say: of several values the most frequent."""
+    """The location with missing values from the logs; the most frequent value is used."""
     known = list(facts)
     benchmark = place.benchmark
-    # A folder of any other name says nothing, and the logs know
+    # A folder with any other name says nothing, so the logs decide
     if benchmark not in rules.benchmarks:
         benchmark = _usual(one.run.benchmark for one in known) or benchmark
     return replace(

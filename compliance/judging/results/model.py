@@ -11,11 +11,11 @@ from podium.rules.finding import Finding
 
 
 class ResultVerdict(msgspec.Struct):
-    """One result of a package, and its findings except for those of its logs.
+    """One result of a submission, and its findings, except those about its logs.
 
     `blamed` are the runs, by the stem of their file, whose power logs the official checker rejects:
-    it counts them among those that fail. `official` is the same result by the official verifier,
-    None where its verdict is not needed or is this one.
+    it counts them as failed. `official` is the official verifier's verdict on the same result, None
+    if it is not needed or is this verdict.
     """
 
     folder: ResultFolder
@@ -26,21 +26,21 @@ class ResultVerdict(msgspec.Struct):
 
     @property
     def rejected(self) -> bool:
-        """Whether the result is not accepted: no crash of the official verifier is tolerated."""
+        """Whether the result is rejected, as by any crash of the official verifier."""
         crashes = self.folder.official and any(run.crashes for run in self.result.runs)
         return crashes or bool(deciding(self.findings))
 
     @property
     def failed_runs(self) -> int:
-        """How many runs fail."""
+        """The number of runs that fail."""
         return sum(map(self.failing, self.result.runs))
 
     def failing(self, run: Run) -> bool:
-        """Whether a run fails by its log, or by its power logs."""
+        """Whether a run fails because of its log or its power logs."""
         return run.failed or run.path.stem in self.blamed
 
     @property
     def tolerated(self) -> set[str]:
-        """The logs whose failure the result may have: it is accepted with them."""
+        """The failing logs with which the result is accepted."""
         runs = self.result.runs
         return set() if self.rejected else {r.display_path for r in runs if self.failing(r)}

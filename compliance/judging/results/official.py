@@ -1,4 +1,4 @@
-"""What the official verifier rejects, marked among the findings of the policy's judgement."""
+"""Marks on findings of the policy profile for which the official verifier rejects, too."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from podium.rules.quirks import Quirks, quirks_of
 
 
 class JudgingContext(msgspec.Struct, frozen=True):
-    """The round and the profile that a package is judged by."""
+    """The round and the profile with which a submission is checked."""
 
     rules: Round
     profile: Profile
 
     @property
     def quirks(self) -> Quirks:
-        """What the text of the profile does differently."""
+        """The differences of the profile's text."""
         return quirks_of(self.profile)
 
     @property
@@ -31,11 +31,11 @@ class JudgingContext(msgspec.Struct, frozen=True):
 
     @property
     def official(self) -> JudgingContext:
-        """The same round by the official verifier."""
+        """The same round in the verifier profile."""
         return JudgingContext(self.rules, Profile.VERIFIER)
 
     def judge(self, part: Callable[[JudgingContext], Iterable[Finding]]) -> list[Finding]:
-        """The findings of one part by the profile, marked where the official verifier rejects."""
+        """The findings of one part in the profile, marked if the official verifier rejects."""
         findings = list(part(self))
         if not self.judges_officially:
             return findings
@@ -43,17 +43,17 @@ class JudgingContext(msgspec.Struct, frozen=True):
 
 
 def deciding(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that reject: errors that nothing excuses."""
+    """The findings that reject: errors that are not waived."""
     return [f for f in findings if f.severity is Severity.ERROR and not f.waived]
 
 
 def mark_official(
     findings: Iterable[Finding], official: Iterable[Finding], rules: Round
 ) -> list[Finding]:
-    """The findings by the policy, marked where an error of the verifier's profile agrees.
+    """The findings of the policy profile, marked if the verifier profile has the same error.
 
-    An error that the policy does not report is added, with the weight that the policy gives to
-    what only the verifier states.
+    An error that the policy profile does not report is added, with the severity that the policy
+    profile gives to rules of the verifier alone.
     """
     marked = list(findings)
     places: dict[tuple[str, str], list[int]] = {}

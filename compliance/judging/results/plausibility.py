@@ -1,6 +1,6 @@
-"""Whether a result can have come about as its logs say: dates, speed, checkpoints that are scored.
+"""The plausibility of a result: dates, speed, and scored checkpoints.
 
-All of it is the policy's: the official verifier compares no runs but their seeds.
+Only the policy has these rules: the official verifier compares only the seeds of runs.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from podium.rules.model.calendar import PUBLISHED, month_ms
 DAY_MS = 86_400_000.0
 
 MONTHS_OF_REVIEW = 1
-"""From the day that logs are due to the publication, about."""
+"""Approximate number of months from the due date of logs to the publication."""
 
 OLDEST_YEARS = 3
-"""The oldest accepted logs were two years old: submitted again in HPC 3.0."""
+"""The oldest accepted logs were two years old, resubmitted in HPC 3.0."""
 
 
 def plausible(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
-    """What is hardly possible in one result, at `path` in a report."""
+    """Findings about implausible values in one result, at `path` in a report."""
     yield from _dates(verdict, path, context)
     yield from _speed(verdict, path, context)
     yield from _checkpoints(verdict, path, context)
@@ -46,7 +46,7 @@ def plausible(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
 
 def _dates(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     rules = context.rules
-    # Clocks that count from 0 or in seconds are reported with their logs
+    # Clocks that start at 0 or count seconds are reported with their logs
     runs = [
         (start, run)
         for run in verdict.result.runs
@@ -57,7 +57,7 @@ def _dates(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterat
     found = _Dated(verdict, path, context, runs)
     published = PUBLISHED.get((rules.usage, rules.name))
     if published is None:
-        # A round still open: what is certain is that nobody ran anything tomorrow
+        # A round that is still open: only runs in the future are certainly wrong
         now = time.time() * 1000 + DAY_MS
         yield from found.those(FUTURE_RUNS, lambda at: at > now, event="is checked")
         return
@@ -69,12 +69,12 @@ def _dates(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterat
     yield from found.those(EARLY_RUNS, lambda at: at < too_old, years=OLDEST_YEARS)
     allowed = "logs of an earlier round need a notice"
     if not rules.package.resubmission:
-        allowed = "are they those of an earlier round?"
+        allowed = "check that these logs are not from an earlier round"
     yield from found.those(OLD_RUNS, lambda at: too_old <= at < old, allowed=allowed)
 
 
 class _Dated:
-    """The runs of a result with the time each began, to be picked from."""
+    """The runs of a result with their start times, for selection."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class _Dated:
         self.total = len(verdict.result.runs)
 
     def those(self, rule: Any, when: Callable[[float], bool], **fields: Any) -> Iterator[Finding]:
-        """One finding of a rule for all runs whose start is so."""
+        """One finding of a rule for all runs whose start satisfies the condition."""
         picked = [(start, run) for start, run in self.runs if when(start)]
         if picked:
             start, run = picked[0]
@@ -104,7 +104,7 @@ class _Dated:
 
 
 def _date(milliseconds: float) -> str:
-    # Years beyond the calendar of the C library have no date
+    # The calendar of the C library does not have all years
     try:
         return time.strftime("%Y-%m-%d", time.gmtime(milliseconds / 1000))
     except (OverflowError, ValueError, OSError):
@@ -116,7 +116,7 @@ def _date(milliseconds: float) -> str:
 
 def _speed(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     if verdict.result.weak:
-        return  # instances share a system, and each has what the others leave
+        return  # instances share a system, and influence each other's speed
     far = uneven([run.facts.run for run in verdict.result.runs])
     if far:
         (name, share), *others = far
@@ -127,7 +127,7 @@ def _speed(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterat
             name=name.rpartition("/")[2],
             share=abs(share),
             word="faster" if share > 0 else "slower",
-            more=f"; far off are {names}, too" if names else "",
+            more=f"; {names} also differ" if names else "",
         )
 
 

@@ -1,4 +1,4 @@
-"""The findings about the convergence of a result, and about the factor that scales its score."""
+"""Findings about the convergence of a result, and about the factor that scales its score."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.published import granted_in
 
 LEAST_GRANTED = 0.9
-"""The share of the minimum that a granted result reaches; those that are known reach 0.927.
+"""The least share of the minimum for a granted result; known granted results reach 0.927.
 
-A name and a factor do not prove that the logs are the published ones.
+A name and a factor do not prove that the logs are the published logs.
 """
 
 
 def judge_scaling(result: Result) -> Iterator[Finding]:
-    """Whether scaling.json can be read, and gives a factor that the reference points support."""
-    # The official summary overwrites the file with what it computes
+    """Findings about a scaling.json that cannot be read, or whose factor is not supported."""
+    # The official summary overwrites the file with its own factor
     if result.quirks.computes_factors:
         return
     _, problem = result.committee_factor
@@ -39,7 +39,7 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
         yield BAD_SCALING.found(
             result.profile, where, key="scaling_factor", file=SCALING_FILE, problem=problem
         )
-    # Without runs nothing can be computed, and throughput has no minutes that a factor multiplies
+    # Without runs nothing can be computed, and no factor multiplies the minutes of throughput
     elif factor.unsupported and result.runs and not result.weak:
         yield UNSUPPORTED_SCALING.found(
             result.profile,
@@ -53,19 +53,19 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
 
 
 def judge_reference_points(result: Result) -> Iterator[Finding]:
-    """Whether a result converges no sooner than the reference, by either text's arithmetic."""
+    """Findings about a result that converges sooner than the reference, by either arithmetic."""
     ours = result.convergence
     if ours.verdict == "not_applicable":
         return
     theirs = result.official_convergence
-    # That the official verifier crashes on a benchmark says nothing of the result
+    # If the official verifier crashes on a benchmark, that says nothing about the result
     if not result.quirks.crashes_on_logs and _crashes_verifier(result):
         theirs = ours
     if theirs.fault == "crash":
-        # A bypass flag lets the comparison's result through, but does not prevent the crash
+        # A bypass flag accepts the result of the comparison, but does not prevent the crash
         reason = "; ".join(theirs.messages)
         crash = VERIFIER_CRASH.found(result.profile, result.place.display_path, reason=reason)
-        # A run that the official verifier cannot work with has a finding that says why
+        # A run on which the official verifier crashes has a finding with the reason
         named = (run.fault for run in result.runs if f"crashes on {run.display_path}:" in reason)
         yield replace(crash, caused_by=next(named, ""))
     judged = ours if ours.verdict != "pass" else theirs
@@ -101,9 +101,9 @@ def _crashes_verifier(result: Result) -> bool:
 
 
 def _decided(result: Result) -> str:
-    """What the committee decided on a result that fails the test; empty where it decided nothing.
+    """The committee's decision on a result that fails the test; empty if there is none.
 
-    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it, or
+    Training rules, RCPs: such a result is rejected unless the committee decides to normalize it, or
     grants it in its review.
     """
     if result.quirks.ignores_policy:
@@ -127,13 +127,13 @@ def _decided(result: Result) -> str:
     if not too_soon or abs(factor.committee - ratio) > MARGIN:
         return ""
     return (
-        "; scaling.json brings it to the reference's mean by the factor "
-        f"{factor.committee:.6g}, as the committee may decide"
+        "; scaling.json brings it to the reference's mean with the factor "
+        f"{factor.committee:.6g}, which the committee may decide"
     )
 
 
 def _nearly_passes(judged: Convergence) -> bool:
-    """Whether a committee may have granted a failing result, by how far it is from the minimum."""
+    """Whether a failing result is near enough to the minimum that a committee may grant it."""
     if judged.submission is None or judged.minimum is None:
         return False
     return judged.submission >= LEAST_GRANTED * judged.minimum

@@ -1,6 +1,6 @@
-"""One result: its runs, and what follows from them, each worked out once, when it is asked for.
+"""One result: its runs and the values derived from them, each computed once, when it is needed.
 
-The check, a package's verdict, the score and the test of convergence are views of it.
+The check, a submission's verdict, the score and the test of convergence are views of it.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from podium.rules.quirks import Quirks, quirks_of
 if TYPE_CHECKING:
     from podium.compliance.judging.power.check import PowerVerdict
 
-REFUSED = "its log breaks rules"
+REFUSED = "its log violates rules"
 
 
 ENERGY_FAULTS = frozenset({"power.no-summary", "power.verifier-crash", "power.no-run-folder"})
-"""Rules by which the official summary has no energy of a run."""
+"""Rules whose violation means that the official summary has no energy of a run."""
 
 
 class OfficialEnergy(msgspec.Struct, frozen=True):
-    """Joules by the official summary; where there are none, `gap` says why."""
+    """Joules in the official summary; `gap` is the reason if there are none."""
 
     joules: float | None
     gap: str = ""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One log of a result, judged: its file, the path a report shows, its verdict, its facts.
+    """One checked log of a result: its file, its path in reports, its verdict and its facts.
 
-    `crashes`: the official verifier ends without a verdict on it. `fault` is the rule for which its
-    log fails first.
+    `crashes`: the official verifier crashes on it. `fault` is the first rule for which the log
+    fails.
     """
 
     path: Path
@@ -74,10 +74,10 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, dict=True):
-    """The runs of one benchmark on one system, in counting order, and the rules they are under.
+    """The runs of one benchmark on one system, in natural order, and the rules that apply.
 
-    `points` stand in for the round's reference points where they are given, `factors` for its
-    convention of factors.
+    `points` replace the round's reference points if they are given, `factors` its convention of
+    factors.
     """
 
     place: ResultLocation
@@ -90,7 +90,7 @@ class Result(msgspec.Struct, dict=True):
 
     @property
     def quirks(self) -> Quirks:
-        """What the text that it is judged by does differently."""
+        """The differences of the profile's text."""
         return quirks_of(self.profile)
 
     @property
@@ -100,7 +100,7 @@ class Result(msgspec.Struct, dict=True):
 
     @property
     def described_division(self) -> str:
-        """The description's division: as spelled for the verifier, else by its meaning."""
+        """The description's division: as spelled for the verifier, otherwise normalized."""
         if self.description is None:
             return ""
         if self.quirks.compares_spelling:
@@ -109,7 +109,7 @@ class Result(msgspec.Struct, dict=True):
 
     @cached_property
     def division(self) -> str:
-        """The description's division; without one that of the logs, else of 0.6's entry.json."""
+        """The division in the description, or else in the logs, or else in 0.6's entry.json."""
         logged = (run.facts.run.division for run in self.runs)
         stated = self.described_division or next(filter(None, logged), "")
         return stated or entry_division(self.place.folder)
@@ -118,10 +118,10 @@ class Result(msgspec.Struct, dict=True):
 
     @cached_property
     def counted(self) -> list[RunFacts]:
-        """The runs as they count: the verifier takes one whose log breaks rules for the slowest.
+        """The runs as they count: for the verifier, a run whose log violates rules is the slowest.
 
-        By the policy only a run that did not converge may be dropped as the slowest; that a log
-        breaks rules is for the check to say, and does not change the time.
+        According to the policy, only a run that did not converge may be dropped as the slowest. The
+        check reports a log that violates rules; it does not change the time.
         """
         if not self.quirks.drops_refused_runs:
             return [run.facts.run for run in self.runs]
@@ -132,10 +132,10 @@ class Result(msgspec.Struct, dict=True):
 
     @cached_property
     def chosen(self) -> list[RunFacts]:
-        """The runs that the result is made of: not those outside the window scored."""
+        """The runs that make up the result, without the runs outside the scored window."""
         if self.weak:
             return self.counted
-        # Time and convergence must be those of the same window of runs
+        # Time and convergence must use the same window of runs
         parts = zip(self.counted, self._unscaled.runs, strict=True)
         return [run for run, part in parts if part.role != "outside"]
 
@@ -143,20 +143,20 @@ class Result(msgspec.Struct, dict=True):
 
     @property
     def own_points(self) -> list[Point] | None:
-        """The points given that are of this benchmark; None where the round's own hold."""
+        """The given points for this benchmark; None if the round's points apply."""
         if self.points is None:
             return None
-        # A point that names no benchmark is of any
+        # A point without a benchmark applies to any
         return [point for point in self.points if point.benchmark in ("", self.place.benchmark)]
 
     @cached_property
     def convergence(self) -> Convergence:
-        """The test of convergence, by the arithmetic of the profile."""
+        """The test of convergence in the arithmetic of the profile."""
         return self._converges(self.profile)
 
     @cached_property
     def official_convergence(self) -> Convergence:
-        """The test of convergence by the official verifier's arithmetic, in either profile."""
+        """The test of convergence in the official verifier's arithmetic, in either profile."""
         if self.profile is Profile.VERIFIER:
             return self.convergence
         return self._converges(Profile.VERIFIER)
@@ -164,7 +164,7 @@ class Result(msgspec.Struct, dict=True):
     def _converges(self, profile: Profile) -> Convergence:
         division: str | None = self.division or None
         if self.quirks.compares_spelling and self.place.description is not None:
-            # What a description does not spell `closed` is another division to the verifier.
+            # For the verifier, any spelling except `closed` is another division.
             division = self.described_division
         return judge_convergence(
             self.rules,
@@ -180,12 +180,12 @@ class Result(msgspec.Struct, dict=True):
 
     @cached_property
     def committee_factor(self) -> tuple[float | None, str]:
-        """The factor in scaling.json, or None and what is wrong with the file, if it is."""
+        """The factor in scaling.json, or None and the error in the file, if any."""
         return read_scaling(self.place.folder)
 
     @cached_property
     def score(self) -> Score:
-        """Time to train, with the factor on it."""
+        """Time to train, with its factor."""
         committee = self.committee_factor[0]
         compared = committee is not None and not self.quirks.computes_factors
         factor = choose_factor(
@@ -193,7 +193,7 @@ class Result(msgspec.Struct, dict=True):
             self.convergence,
             normalised=normalises(self.rules, self.profile),
             convention=self.factors or usual_factors(self.rules, self.profile),
-            # Worked out only for the file that it may support
+            # Computed only for a file that it may support
             official=self.official_convergence if compared else None,
         )
         return replace(self._unscaled, factor=factor)
@@ -207,12 +207,12 @@ class Result(msgspec.Struct, dict=True):
 
     @cached_property
     def spread(self) -> Spread | None:
-        """How far the times of the runs that count lie apart; None for fewer than two."""
+        """The spread of the times of the runs that count; None for fewer than two."""
         return spread_of([run for run in self.chosen if run.counts], self.score.needed)
 
     @cached_property
     def throughput(self) -> Throughput | None:
-        """Models per minute, of instances; None for a result that is timed."""
+        """Models per minute of instances; None for a time-to-train result."""
         if not self.weak:
             return None
         rules, described = self.rules, self.description
@@ -221,7 +221,7 @@ class Result(msgspec.Struct, dict=True):
 
     @property
     def minutes(self) -> float | None:
-        """The time measured: the mean of the runs, of instances the interval that all of them take.
+        """The measured time: the mean of the runs, or the interval that contains all instances.
 
         No factor scales the interval: throughput is not tested for convergence.
         """
@@ -231,16 +231,16 @@ class Result(msgspec.Struct, dict=True):
 
     @property
     def scaled_minutes(self) -> float | None:
-        """The time that results are compared by."""
+        """The time with which results are compared."""
         return self.minutes if self.weak else self.score.score
 
     # --- energy ---
 
     @cached_property
     def power(self) -> PowerVerdict | None:
-        """What its power logs say; None where it has none."""
+        """The verdict on its power logs; None if it has none."""
         folder = self.place.folder
-        # lexists: a link that leads nowhere is a fault of the power logs, not their absence
+        # lexists: a broken link is an error in the power logs, not their absence
         if not os.path.lexists(folder / POWER):
             return None
         from podium.compliance.judging.power.check import (  # few results have logs
@@ -257,28 +257,28 @@ class Result(msgspec.Struct, dict=True):
 
     @cached_property
     def energies(self) -> list[float | None]:
-        """Joules of each run, None where they are not known."""
+        """Joules of each run, None if they are not known."""
         known = {} if self.power is None else self.power.energies
         return [known.get(run.path.stem) for run in self.runs]
 
     @property
     def energy(self) -> float | None:
-        """Joules that a scored run takes on average, not scaled; None where one is not known."""
+        """Mean joules of the scored runs, not scaled; None if a run's energy is not known."""
         return olympic_energy(self.score, self.energies)
 
     @cached_property
     def official_energy(self) -> OfficialEnergy:
-        """The energy as the official summary gives it, which is the one that is published."""
+        """The energy in the official summary, which is the published energy."""
         if self.power is None:
             return OfficialEnergy(None)
         if self.weak:
-            return OfficialEnergy(None, "the official summary gives none of throughput results")
+            return OfficialEnergy(None, "the official summary has none for throughput results")
         official = self if self.profile is Profile.VERIFIER else self._official()
         joules = official.score.scaled(official.energy)
         if joules is not None:
             return OfficialEnergy(joules)
         if official.score.score is None:
-            return OfficialEnergy(None, "the official summary gives the result no score")
+            return OfficialEnergy(None, "the official summary has no score for the result")
         faults = [] if official.power is None else official.power.findings
         told = (each.message for each in faults if each.id in ENERGY_FAULTS)
         return OfficialEnergy(None, next(told, "a scored run has no power log of a node"))
@@ -290,24 +290,24 @@ class Result(msgspec.Struct, dict=True):
 
 
 def normalises(rules: Round, profile: Profile) -> bool:
-    """Whether a score is scaled for converging sooner than the reference: rules since 2.1.
+    """Whether a score is scaled if it converges sooner than the reference: rules since 2.1.
 
-    HPC follows the training rules of its day, so since its 2.0. The official tools do it always.
+    HPC follows the training rules of its time, so since its 2.0. The official tools always do it.
     """
     return quirks_of(profile).computes_factors or rules.package.normalised
 
 
 def usual_factors(rules: Round, profile: Profile) -> Convention:
-    """The convention of factors of a round: its published results are scaled by scaling.json alone.
+    """The convention of factors of a round: published results are scaled only by scaling.json.
 
-    The official summary scales by what it computes, in all rounds.
+    The official summary scales by its computed factor in all rounds.
     """
     computes = quirks_of(profile).computes_factors or not rules.published
     return "computed" if computes else "published"
 
 
 def entry_division(folder: Path) -> str:
-    """The division by the entry.json that 0.6 had beside its results in place of a description."""
+    """The division in entry.json, which 0.6 has next to results in place of a description."""
     try:
         division = small_json(folder.parent / "entry.json")["division"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -25,7 +25,7 @@ Role = Literal["scored", "fastest", "slowest", "failed", "outside"]
 
 
 class ScoredRun(msgspec.Struct, frozen=True):
-    """One run and its part in the score: `why` says what for it is left out, if it is."""
+    """One run and its role in the score; `why` is the reason if it is not scored."""
 
     name: str
     minutes: float | None
@@ -34,10 +34,10 @@ class ScoredRun(msgspec.Struct, frozen=True):
 
 
 class Score(msgspec.Struct, frozen=True):
-    """A result's time to train. `minutes` is the olympic mean, `score` that after scaling.
+    """A result's time to train. `minutes` is the olympic mean, `score` the scaled mean.
 
-    `minutes` is None where no mean is defined; where `problems` stand beside a mean it is the
-    arithmetic of what is there, but no valid score.
+    `minutes` is None if no mean is defined. A mean with `problems` is computed from the existing
+    runs, but is not a valid score.
     """
 
     minutes: float | None
@@ -53,12 +53,12 @@ class Score(msgspec.Struct, frozen=True):
         return self.scaled(self.minutes)
 
     def scaled(self, mean: float | None) -> float | None:
-        """A mean of the scored runs, such as of their time or energy, after scaling."""
+        """A mean over the scored runs, for example of time or energy, after scaling."""
         return None if mean is None else mean * self.factor.value
 
 
 class Throughput(msgspec.Struct, frozen=True):
-    """HPC's second metric: M' models at scale S, of a system of scale T, in so many minutes."""
+    """HPC's second metric: M' models at scale S, on a system of scale T, and their minutes."""
 
     models: int
     instance_scale: float | None
@@ -80,10 +80,10 @@ def score_result(
     profile: Profile,
     factor: Factor | None = None,
 ) -> Score:
-    """The score of a result by its runs' facts.
+    """The score of a result, from the facts of its runs.
 
-    The policy drops as many runs as the benchmark's rule says, takes the median window of more runs
-    than needed, and of NCF in 0.5 the first that converge. The verifier takes all runs there are.
+    The policy drops the number of runs in the benchmark's rule. With more runs than needed it uses
+    the median window, and for NCF in 0.5 the first runs that converge. The verifier uses all runs.
     """
     rules = find_round(usage, round_name)
     known = rules.benchmark(benchmark)
@@ -112,13 +112,13 @@ def _score(
     if failed > dropped:
         problems.append(f"{failed} of {len(times)} runs failed; at most {dropped} may")
     elif math.isnan(mean):
-        problems.append(f"{len(times)} runs leave none once {dropped} at each end are dropped")
+        problems.append(f"{len(times)} runs leave none after {dropped} at each end are dropped")
     minutes = mean if math.isfinite(mean) else None
     return Score(minutes, (), needed, dropped, factor, tuple(problems))
 
 
 def _time(run: RunFacts) -> float:
-    # Training rules: a run that fails ranks as the slowest, however soon it stopped
+    # Training rules: a run that fails ranks as the slowest, even if it stopped early
     return run.minutes if run.counts and run.minutes is not None else math.inf
 
 
@@ -157,11 +157,11 @@ def _launched(run: RunFacts) -> tuple[float, str]:
 def median_window(
     runs: Sequence[RunFacts], needed: int, dropped: int
 ) -> tuple[list[RunFacts], dict[int, str]]:
-    """The N runs to score of more than N, and by index why the others are not.
+    """The N scored runs among more than N, and the reasons for the others by index.
 
-    Of all windows of N consecutive runs in order of launch, the one with the median score; of an
-    even number of windows the slower one in the middle. A window with too many failures scores
-    worst.
+    Among all windows of N consecutive runs in order of launch, the window with the median score is
+    used; for an even number of windows, the slower of the two in the middle. A window with too many
+    failures has the worst score.
     """
     order = sorted(range(len(runs)), key=lambda i: (*_launched(runs[i]), i))
     windows = [order[at : at + needed] for at in range(len(order) - needed + 1)]
@@ -188,10 +188,10 @@ def score_throughput(
     runs: Sequence[RunFacts],
     total_scale: float | None = None,
 ) -> Throughput:
-    """HPC's throughput: all instances given, from the first start to the last stop.
+    """HPC's throughput of all instances, from the first start to the last stop.
 
-    Scales are accelerators (nodes where there are none). Instances that did not converge must have
-    been pruned: they are counted, as officially done, and named as a problem.
+    Scales are numbers of accelerators, or of nodes without accelerators. Instances that did not
+    converge must be pruned: they are counted, as in the official tools, and reported as a problem.
     """
     problems = []
     needed = find_round(usage, round_name).benchmark(benchmark).runs
@@ -199,13 +199,13 @@ def score_throughput(
         problems.append(f"{there_are(len(runs), 'instance')}; throughput needs {needed}")
     failed = sorted(run.name for run in runs if not run.counts)
     if failed:
-        problems.append(f"must be pruned, as they did not converge: {', '.join(failed)}")
+        problems.append(f"these did not converge and must be pruned: {', '.join(failed)}")
     scales = {run.accelerators or run.nodes for run in runs}
     scale = next(iter(scales)) if len(scales) == 1 else None
     if len(scales) > 1:
-        problems.append("the instances are not of one scale")
+        problems.append("the instances have different scales")
     if total_scale is not None and scale and not scale <= total_scale <= len(runs) * scale:
-        problems.append(f"the system's scale {total_scale:.15g} must lie between S and M * S")
+        problems.append(f"the system's scale {total_scale:.15g} must be between S and M * S")
     starts = [run.start_ms for run in runs if run.start_ms is not None]
     stops = [run.stop_ms for run in runs if run.stop_ms is not None]
     all_minutes = (max(stops) - min(starts)) / MINUTE_MS if starts and stops else None
@@ -213,7 +213,7 @@ def score_throughput(
 
 
 def final_quality(runs: Sequence[RunFacts]) -> float | None:
-    """Geometric mean of the runs' final quality: what the open division reports."""
+    """Geometric mean of the runs' final quality, which the open division reports."""
     values = [run.quality for run in runs if run.quality is not None]
     # Only numbers above 0 have a geometric mean
     if not values or any(value <= 0 for value in values):
@@ -224,9 +224,9 @@ def final_quality(runs: Sequence[RunFacts]) -> float | None:
 
 
 def olympic_energy(score: Score, joules: Sequence[float | None]) -> float | None:
-    """Mean energy in joules of the runs that are scored: those dropped by time are dropped here.
+    """Mean energy in joules of the scored runs; runs dropped by time are dropped here, too.
 
-    `joules` gives each run's energy in the order of the score's runs. None where one is unknown.
+    `joules` is each run's energy, in the order of the score's runs. None if a value is unknown.
     """
     kept = [energy for run, energy in zip(score.runs, joules, strict=True) if run.role == "scored"]
     known = [energy for energy in kept if energy is not None]

@@ -1,8 +1,8 @@
-"""Seeds of one result's runs: as the official checker compares them, and as the policy asks.
+"""The seeds of one result's runs, according to the official checker and to the policy.
 
-The official checker wants a seed in every run of a closed result from 1.0 on, and no two records
-with the same source file, source line and seed. The policy asks that only from 4.1 on, and only of
-different runs: the ranks of one run may share a seed.
+From 1.0 on, the official checker requires a seed in every run of a closed result, and no two
+records with the same source file, source line and seed. The policy requires this only from 4.1 on,
+and only for different runs: the ranks of one run may share a seed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from podium.rules.quirks import quirks_of
 CITES_PRUNED = "HPC rules, Throughput"
 
 _LEAST_COUNTED = 3
-"""Fewer runs than these may well have drawn 0 and 1."""
+"""The least number of runs to compare: two runs may have drawn 0 and 1 at random."""
 
 _WHOLE = r"\s*([+-]?)(\d+)\s*"
 
@@ -55,10 +55,10 @@ def check_seeds(
     *,
     weak: bool = False,
 ) -> list[Finding]:
-    """What is wrong with the seeds of one result.
+    """Findings about the seeds of one result.
 
-    `division` is the system description's. `source_files` gives the paths of the submission's
-    files; without it nothing is looked up. `weak` marks the instances of a throughput result.
+    `division` is the system description's. `source_files` returns the paths of the submission's
+    files; without it, files are not checked. `weak`: instances of a throughput result.
     """
     return list(_Judgement(runs, rules, division, profile, weak).findings(source_files))
 
@@ -77,13 +77,13 @@ class _Judgement:
         self.by_policy = not self.quirks.ignores_policy
         # HPC rules from 2.0 on: instances with equal seeds must be pruned
         self.pruned = weak and rules.package.pruned_instances
-        # The official checker skips a result whose division is not spelled exactly so.
+        # The official checker skips a result whose division has another spelling.
         self.official = rules.verified and rules.package.seeds_compared and division == "closed"
         self.demanded = division.strip().lower() == "closed" and rules.limits.seeds_logged
         self.asked = StatedBy.BOTH if self.demanded else StatedBy.VERIFIER
 
     def findings(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
-        """Everything, by the profile."""
+        """All findings in the profile."""
         found: list[Finding] = []
         if self.official or (self.by_policy and self.demanded):
             found += self._compared()
@@ -99,7 +99,7 @@ class _Judgement:
     # --- as the official checker ---
 
     def _compared(self) -> Iterator[Finding]:
-        """Every run logs a seed, and no two records share file, line and truncated value."""
+        """Findings about runs without a seed, and records with equal file, line and integer."""
         first: _FirstLogged = {}
         for run in self.runs:
             unusable = self._unusable(run)
@@ -109,14 +109,14 @@ class _Judgement:
             try:
                 yield from self._clashes(run, first)
             except TypeError:
-                # The verifier keeps seeds as keys of a dict, and a list can be none.
+                # The verifier uses seeds as keys of a dict, and a list cannot be a key.
                 yield self._found(VERIFIER_CRASH, run, run.seeds[0][1])
                 return
 
     def _unusable(self, run: SeededRun) -> Finding | None:
         if run.broken:
             return self._found(UNREADABLE_LOG, run, run.broken_line, problem=run.broken)
-        # int() as the verifier calls it: it takes 1.9 and true, and refuses the text `1.5`
+        # int() as in the verifier: it accepts 1.9 and true, and rejects the string `1.5`
         for value, line, file, lineno in run.seeds:
             try:
                 int(value)
@@ -131,7 +131,7 @@ class _Judgement:
         inside: list[SeedRecord] = []
         across: list[tuple[SeedRecord, SeededRun, SeedRecord]] = []
         for seed in run.seeds:
-            # The path as logged: to the verifier the same seed under another path is no clash
+            # The path as logged: for the verifier, the same seed with another path is not a clash
             key = (seed[2], seed[3], int(seed[0]))
             other, before = first.get(key, (None, seed))
             if other is None:
@@ -157,9 +157,9 @@ class _Judgement:
         value, line, file, lineno = seed
         remark, stated_by = _more_seeds(more), self.asked
         if _canonical(value) != _canonical(before[0]):
-            # The verifier compares int(seed), so that 1.5 and 1.9 are one seed.
+            # The verifier compares int(seed), so 1.5 and 1.9 are the same seed.
             stated_by = StatedBy.VERIFIER
-            remark += f"; the official verifier takes {shortened(repr(before[0]))} for the same"
+            remark += f"; the official verifier treats {shortened(repr(before[0]))} as equal"
         elif self.pruned:
             stated_by = StatedBy.BOTH
             remark += _PRUNE
@@ -175,7 +175,7 @@ class _Judgement:
             other_line=before[1],
         )
 
-    # --- what is only a warning, or only the policy's ---
+    # --- warnings, and rules of the policy alone ---
 
     def _several(self) -> Iterator[Finding]:
         for run in self.runs:
@@ -186,9 +186,9 @@ class _Judgement:
                 yield self._found(SEVERAL, run, run.seeds[1][1], count=count)
 
     def _shared(self, repeated: set[str]) -> Iterator[Finding]:
-        """Equal seeds of several runs, wherever they are logged; a run's own repeats are one.
+        """Findings about equal seeds in several runs, at any source line.
 
-        `repeated` are the runs that are reported already.
+        Repeats within a run count once. `repeated` are the runs that are reported already.
         """
         first: dict[str, SeededRun] = {}
         for run in self.runs:
@@ -199,7 +199,7 @@ class _Judgement:
             if again and run.path not in repeated:
                 value, line, *_ = own[again[0]]
                 remark = _more_seeds(len(again) - 1)
-                remark += _PRUNE if self.pruned else "; each run must draw its own"
+                remark += _PRUNE if self.pruned else "; each run must draw a different seed"
                 other = first[again[0]].path
                 yield self._found(
                     SHARED, run, line, None, remark, seed=shortened(repr(value)), other=other
@@ -208,7 +208,7 @@ class _Judgement:
                 first.setdefault(key, run)
 
     def _sources(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
-        """Each file in which seeds are logged is reported once: the runs mostly share it."""
+        """Findings about files in which seeds are logged, each once: runs mostly share the file."""
         logged_in: dict[str, tuple[SeededRun, int]] = {}
         for run in self.runs:
             for _, line, file, _ in run.seeds:
@@ -216,19 +216,19 @@ class _Judgement:
                     logged_in.setdefault(file, (run, line))
         known = None
         if logged_in and source_files is not None:
-            # By their names alone: logs give paths inside a container
+            # Only by name: logs have paths inside a container
             known = {_name(path) for path in source_files()}
         for file, (run, line) in logged_in.items():
             if PurePosixPath(_name(file)).suffix not in SOURCE_EXTENSIONS:
-                problem = ", which is no source file by its ending"
+                problem = ", which does not have the extension of a source file"
             elif known is not None and _name(file) not in known:
-                problem = "; the submission has no file of that name"
+                problem = "; the submission has no file with that name"
             else:
                 continue
             yield self._found(SOURCE, run, line, file=file, problem=problem)
 
     def _counted(self) -> Iterator[Finding]:
-        """Seeds that only count the runs, in whatever order the runs are."""
+        """A finding if the seeds only number the runs, in any order."""
         logged = [{_canonical(seed[0]) for seed in run.seeds} for run in self.runs]
         if len(logged) < _LEAST_COUNTED or any(len(each) != 1 for each in logged):
             return
@@ -278,8 +278,8 @@ def _more_seeds(more: int) -> str:
 
 
 def _canonical(value: Any) -> str:
-    """One spelling of equal seeds: an integer and a text that spells it are the same."""
-    # Not int(): it refuses more than 4300 digits, and takes 1.5 and 1.9 for one seed
+    """One spelling of equal seeds: an integer and a string of the same integer are equal."""
+    # Not int(): it rejects more than 4300 digits, and makes 1.5 and 1.9 equal
     if isinstance(value, str) and (whole := re.fullmatch(_WHOLE, value, re.ASCII)):
         digits = whole[2].lstrip("0") or "0"
         return f"-{digits}" if whole[1] == "-" and digits != "0" else digits

@@ -1,4 +1,4 @@
-"""What a report says of a result: its entry in the list of results."""
+"""The entry of a result in the report's list of results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from podium.rules.convergence.result import Convergence
 
 
 def result_entry(verdict: ResultVerdict, *, strict: bool = False) -> ResultEntry:
-    """The entry of a package's result; `strict`: warnings reject it as well."""
+    """The entry of a submission's result; with `strict`, warnings reject it as well."""
     result, official = verdict.result, verdict.official
     if official is None and verdict.result.rules.verified:
         official = verdict
@@ -31,7 +31,7 @@ def result_entry(verdict: ResultVerdict, *, strict: bool = False) -> ResultEntry
 
 
 def rcp_entry(convergence: Convergence) -> RcpEntry:
-    """What a report says of a result's convergence."""
+    """The entry for a result's convergence."""
     return RcpEntry(
         verdict=convergence.verdict,
         case=convergence.case,

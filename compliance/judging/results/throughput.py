@@ -1,4 +1,4 @@
-"""HPC's throughput results: instances side by side, those pruned, and the result they rest on."""
+"""HPC's throughput results: instances at the same time, pruned instances, the required result."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from podium.compliance.text.words import join_limited
 from podium.rules.finding import Finding, Profile
 
 _PROFILE = Profile.POLICY
-"""Only the policy states these rules: the official verifier only counts the logs."""
+"""Only the policy has these rules: the official verifier only counts the logs."""
 
 
 def judge_throughput(
     tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run]
 ) -> Iterator[Finding]:
-    """One throughput result, and the logs that it leaves out."""
+    """Findings about one throughput result and its pruned logs."""
     if verdict.folder.scaling != "weak":
         return
     for run in verdict.result.runs:
@@ -49,7 +49,7 @@ def _scales(
     if not named or not total:
         return
     scale, count = next(iter(named)), len(runs) + len(pruned)
-    # HPC rules: S <= T <= M * S, where M counts the pruned instances, too
+    # HPC rules: S <= T <= M * S, where M includes the pruned instances
     if not scale <= total <= count * scale:
         yield TOTAL_SCALE.found(
             _PROFILE, path, total=total, scale=scale, all=count * scale, count=count
@@ -63,9 +63,9 @@ def _scale(run: Run) -> float | None:
 
 
 def without_strong(tree: Tree, results: Iterable[ResultVerdict]) -> Iterator[Finding]:
-    """Throughput results whose benchmark has no time-to-train result in the submission."""
+    """Findings about throughput results without a time-to-train result in the submission."""
     folders = [verdict.folder for verdict in results]
-    # Of any system: submitters mostly give the two metrics a description each
+    # For any system: submitters mostly have a separate description for each metric
     strong = {folder.benchmark for folder in folders if folder.scaling == "strong"}
     for folder in folders:
         if folder.scaling == "weak" and folder.benchmark not in strong:

@@ -1,4 +1,4 @@
-"""A whole submission judged: tree, systems, results together, documents.
+"""The check of a whole submission: tree, systems, results together, documents.
 
 Imports results and below.
 """

@@ -1,4 +1,4 @@
-"""Whether the logs of a submission say of their system what its description says."""
+"""The comparison of a submission's logs with the descriptions of their systems."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class LogAgreement:
-    """Compares logs with descriptions; nearly all logs of a system say the same."""
+    """Compares logs with descriptions; nearly all logs of a system have the same values."""
 
     def __init__(self, context: JudgingContext) -> None:
         common = context.rules.scopes("", "")[0].keys
-        # From 4.1 on no rule asks for the key, and logs still carry values of old
+        # From 4.1 on no rule requires the key, but some logs still have old values
         self._with_status = "submission_status" in common
         self._known: dict[tuple[str, LogFacts], list[Finding]] = {}
 
     def judge(self, result: Result) -> Iterator[Finding]:
-        """What the logs of a result say otherwise; every run says the same: one finding each."""
+        """Differences between the logs of a result and the description, each reported once."""
         description = result.description
         if description is None:
             return
@@ -45,7 +45,7 @@ class LogAgreement:
                     yield replace(difference, path=run.display_path, line=line)
 
     def _logged(self, result: Result) -> dict[LogFacts, Run]:
-        """What the logs say of their system, and the first run that says it."""
+        """The values in the logs that describe the system, each with the first run that has it."""
         from podium.compliance.judging.systems.agreement import LogFacts
 
         found: dict[LogFacts, Run] = {}
@@ -66,7 +66,7 @@ class LogAgreement:
     def _differences(
         self, system: str, description: SystemDescription, logged: LogFacts
     ) -> list[Finding]:
-        """The differences, without a path yet: they are those of every log that says the same."""
+        """The differences, without a path: they are the same for all logs with these values."""
         known = self._known.get((system, logged))
         if known is None:
             from podium.compliance.judging.systems.agreement import agrees_with_logs
@@ -80,9 +80,9 @@ class LogAgreement:
 def judge_divisions(
     tree: Tree, results: Iterable[ResultVerdict], context: JudgingContext
 ) -> Iterator[Finding]:
-    """Descriptions that no log of their system agrees with in the division: one finding each.
+    """One finding for each description whose division differs from all logs of its system.
 
-    Where some logs do agree, the others are at fault, and `result.other-division` names each.
+    If some logs agree with it, the others are wrong, and `result.other-division` reports each.
     """
     of_system: dict[str, list[ResultVerdict]] = {}
     for each in results:

@@ -1,4 +1,4 @@
-"""What a submission's code and documents must have: one value for each rule."""
+"""The rules on the code and the documents of a submission."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
 
 NO_CODE = policy(
     "code.none",
-    says="a submission comes with its code",
+    says="a submission contains its code",
     why="reviewers must be able to read each implementation",
-    message="the submission holds no code; reviewers must be able to read each implementation",
+    message="the submission contains no code; reviewers must be able to read each implementation",
     help="add benchmarks/<benchmark>/implementations/<implementation>/",
     cites=INSPECTION,
-    varies="an error from training 6.0 on: submissions of earlier rounds were accepted without",
+    varies="an error from training 6.0 on: earlier rounds accepted submissions without code",
     bad=(remove("benchmarks"),),
 )
 NO_IMPLEMENTATION = policy(
     "code.no-implementation",
     says="every benchmark with results has an implementation",
-    why="reviewers must be able to read what the runs ran",
-    message="{result} has results, but there is no code in {folder}",
+    why="reviewers must be able to read the code of the runs",
+    message="{result} has results but no code in {folder}",
     help="add the implementation under {folder}/implementations/{guess}",
     cites=INSPECTION,
     bad=(rename(_CODE, "benchmarks/llama31_8b"),),
@@ -37,7 +37,7 @@ NO_IMPLEMENTATION = policy(
 NO_README = policy(
     "code.no-readme",
     says="every implementation has a README",
-    why="a reviewer starts from it",
+    why="reviewers read it first",
     message="{folder} has no README",
     help="describe the run command, the dataset and the model in README.md",
     cites=STRUCTURE,
@@ -45,8 +45,8 @@ NO_README = policy(
 )
 THIN_README = policy(
     "code.thin-readme",
-    says="the README gives the run command, the source of the dataset, and the starting weights",
-    why="without them nobody can repeat the runs",
+    says="the README has the run command, the source of the dataset, and of the starting weights",
+    why="the runs cannot be repeated without them",
     message="the README of {benchmark} does not say {missing}",
     help="add it to {readme}",
     cites=INSPECTION,
@@ -55,9 +55,9 @@ THIN_README = policy(
 NO_SOFTWARE_NAMED = note(
     "code.no-software-version",
     says="the README identifies the software that ran",
-    why="a release, tag, commit, checksum or image tells everyone which software that was",
+    why="a release, tag, commit, checksum or image identifies the software exactly",
     message="the README of {benchmark} names no release, tag, commit, checksum or image",
-    help="add to {readme} which version of each program was used",
+    help="add the version of each program to {readme}",
     cites=REPLICATION,
     bad=(
         write(f"{_CODE}/README.md", "Run ./run_and_time.sh; data and weights as in the reference"),
@@ -65,38 +65,38 @@ NO_SOFTWARE_NAMED = note(
 )
 NO_DESCRIPTION = note(
     "code.no-implementation-description",
-    says="each result has the description of its implementation",
-    why="it tells the starting weights and the types of data; few published trees have it",
+    says="each result has a description of its implementation",
+    why="it names the starting weights and the data types; few published trees have it",
     message="{count} of {total} results have no {example} below {folder}",
-    help="write <system>_<implementation>.json beside the scripts of each benchmark and system",
+    help="write <system>_<implementation>.json next to the scripts of each benchmark and system",
     cites=STRUCTURE,
     bad=(remove(_DESCRIPTION),),
 )
 NO_SCRIPT = policy(
     "code.no-script",
-    says="beside an implementation stand setup.sh, init_datasets.sh and run_and_time.sh",
+    says="an implementation has setup.sh, init_datasets.sh and run_and_time.sh",
     why="the submission rules name these scripts; many submitters use other names",
     message="{folder} has no {scripts}",
-    help="add the scripts that set up, get the data and run, under these names",
+    help="add the scripts for setup, datasets and runs, with these names",
     cites=STRUCTURE,
     varies="a note where one of the scripts is there",
     bad=tuple(remove(f"{_OURS}/{script}") for script in _SCRIPTS),
 )
 NO_CONFIG = policy(
     "code.no-config",
-    says="the file that config_filename names came with the code",
-    why="it holds the settings of the run",
-    message="config_filename is {config}; no file of that name came with the code",
+    says="the file that config_filename names is part of the code",
+    why="it has the settings of the run",
+    message="config_filename is {config}; no file in the submitted code has that name",
     help="add the configuration under benchmarks/{benchmark}/",
     cites=INSPECTION,
-    bad="a log of training 6.1 has config_filename: conf/x8.sh, and no folder holds x8.sh",
+    bad="a log of training 6.1 has config_filename: conf/x8.sh, and no folder contains x8.sh",
     good="benchmarks/<benchmark>/implementations/ours/x8.sh is there",
 )
 SOURCE_NOT_FOUND = policy(
     "code.source-not-found",
-    says="source files that log lines name came with the code",
+    says="source files that log lines name are part of the code",
     why="reviewers look up where a value was logged; redacted files keep their line numbers",
-    message="no file of that name came with the code: the log names {files}",
+    message="source file not in the submitted code: the log names {files}",
     help="add the files, or redacted versions of them with the same line numbers",
     cites=REPLICATION,
     actual="absent",
@@ -104,8 +104,8 @@ SOURCE_NOT_FOUND = policy(
 )
 SOURCE_TOO_SHORT = policy(
     "code.source-too-short",
-    says="source files have the lines that log lines name",
-    why="a file that is too short is not the version that the runs used",
+    says="source files have all lines that log lines name",
+    why="a shorter file is not the version that the runs used",
     message="the log names line {lineno} of {file}; {candidates} has fewer lines",
     help="submit the version of the file that the runs used",
     cites=REPLICATION,
@@ -113,10 +113,10 @@ SOURCE_TOO_SHORT = policy(
 )
 SEED_LINE = note(
     "seeds.source-line",
-    says="the line that logs a seed mentions it",
-    why="reviewers follow the seed from there to where it is used",
-    message="the seed was logged at line {lineno} of {file}; in the code that was submitted, no "
-    "line near it mentions a seed",
+    says="the source line that logs a seed mentions it",
+    why="reviewers follow the seed from this line to its use",
+    message="the seed was logged at line {lineno} of {file}; in the submitted code, no line near "
+    "it mentions a seed",
     help="log the seed where the random generators are seeded, or submit the code that ran",
     cites=RANDOM_NUMBERS,
     bad=(write(f"{_OURS}/train.py", "pass\n" * 20),),

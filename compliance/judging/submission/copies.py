@@ -1,4 +1,4 @@
-"""Runs and results that are not their own: copies, equal scores, runs at the same time."""
+"""Runs and results that are not independent: copies, equal scores, runs at the same time."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from podium.compliance.judging.inputs.layout import Tree
 
 _LEAST_MARKS = 3
-"""Fewer times than these say nothing: short logs of different runs may share them."""
+"""The least number of times to compare: short logs of different runs may have the same times."""
 
 
 _R = TypeVar("_R")
 
 
 class FingerprintIndex(Generic[_R]):
-    """Runs, or what is known of each, by their marks.
+    """Runs, or data about them, by their marks.
 
-    Marks take long to compare: only those of runs that took equally long ever are.
+    Comparing marks is slow, so only runs with equal durations are compared.
     """
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class FingerprintIndex(Generic[_R]):
         return (None, False) if first is None else self._like(first, marks)
 
     def add(self, marks: RunFingerprint, run: _R) -> tuple[_R | None, bool]:
-        """Add a run, if its marks tell it apart; gives what `find` would have given before."""
+        """Add a run, if its marks identify it. Return the result of `find` before the addition."""
         if not tells_apart(marks):
             return None, False
         first = self._first.setdefault(_length(marks), (marks, run))
-        # setdefault gave back what it just took: no run of this length came before
+        # setdefault returned the new item: no earlier run has this length
         if first[0] is marks:
             return None, False
         found = self._like(first, marks)
@@ -71,7 +71,7 @@ class FingerprintIndex(Generic[_R]):
 
 
 class Origin(msgspec.Struct):
-    """The earliest of some runs that are alike, and the submission that has it."""
+    """The earliest of several similar runs, and the submission that has it."""
 
     path: str
     facts: Facts
@@ -79,17 +79,17 @@ class Origin(msgspec.Struct):
 
     @property
     def start(self) -> float | None:
-        """When the run began, in milliseconds since 1970."""
+        """The start of the run, in milliseconds since 1970."""
         return self.facts.run.start_ms
 
 
 class SubmissionIndex(msgspec.Struct):
-    """The runs looked at so far: where each lies; and results, by benchmark and mean time.
+    """The runs seen so far, with their paths, and results by benchmark and mean time.
 
-    `learned` finds runs by the hash of what their evaluations gave, a number for each run.
-    `submission` is the one that is looked at, `measured` are the folders of results with power
-    measurements. `alike` are all runs that another is like. `later` are findings about submissions
-    that were judged before the original was seen, by the path of the submission.
+    `learned` finds runs by a hash of the values of their evaluations. `submission` is the current
+    submission, `measured` are the folders of results with power measurements. `alike` are all runs
+    that are similar to another. `later` are findings about submissions that were checked before the
+    original was seen, by the path of the submission.
     """
 
     runs: FingerprintIndex[Origin] = msgspec.field(default_factory=FingerprintIndex)
@@ -104,18 +104,17 @@ class SubmissionIndex(msgspec.Struct):
 def copies(
     runs: Iterable[tuple[str, Facts]], context: JudgingContext, seen: SubmissionIndex | None = None
 ) -> Iterator[Finding]:
-    """Runs that share their times and evaluations with another: one run submitted twice.
+    """Findings about runs with the times and evaluations of another: one run submitted twice.
 
-    Copies are found across systems, and across submitters where `seen` goes from one to the next.
-    The run that began later is the copy. Where two submissions have runs that began at the same
-    time, each has a finding.
+    Copies are found across systems, and across submitters if they share `seen`. The run that began
+    later is the copy. If two submissions have runs that began at the same time, each has a finding.
     """
     seen = SubmissionIndex() if seen is None else seen
     for path, facts in runs:
         run = Origin(path, facts, seen.submission)
         other, moved = seen.runs.add(facts.fingerprint, run)
         learned = facts.fingerprint.learned
-        # Noted for every run, so that a copy of a copy is found as well
+        # Set for every run, so that a copy of a copy is found as well
         alike = None if learned is None else seen.learned.setdefault(learned, run)
         pair = other or alike
         if pair is not None and pair is not run:
@@ -124,18 +123,18 @@ def copies(
 
 
 class _Likeness(msgspec.Struct, frozen=True):
-    """In what two runs agree: `exact` in times and values, `moved` in values and distances."""
+    """The similarity of two runs: `exact` in times and values, `moved` in values and intervals."""
 
     exact: bool
     moved: bool
 
     def words(self, other: str) -> str:
-        """What a finding says of the copy."""
+        """The description of the copy in a finding."""
         if not self.exact:
-            return f"has the losses and outcomes of {other} to the last digit, at other times"
+            return f"has exactly the losses and outcomes of {other}, at other times"
         if self.moved:
-            every = "every evaluation comes as long after the start, with the same value"
-            return f"is that of {other} at another time: {every}"
+            every = "every evaluation has the same value and the same time since the start"
+            return f"is a copy of {other} at another time: {every}"
         return f"has the times and evaluations of {other}"
 
 
@@ -146,7 +145,7 @@ def _of_pair(
     context: JudgingContext,
     seen: SubmissionIndex,
 ) -> Iterator[Finding]:
-    """The findings of a pair about this submission's runs; those about others are put in `seen`."""
+    """Findings about this submission's runs in a pair; findings about others go into `seen`."""
     seen.alike |= {run.path, known.path}
     before = msgspec.structs.replace(known)
     unclear = _unclear(run, before) and run.submission != before.submission
@@ -160,7 +159,7 @@ def _of_pair(
         accused = [(run, before)]
     for copy, original in accused:
         words = likeness.words(original.path)
-        words += "; which of the two is the copy does not show" if unclear else ""
+        words += "; it is not clear which of the two is the copy" if unclear else ""
         severity = _weight_of_copy(copy, original, likeness, seen)
         finding = COPIED_RUN.found(context.profile, copy.path, severity=severity, likeness=words)
         if copy.submission == seen.submission:
@@ -170,7 +169,7 @@ def _of_pair(
 
 
 _LEAST_APART_MS = 1000.0
-"""Milliseconds between the starts of two runs from which on one is the later."""
+"""The least difference in milliseconds for one of two starts to be later."""
 
 
 def _unclear(run: Origin, other: Origin) -> bool:
@@ -186,10 +185,10 @@ def _began(run: Origin) -> float:
 def _weight_of_copy(
     copy: Origin, other: Origin, likeness: _Likeness, seen: SubmissionIndex
 ) -> Severity:
-    """An error where one result counts a run twice, and where two seeds give the same numbers.
+    """An error if one result counts a run twice, or if two seeds give the same numbers.
 
-    Two results may share a log for a reason, such as one system submitted by two partners, or one
-    result submitted with and without its power measurements.
+    Two results may share a log for a good reason, such as one system submitted by two partners, or
+    one result submitted with and without its power measurements.
     """
     folder, others = (each.path.rpartition("/")[0] for each in (copy, other))
     seeds, other_seeds = (_seeds(each.facts) for each in (copy, other))
@@ -214,18 +213,18 @@ def same_scores(
     context: JudgingContext,
     seen: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
-    """Results whose mean time is that of another to the millisecond, though no run is a copy.
+    """Findings about results with equal mean times to the millisecond, although no run is a copy.
 
-    `copied` are the runs that are copies, or have some.
+    `copied` are the runs that are copies, or have copies.
     """
     known = {} if seen is None else seen.scores
     for verdict in results:
         minutes = verdict.result.score.minutes
-        # Instances have no olympic mean: throughput spans them all
+        # Instances have no olympic mean: throughput is computed from all of them
         if minutes is None or verdict.folder.scaling == "weak":
             continue
         path = tree.place(verdict.folder.path)
-        # Of whole milliseconds the mean has thirds, fifths and the like.
+        # The mean of whole milliseconds may be a fraction.
         key = verdict.folder.benchmark, round(minutes * MINUTE_MS, 3)
         other = known.setdefault(key, path)
         if other != path and not any(run.display_path in copied for run in verdict.result.runs):
@@ -233,19 +232,19 @@ def same_scores(
 
 
 def tells_apart(marks: RunFingerprint) -> bool:
-    """Whether there are marks enough that only one run can have them."""
+    """Whether there are enough marks to identify one run."""
     return len(marks.times) >= _LEAST_MARKS
 
 
 def from_its_start(marks: RunFingerprint) -> RunFingerprint:
-    """The same marks with times counted from the first."""
-    # A copy may have been given another time of day: then only the distances are equal
+    """The same marks with times relative to the first."""
+    # A copy may have another time of day: then only the intervals are equal
     start = marks.times[0]
     return RunFingerprint(tuple([time - start for time in marks.times]), marks.values)
 
 
 def _length(marks: RunFingerprint) -> tuple[float, ...]:
-    """How long a run took, and how long until the last of its marks."""
+    """The duration of a run, and the time from its start to its last mark."""
     times = marks.times
     return times[1] - times[0], times[-1] - times[0]
 
@@ -253,14 +252,14 @@ def _length(marks: RunFingerprint) -> tuple[float, ...]:
 def overlaps(
     results: Iterable[ResultVerdict], folder: str, context: JudgingContext
 ) -> Iterator[Finding]:
-    """Runs of one system that were made at the same time: a note, as a system may hold several.
+    """Notes about runs at the same time on one system, which may be large enough for several.
 
-    `folder` is that of the results, as a report shows it.
+    `folder` is the folder of the results, as a report shows it.
     """
     spans: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
     for verdict in results:
         if verdict.folder.scaling == "weak":
-            continue  # instances run side by side by design
+            continue  # instances run at the same time by design
         for run in verdict.result.runs:
             start, stop = run.facts.run.start_ms, run.facts.run.stop_ms
             if start is not None and stop is not None and start < stop:
@@ -285,6 +284,6 @@ def _overlapping(times: list[tuple[float, float, str]]) -> list[tuple[str, str]]
     for span in times[1:]:
         if span[0] < latest[1]:
             found.append((latest[2], span[2]))
-        # The run that ends last, not the one before: a long run may overlap several
+        # The run that ends last, not the previous run: a long run may overlap several
         latest = max(latest, span, key=lambda each: each[1])
     return found

@@ -1,4 +1,4 @@
-"""Code and documents of a submission: is there an implementation, a README, what the logs name."""
+"""Code and documents of a submission: implementations, READMEs, files that logs name."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.benchmark import Benchmark
 
 MOST_READMES = 20
-"""READMEs of one benchmark beyond these are not read."""
+"""Number of READMEs of one benchmark that are read."""
 
 LONGEST_README = 1 << 16
 """Bytes of a README that are read."""
 
 _STARTS = ("weight", "checkpoint", "model")
-"""Words about given weights: the README says where those of some benchmarks come from."""
+"""Words for starting weights: the README of some benchmarks must name their source."""
 SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
-"""What stands beside an implementation: submission rules, Directory structure."""
+"""Scripts next to an implementation: submission rules, Directory structure."""
 
 _SOFTWARE = re.compile(
     r"\b(?:v?\d+\.\d+|[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]{5,}|release[ds]?|tags?|commits?|sha256)\b"
     r"|[\w-]:\d|=="
 )
-"""What identifies software: a version, a hash, an image's tag, or a word for one."""
+"""Identification of software: a version, a hash, an image's tag, or a word for one of these."""
 
 _LIBRARIES = ("site-packages", "dist-packages")
 
 
 _PROFILE = Profile.POLICY
-"""Only the policy asks for code and documents: the official verifier looks at none."""
+"""Only the policy requires code and documents: the official verifier does not check them."""
 
 
 def judge_documents(
@@ -64,7 +64,7 @@ def judge_documents(
     code: Code,
     reader: FileReader,
 ) -> Iterator[Finding]:
-    """What is missing of code and documents."""
+    """Findings about missing code and documents."""
     if not code.present:
         package = context.rules.package
         severity = Severity.ERROR if package.unprecedented else None
@@ -88,12 +88,12 @@ def judge_documents(
 def _implementation(
     tree: Tree, folder: ResultFolder, context: JudgingContext, *, code: Code, reader: FileReader
 ) -> Iterator[Finding]:
-    # Results in a folder of an older name may have their code under that name, too
+    # Results in a folder with an older name may also have their code under that name
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
     bases = [f"{folder}/{name}" for folder in CODE_FOLDERS for name in names]
     here = [path for base in bases for path in code.below(base)]
     if not here:
-        # A listing that was cut short proves no absence
+        # A truncated listing does not prove that a file is missing
         if code.whole:
             yield NO_IMPLEMENTATION.found(
                 _PROFILE,
@@ -110,13 +110,13 @@ def _implementation(
         yield from _readme(tree, context.rules.benchmark(folder.benchmark), readmes[0], text)
     else:
         yield NO_README.found(_PROFILE, tree.place(base), folder=base)
-    # In 0.5 and 0.6 the scripts lie elsewhere, or have other names
+    # In 0.5 and 0.6 the scripts are in other folders, or have other names
     if not is_early(context.rules):
         yield from _scripts(tree, base, here)
 
 
 def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
-    """Where the code of a benchmark probably lies, for the help; empty where that is not known."""
+    """The probable folder of a benchmark's code, for the help; empty if it is not known."""
     given = dict.fromkeys("/".join(path.split("/")[:2]) for path in code.paths)
     names = benchmark_names(context.rules)
     for base in given:
@@ -127,7 +127,7 @@ def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
 
 
 def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[Finding]:
-    """What the READMEs of a benchmark, the first of them at `path`, leave out."""
+    """Findings about missing topics in the READMEs of a benchmark; `path` is the first README."""
     place = tree.place(path)
     if not _SOFTWARE.search(text):
         yield NO_SOFTWARE_NAMED.found(_PROFILE, place, benchmark=benchmark.name, readme=path)
@@ -143,13 +143,13 @@ def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[
 
 
 def _text(file: Item | None, reader: FileReader) -> str:
-    """The beginning of a README in lower case; empty where it is not a file that can be read."""
+    """The beginning of a README in lower case; empty if it is not a readable file."""
     head = None if file is None else reader.beginning(file)
     return "" if head is None else head[:LONGEST_README].decode(errors="replace").lower()
 
 
 def _topics(benchmark: Benchmark) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What a README must tell a reviewer, and words of which one is found where it does."""
+    """The topics that a README must have, each with words that indicate it."""
     runs = ("run_and_time", "bash ", "sbatch", "srun", "python", "docker", "mpirun", "torchrun")
     yield "the command that runs the benchmark", runs
     yield "how to get the dataset", ("data",)
@@ -174,7 +174,7 @@ def _scripts(tree: Tree, base: str, here: list[str]) -> Iterator[Finding]:
 def _descriptions(
     tree: Tree, results: list[ResultFolder], code: Code, context: JudgingContext
 ) -> Iterator[Finding]:
-    """Results without `<system>_<implementation>.json`, wherever below their code it may lie."""
+    """A finding about results without `<system>_<implementation>.json` anywhere in the code."""
     if is_early(context.rules) or not code.whole:
         return
     names = [_name(path) for path in code.paths if path.endswith(".json")]
@@ -197,7 +197,7 @@ def _descriptions(
 
 
 def _questions(runs: Iterable[Run]) -> dict[str, Question]:
-    """What the logs say of source files, by their names: logs give paths inside a container."""
+    """Questions about source files, by file name, because logs have paths inside a container."""
     asked: dict[str, Question] = {}
     for run in runs:
         for file, lineno in run.facts.sources.items():
@@ -210,14 +210,14 @@ def _questions(runs: Iterable[Run]) -> dict[str, Question]:
 
 
 def _submitted(file: str) -> bool:
-    """Whether a source file should be part of a submission: libraries need not be."""
+    """Whether a source file should be part of a submission, unlike the files of libraries."""
     name = _name(file)
-    # `<string>` is code given to the interpreter
+    # `<string>` is code passed to the interpreter
     return bool(name) and not name.startswith("<") and not any(lib in file for lib in _LIBRARIES)
 
 
 def _places_of_seeds(run: Run) -> Iterator[tuple[int, str, int]]:
-    """(line of the log, source file, its line) of each seed that is logged with a place."""
+    """(line of the log, source file, its line) of each seed that is logged with its source line."""
     for _, line, file, lineno in run.facts.seeds.seeds:
         if type(file) is str and type(lineno) is int:
             yield line, file, lineno
@@ -266,7 +266,7 @@ def _sources(
 
 
 def _seed_lines(runs: list[Run], sources: Mapping[str, Answer]) -> Iterator[Finding]:
-    """Lines that logs name as those where a seed was logged, and that mention none."""
+    """Findings about source lines that logged a seed, according to the log, but mention none."""
     seen: set[tuple[str, int]] = set()
     for run in runs:
         for line, file, lineno in _places_of_seeds(run):
@@ -283,5 +283,5 @@ def _seed_lines(runs: list[Run], sources: Mapping[str, Answer]) -> Iterator[Find
 def _name(path: str) -> str:
     plain = path.replace("\\", "/")
     name = plain.rpartition("/")[2]
-    # A path object, which knows what a slash or a dot at the end means, takes many times as long
+    # PurePosixPath handles a slash or a dot at the end, but is many times slower
     return name if name not in ("", ".") else PurePosixPath(plain).name

@@ -1,4 +1,4 @@
-"""A whole submission, judged once for both texts on top of the verdicts on its logs."""
+"""The check of a whole submission for both texts, given the verdicts on its logs."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ Verdicts = Mapping[str, LogVerdict]
 
 
 class SubmissionVerdict(msgspec.Struct, frozen=True):
-    """A submission judged: its findings except for those of its logs, and its results.
+    """The verdict on a submission: its findings, except those about its logs, and its results.
 
     `logs` are the verdicts on its logs, marked with its waivers, by the path that reports show.
-    `systems` are the findings about each description, by its path. `described` has the path of each
-    result with that of its system's description, "" where it has none. `suppressions` are the
-    waivers given and its own.
+    `systems` are the findings about each description, by its path. `described` maps the path of
+    each result to the path of its system's description, or "" if it has none. `suppressions` are
+    the waivers of the caller and of the submission.
     """
 
     findings: list[Finding]
@@ -73,10 +73,11 @@ class SubmissionVerdict(msgspec.Struct, frozen=True):
 
 
 class RoundState(msgspec.Struct):
-    """What the submissions of one round share while they are judged.
+    """State that the submissions of one round share while they are checked.
 
-    `seen` has the runs of those judged already, among which there may be copies; `comparators`
-    compare each with something outside the round; `contents` knows the files of one, by its root.
+    `seen` has the runs of earlier submissions, in which copies are found. `comparators` compare
+    each submission with something outside the round. `contents` returns the known contents of a
+    submission's files, by its root.
     """
 
     seen: SubmissionIndex = msgspec.field(default_factory=SubmissionIndex)
@@ -84,7 +85,7 @@ class RoundState(msgspec.Struct):
     contents: Callable[[Path], Memory | None] | None = None
 
     def reader(self, root: Path) -> FileReader:
-        """What reads the files of a submission, each once for every scanner."""
+        """The reader of a submission's files, which reads each file once for all scanners."""
         return FileReader(None if self.contents is None else self.contents(root))
 
 
@@ -96,10 +97,10 @@ def judge_submission(
     *,
     round_state: RoundState | None = None,
 ) -> SubmissionVerdict:
-    """Judge one submission whose logs are judged already.
+    """Check one submission, given the verdicts on its logs.
 
-    Where the profile is the policy's, each part is also read as the official verifier reads it, and
-    its findings are marked where that rejects. The verifier knows no waivers.
+    In the policy profile, each part is also checked as the official verifier checks it, and the
+    findings for which the verifier rejects are marked. The verifier has no waivers.
     """
     suppressions, findings = _with_waivers_of(tree, context, suppressions)
     logs = {path: _marked(verdict, suppressions) for path, verdict in verdicts.items()}
@@ -139,7 +140,7 @@ def judge_submission(
 def _with_waivers_of(
     tree: Tree, context: JudgingContext, suppressions: Suppressions
 ) -> tuple[Suppressions, list[Finding]]:
-    """The suppressions with the waivers in the tree, and what is wrong with those."""
+    """The suppressions with the waivers in the tree, and findings about these waivers."""
     path = tree.root / WAIVERS_FILE
     if not suppressions.in_tree or context.quirks.ignores_policy or not os.path.lexists(path):
         return suppressions, []
@@ -164,7 +165,7 @@ def _of_results(
     code: Code,
     reader: FileReader,
 ) -> Iterator[Finding]:
-    """What only the policy asks of the results together, of code and of documents."""
+    """Findings that only the policy has: about the results together, code and documents."""
     if context.quirks.ignores_policy:
         return
     yield from judge_divisions(tree, results, context)
@@ -179,7 +180,7 @@ def _of_results(
 def _hygiene(
     tree: Tree, context: JudgingContext, logs: Verdicts, reader: FileReader
 ) -> list[Finding]:
-    """Whether the tree can live in a repository: the official programs have a checker for it."""
+    """Findings about the tree as a repository, for which there is an official checker, too."""
 
     def secrets(path: str) -> Secrets | None:
         verdict = logs.get(path)
@@ -199,11 +200,11 @@ def _hygiene(
 
 def _system(tree: Tree, path: str, system: str, context: JudgingContext) -> SystemVerdict:
     if tree.disk.leads_out(path):
-        document = unread_description("a link out of the submission, which is not followed")
+        document = unread_description("symbolic link points outside the submission; not followed")
     else:
         document = read_description(tree.root / path)
     where = tree.place(path)
-    # Before 1.0 the official checker only takes the division, of systems that have results
+    # Before 1.0 the official checker reads only the division, and only of systems with results
     divides = document.sound and "division" in document.fields
     unread = not context.rules.package.fields_checked and (divides or system not in tree.holding)
 
@@ -227,7 +228,7 @@ def _system(tree: Tree, path: str, system: str, context: JudgingContext) -> Syst
 
 
 class _ResultJudge:
-    """Judges the results of one submission, which share its descriptions, flags and code."""
+    """Checks the results of one submission, which share its descriptions, flags and code."""
 
     def __init__(
         self,
@@ -245,7 +246,7 @@ class _ResultJudge:
         self.params = {by: Params(tree.root, by, self._shown, tree.disk) for by in profiles}
 
     def judge(self, folder: ResultFolder) -> ResultVerdict:
-        """The verdict on one result by the profile, with the official verifier's."""
+        """The verdict on one result in the profile, with the official verifier's."""
         verdict = self._by(self.context, folder)
         if not self.context.judges_officially:
             return verdict
@@ -254,7 +255,7 @@ class _ResultJudge:
         return replace(verdict, findings=findings, official=official)
 
     def flag_findings(self) -> list[Finding]:
-        """What is wrong with the files of bypass flags, once every result has asked for its own."""
+        """Findings about the files of bypass flags, after every result has requested its flags."""
         return self.context.judge(lambda by: self.params[by.profile].findings)
 
     def _shown(self, path: Path) -> str:
@@ -265,7 +266,7 @@ class _ResultJudge:
         verdict = judge_result(self.tree, folder, result, context)
         findings = verdict.findings
         findings += self._power(verdict, context)
-        # Reviewers who leave out the waivers of a tree leave out its flags as well
+        # Reviewers who ignore the waivers of a tree also ignore its flags
         own = context is self.context
         heeded = self.suppressions.in_tree or not own
         flags = self.params[context.profile].flags(folder.path) if heeded else frozenset()
@@ -316,7 +317,7 @@ class _ResultJudge:
         power = verdict.result.power
         if power is None:
             return []
-        # Officially a run that only its power logs reject may be dropped
+        # The official verifier may drop a run that is rejected only for its power logs
         dropped = context.quirks.drops_power_faults and bool(power.blamed)
         if not dropped or any(f.severity is Severity.ERROR for f in verdict.findings):
             return power.findings
@@ -328,14 +329,14 @@ class _ResultJudge:
             result.rules,
             result.described_division,
             result.profile,
-            # A call, so that the code is listed only where a seed's file is to be looked up
+            # A call, so that the code is listed only if a seed's file must be looked up
             (lambda: self.code.paths) if self.code.present else None,
             weak=result.weak,
         )
 
 
 def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
-    """The findings, with those of the flag's rules waived where it is set."""
+    """The findings; if the flag is set, the findings of its rules are waived."""
     for found in findings:
         waived = flag in flags and found.id.startswith(BYPASSED_RULES[flag])
         yield replace(found, waived=True, waived_by=flag) if waived else found

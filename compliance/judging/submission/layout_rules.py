@@ -1,4 +1,4 @@
-"""What is misplaced, missing or unknown in a submission's tree."""
+"""Misplaced, missing or unknown files and folders in a submission's tree."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from podium.rules.model.round import Round
 NO_RESULTS = policy(
     "tree.no-results",
     Severity.ERROR,
-    says="a submission has logs under results/<system>/<benchmark>",
-    why="without them there is nothing to judge",
-    message="the submission holds no result",
+    says="a submission has logs in results/<system>/<benchmark>",
+    why="without logs there is nothing to check",
+    message="the submission has no results",
     help="put logs into results/<system>/<benchmark>/result_<i>.txt",
     cites=STRUCTURE,
-    varies="a warning in training 0.5, whose submissions have folders of code alone",
+    varies="a warning in training 0.5, where some submissions have only code",
     bad=(remove(RESULT),),
 )
 NO_DESCRIPTION = both(
     "tree.no-system-description",
     says="every system with results is described in systems/<system>.json",
-    why="a result is published with the system it was made on",
-    message="results/{system} has no description in systems; must have {system}.json",
+    why="a result is published together with its system",
+    message="results/{system} has no system description; expected systems/{system}.json",
     help="{advice}",
     cites=STRUCTURE,
     varies="a warning of the policy for a system without a benchmark's folder, and in rounds "
-    "without a verifier; by the official verifier alone for a system of 0.6 that is described "
-    "beside its results, as in 0.5",
+    "without a verifier; stated only by the official verifier for a system of 0.6 that is "
+    "described next to its results, as in 0.5",
     bad=(rename(SYSTEM, "systems/other.json"),),
 )
 NO_RESULTS_OF_SYSTEM = policy(
     "tree.system-without-results",
-    says="every system that is described has results",
-    why="a description without results was left behind, or its results are missing",
-    message="{description} describes a system that has no results",
+    says="every system description belongs to a system with results",
+    why="a description without results is unused, or its results are missing",
+    message="{description} describes a system without results",
     help="add results/{system}, or remove the description",
     cites=STRUCTURE,
     bad=(copy(SYSTEM, "systems/spare.json"),),
@@ -59,25 +59,24 @@ NO_RESULTS_OF_SYSTEM = policy(
 NO_SYSTEMS = policy(
     "tree.no-systems",
     Severity.ERROR,
-    says="a folder with results has systems beside them",
-    why="without descriptions of its systems a folder is no submission: its logs are judged, but "
-    "not the number of runs, their seeds or what they reach together; the official verifier ends "
-    "without a verdict on it",
-    message="the folder has results, but no systems: its logs are judged one by one, not as a "
+    says="a folder with results also has systems",
+    why="without system descriptions a folder is not a submission: its logs are checked, but not "
+    "the number of runs, their seeds or their combined result; the official verifier crashes on it",
+    message="the folder has results but no systems; its logs are checked one by one, not as a "
     "submission",
-    help="describe each system in systems/<system>.json: podium doctor says how",
+    help="describe each system in systems/<system>.json: podium doctor shows how",
     cites=STRUCTURE,
-    varies="a note where no log lies in results/<system>/<benchmark>, as those of a submission do",
+    varies="a note where no log is in results/<system>/<benchmark>, as in a submission",
     bad=(remove("systems"),),
 )
 
 NESTED = both(
     "tree.nested-submission",
-    says="a submission lies directly in the folder of its round",
-    why="the official verifier is started for the folders in a round's; in one that only holds "
-    "another folder it finds no results and ends without a verdict",
-    message="the submission is in {folder}; its results and systems must be in {above}",
-    help="move what is in {folder} up to {above}",
+    says="a submission is directly in the folder of its round",
+    why="the official verifier is started for each folder in a round's folder; in a folder that "
+    "only contains another folder it finds no results and crashes",
+    message="the submission is in {folder}; expected its results and systems in {above}",
+    help="move the content of {folder} up to {above}",
     cites=STRUCTURE,
     bad="a round's folder has AMD/AMD/results",
     good="it has AMD/results",
@@ -85,13 +84,13 @@ NESTED = both(
 
 
 MOST_PER_RULE = 50
-"""Findings of one rule beyond this many are counted in the last one."""
+"""Findings of one rule beyond this number are only counted, in the last finding."""
 
 
 def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
-    """What is misplaced, missing or unknown in a submission's tree."""
+    """Findings about misplaced, missing or unknown files and folders in a submission's tree."""
     yield from _descriptions(tree, context)
-    # The official verifier passes a package without any result
+    # The official verifier accepts a package without results
     if not context.quirks.ignores_policy:
         if not tree.results:
             named = UNKNOWN_BENCHMARK.id if tree.unjudged else ""
@@ -106,9 +105,9 @@ _OF_A_RESULT = re.compile(r"results/[^/]+/(?:(?:strong|weak)/)?[^/]+/[^/]+")
 
 
 def no_systems(folder: str, logs: Iterable[str]) -> Finding:
-    """A folder that would be a submission if it had `systems`.
+    """The finding about a folder that would be a submission if it had `systems`.
 
-    A note where none of the logs lies in its `results` as those of a submission do.
+    It is a note if none of the logs is in its `results` as in a submission.
     """
     submitted = any(_OF_A_RESULT.fullmatch(os.path.relpath(log, folder)) for log in logs)
     severity = None if submitted else Severity.NOTE
@@ -117,13 +116,13 @@ def no_systems(folder: str, logs: Iterable[str]) -> Finding:
 
 
 def no_results(folder: str) -> Finding:
-    """A folder with descriptions of systems, and logs elsewhere than in `results`."""
+    """The finding about a folder with system descriptions whose logs are outside of `results`."""
     found = NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
     return replace(found, official=True)
 
 
 def nested(folder: str) -> Finding:
-    """A submission that lies deeper than in its round's folder."""
+    """The finding about a submission that is deeper than directly in its round's folder."""
     above, name = os.path.split(folder)
     shown = name if folder == "." else folder
     found = NESTED.found(Profile.POLICY, folder, folder=shown, above=above or "the folder above it")
@@ -131,18 +130,18 @@ def nested(folder: str) -> Finding:
 
 
 def linked_folder(link: str) -> Finding:
-    """A link to a folder beside submissions: it is not followed, and nothing in it judged."""
+    """The finding about a link next to submissions, which is not followed."""
     name = link.rpartition("/")[2]
-    problem = ", beside submissions; links are not followed, so nothing in it is judged here"
+    problem = " next to submissions; links are not followed, so nothing in it is checked here"
     return LINKED_FOLDER.found(
         Profile.POLICY, link, stated_by=StatedBy.POLICY, name=name, problem=problem
     )
 
 
 def misnamed_log(path: str) -> Finding:
-    """A log next to loose logs that is not judged for its name."""
+    """The finding about a log next to loose logs that is not checked because of its name."""
     name = path.rpartition("/")[2]
-    how = "rename it to result_<i>.txt with a number that is free, or name it as a PATH of its own"
+    how = "rename it to result_<i>.txt with an unused number, or pass it as a separate PATH"
     return MISNAMED_LOG.found(
         Profile.POLICY, path, severity=Severity.WARNING, name=name, more="", how=how
     )
@@ -150,7 +149,7 @@ def misnamed_log(path: str) -> Finding:
 
 def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     for system in tree.result_systems:
-        # In 0.5 every system is described beside its results, and no verifier asks for more
+        # In 0.5 every system is described next to its results, and no verifier requires more
         beside = system in tree.entries and not context.rules.verified
         if system in tree.systems or beside:
             continue
@@ -167,7 +166,7 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
 
 
 def _advice(tree: Tree, system: str, rules: Round) -> str:
-    """How a system gets its description: a file under another name is probably meant for it."""
+    """The help for a missing description: a file with another name may be meant for the system."""
     for below in tree.systems:
         swapped = levels_swapped(system, below, rules)
         if swapped and tree.disk.has(f"results/{system}", below):
@@ -176,21 +175,19 @@ def _advice(tree: Tree, system: str, rules: Round) -> str:
     unused = sorted({*tree.systems} - {*tree.result_systems})
     if not unused:
         return init
-    # Of those that describe no other system the name that is most alike
+    # The most similar name of an unused description
     near = difflib.get_close_matches(system, unused, 1, 0.6)
     if near or len(unused) == 1:
         name = (near or unused)[0]
-        return f"rename systems/{name}.json, which describes no system with results, or {init}"
-    return (
-        f"rename one of those that describe no system with results ({', '.join(unused)}), or {init}"
-    )
+        return f"rename systems/{name}.json, which describes a system without results, or {init}"
+    return f"rename one of the descriptions without results ({', '.join(unused)}), or {init}"
 
 
 def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> StatedBy:
-    """Who misses a description: the official verifier only of systems with benchmarks."""
+    """Who requires a description: the official verifier only for systems with benchmarks."""
     if not context.rules.verified or system not in tree.holding:
         return StatedBy.POLICY
-    # The policy of 0.6 still took the description of 0.5, beside the results.
+    # The policy of 0.6 still accepted a description next to the results, as in 0.5.
     early = is_early(context.rules) and system in tree.entries
     return StatedBy.VERIFIER if early else StatedBy.BOTH
 
@@ -204,7 +201,7 @@ def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
 
 
 def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
-    """What is misplaced, as far as the profile rejects it or warns of it."""
+    """Findings about misplaced files that the profile reports."""
     counts = Counter(finding.id for finding in tree.misplaced)
     named: Counter[str] = Counter()
     for finding in tree.misplaced:
@@ -212,7 +209,7 @@ def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
         if context.quirks.ignores_policy and not official:
             continue
         named[finding.id] += 1
-        # What the verifier rejects is listed in full: the verdict may rest on it
+        # All findings for which the verifier rejects are listed: the verdict may depend on them
         if named[finding.id] <= MOST_PER_RULE or official:
             last = named[finding.id] == MOST_PER_RULE
             more = counts[finding.id] - MOST_PER_RULE if last else 0
@@ -220,4 +217,4 @@ def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
 
 
 def _with_more(finding: Finding, more: int) -> Finding:
-    return replace(finding, message=f"{finding.message} (and {more} more such things)")
+    return replace(finding, message=f"{finding.message} (and {more} more)")

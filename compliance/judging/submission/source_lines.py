@@ -1,7 +1,7 @@
-"""Source files that logs name: which lines they have, and which lines mention a seed.
+"""Source files that logs name: how many lines they have, and which lines mention a seed.
 
-All that the logs ask of the files of one name is gathered first, so that each file is read once,
-and only answers are kept.
+All questions about the files with one name are gathered first, so that each file is read once, and
+only the answers are kept.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from podium.compliance.judging.repository.contents import FileReader
 from podium.compliance.judging.repository.secrets import HEAD
 
 FURTHEST = 64 << 20
-"""Bytes; lines of source files beyond are taken to exist."""
+"""Bytes of a source file in which lines are counted; later lines are assumed to exist."""
 
 LARGEST_SOURCE = 4 << 20
-"""Bytes of a source file that are read for what stands around a line."""
+"""Bytes of a source file that are read for the text around a line."""
 
 NEAR = 5
-"""Lines before and after one that count as near it: a call may be written on several."""
+"""Lines before and after a line that are near it: a call may span several lines."""
 
 _BLOCK = 1 << 16
 
 
 class Question(msgspec.Struct):
-    """What logs name of the source files of one name: the last line, and the lines of seeds."""
+    """A question about the source files with one name: the last line, and the lines of seeds."""
 
     last: int = 0
     seeds: set[int] = msgspec.field(default_factory=set)
 
 
 class Answer(msgspec.Struct):
-    """What the source files of one name have: any of them may be meant.
+    """The answer about the source files with one name: the log may mean any of them.
 
-    `lines` counts those of the longest file, at least as far as was asked. `seedless` are lines
-    that all files have, and near which none mentions a seed.
+    `lines` is the number of lines of the longest file, or at least the last line of the question.
+    `seedless` are the lines that all files have, and near which none mentions a seed.
     """
 
     lines: float
@@ -47,7 +47,7 @@ class Answer(msgspec.Struct):
 
 
 def answers(questions: Mapping[str, Question], code: Code, reader: FileReader) -> dict[str, Answer]:
-    """What the files of a submission answer, by their names; nothing of names that none has."""
+    """Answers from the files of a submission, by name; names without a file have no answer."""
     return {
         name: _answer(question, map(code.file, code.files[name]), reader)
         for name, question in questions.items()
@@ -62,7 +62,7 @@ def _answer(question: Question, files: Iterable[Item | None], reader: FileReader
             break
         head = None if file is None else reader.beginning(file)
         if file is None or head is None:
-            # What cannot be read is taken to have every line
+            # A file that cannot be read is assumed to have every line
             answer = Answer(math.inf, set())
             continue
         if answer.lines < question.last:
@@ -83,7 +83,7 @@ def _count(file: Item, head: bytes, enough: int) -> float:
             while lines < enough:
                 block = stream.read(_BLOCK)
                 if not block:
-                    # The last line may have no line end
+                    # The last line may have no newline
                     return lines + (last != b"\n")
                 lines, read, last = lines + block.count(b"\n"), read + len(block), block[-1:]
                 if read >= FURTHEST:
@@ -94,7 +94,7 @@ def _count(file: Item, head: bytes, enough: int) -> float:
 
 
 def _seedless(file: Item, head: bytes, asked: Iterable[int]) -> set[int]:
-    """The lines of those asked that a file has, and near which it does not mention a seed."""
+    """The lines in question that a file has, and near which it does not mention a seed."""
     lines = (head if len(head) < HEAD else _more(file, head)).lower().splitlines()
     return {
         lineno
@@ -105,7 +105,7 @@ def _seedless(file: Item, head: bytes, asked: Iterable[int]) -> set[int]:
 
 
 def _more(file: Item, head: bytes) -> bytes:
-    """The beginning of a file that is longer than what the scanners look at."""
+    """The beginning of a file, when it is longer than the part that the scanners read."""
     try:
         with open_plain(file.full) as stream:
             stream.seek(len(head))

@@ -1,4 +1,4 @@
-"""What only shows when all results of a submission are seen, beside those judged before."""
+"""Findings that need all results of a submission, and the submissions checked before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podium.compliance.judging.submission.copies import (
 from podium.rules.finding import Finding
 
 Comparator = Callable[[Tree, Sequence[ResultVerdict], JudgingContext], Iterator[Finding]]
-"""Compares a submission's results with something else, such as those of an earlier tree."""
+"""Compares a submission's results with something else, such as an earlier tree."""
 
 
 def judge_together(
@@ -27,9 +27,9 @@ def judge_together(
     seen: SubmissionIndex | None = None,
     comparators: Sequence[Comparator] = (),
 ) -> Iterator[Finding]:
-    """The policy's demands on all results together; the official verifier has none.
+    """Findings about all results together, from rules that only the policy has.
 
-    `seen` has the runs of submissions judged before, and takes those of this one.
+    `seen` has the runs of submissions checked before; the runs of this submission are added.
     """
     yield from judge_alone(tree, results, context, seen)
     for compare in comparators:
@@ -43,12 +43,12 @@ def judge_alone(
     context: JudgingContext,
     seen: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
-    """The same of some results of a submission: what shows without its others."""
+    """Findings about some results of a submission that do not need the others."""
     runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
     seen = SubmissionIndex() if seen is None else seen
     seen.submission = tree.package.display_path
     seen.measured |= {tree.place(each.folder.path) for each in results if each.folder.power}
-    # All copies before any score: copied runs take equally long
+    # All copies before any score: copied runs have equal durations
     yield from [*copies(runs, context, seen)]
     yield from same_scores(tree, results, seen.alike, context, seen)
     yield from overlaps(results, tree.place("results"), context)

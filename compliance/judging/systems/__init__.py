@@ -1,4 +1,4 @@
-"""System descriptions: read, judged, compared with logs; `probe` fills them in.
+"""System descriptions: reading, checks, comparison with logs; `probe` fills them in.
 
 Imports inputs and below.
 """

@@ -1,7 +1,7 @@
-"""Whether a system description agrees with the logs and the folders it belongs to.
+"""Comparison of a system description with its logs and folders.
 
-Pure comparisons for the judge of a package. Only the policy wants these to agree; the official
-verifier compares none of them.
+Pure functions for the check of a submission. Only the policy requires agreement; the official
+verifier does not compare them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from podium.rules.finding import Finding, Profile, Severity
 
 
 class LogFacts(NamedTuple):
-    """What one log says of its system; None where it says nothing.
+    """The values in one log that describe its system; None if it has no value.
 
-    `nodes` and `accelerators_per_node` are HPC's keys; `weak` that the log is one instance of
-    several that ran side by side, so that it may have fewer nodes than the system.
+    `nodes` and `accelerators_per_node` are keys of HPC. `weak`: the log is one of several instances
+    that ran at the same time, so it may have fewer nodes than the system.
     """
 
     org: str | None = None
@@ -44,13 +44,13 @@ class LogFacts(NamedTuple):
 def agrees_with_logs(
     description: SystemDescription, facts: LogFacts, path: str, status: Severity | None = None
 ) -> list[Finding]:
-    """What a log says otherwise than the description: organisation, platform, status, size.
+    """Differences between a log and the description: organization, platform, status, size.
 
-    Organisations are compared as sets of partners, by their letters, and one may be the shorter
-    name of the other; platforms by a number of nodes or accelerators before an `x`, and by any
-    word in common with the description's names. Status agrees by category, whatever the spelling.
-    Findings are at `path`, that of the log; `status` is how much the status weighs in the round,
-    None for what its rule says.
+    Organizations are compared as sets of partners, by their letters; one may be the shorter name
+    of the other. Platforms are compared by a number of nodes or accelerators before an `x`, and by
+    any word in common with the description's names. Statuses are compared by category, in any
+    spelling. Findings are at `path`, the path of the log. `status` is the severity of a different
+    status in the round; None means the severity of its rule.
     """
     return [
         *_org(description, facts, path),
@@ -76,15 +76,15 @@ def _parallelism(description: SystemDescription, facts: LogFacts, path: str) -> 
 def agrees_with_folder(
     description: SystemDescription, submitter: str, path: str
 ) -> Iterator[Finding]:
-    """Whether the description's submitter is the one whose folder it lies in.
+    """Whether the description is in the folder of its submitter.
 
-    The system's name may differ from the file's: the policy calls it the name as shown.
+    The system's name may differ from the file's name: according to the policy it is for display.
     """
     described = description.submitter
     if not described or not submitter or described == submitter:
         return
     same = same_organization(described, submitter)
-    # One organization under two spellings would be two rows of the published table
+    # Two spellings of one organization would be two rows in the published table
     if not same or described.casefold() == submitter.casefold():
         yield NAME_MISMATCH.found(
             Profile.POLICY,
@@ -116,7 +116,7 @@ def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator
         )
 
 
-# Logs write `128xNVIDIA GB200`, where the number counts nodes or accelerators
+# Logs have `128xNVIDIA GB200`, where the number counts nodes or accelerators
 _MULTIPLE = re.compile(r"\s*(\d+)\s*x(?=\W|[^\W\d_])", re.IGNORECASE)
 
 
@@ -131,13 +131,13 @@ def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Ite
     if is_placeholder(key, rest) or is_placeholder(key, logged):
         problems.append(("is a placeholder", wanted, Severity.NOTE))
     elif not _alike(rest, description):
-        problems.append(("shares no word with the system description", wanted, None))
+        problems.append(("has no word in common with the system description", wanted, None))
     nodes, each = description.nodes, description.accelerators_per_node
     sizes = {nodes, description.accelerators, each}
     # An instance of a throughput result may be smaller than the system
     if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
         size = f"{nodes} nodes of {each} accelerators"
-        problem = f"is of {count[1]}, and the system description has {size}"
+        problem = f"has the count {count[1]}; the system description has {size}"
         problems.append((problem, f"{nodes}x…", None))
     for problem, expected, severity in problems:
         yield PLATFORM_MISMATCH.found(
@@ -152,7 +152,7 @@ def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Ite
 
 
 def _alike(platform: str, description: SystemDescription) -> bool:
-    """Whether a platform's name has a word, or part of one, in common with the description's."""
+    """Whether a platform has a word, or part of a word, in common with the description's names."""
     texts = (
         description.system_name,
         description.accelerator_model_name,
@@ -161,7 +161,7 @@ def _alike(platform: str, description: SystemDescription) -> bool:
     )
     known = {word for text in texts for word in _words(text)}
     return any(
-        # Parts of one or two letters stand in nearly every name, and would make all alike
+        # Parts of one or two letters are in nearly every name, and would match all names
         word == other or (min(len(word), len(other)) > 2 and (word in other or other in word))
         for word in _words(platform)
         for other in known
@@ -171,7 +171,7 @@ def _alike(platform: str, description: SystemDescription) -> bool:
 @lru_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
     pieces = re.findall(r"[a-z0-9]+", text.casefold())
-    # Bare numbers are counts and single letters join words: neither names a system
+    # Bare numbers are counts, and single letters join words: neither names a system
     return frozenset([piece for piece in pieces if not piece.isdigit() and len(piece) > 1])
 
 
@@ -196,9 +196,9 @@ def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterato
     nodes, each = description.nodes, description.accelerators_per_node
     total = description.accelerators
     if total is not None and (facts.nodes or 0) * (facts.accelerators_per_node or 0) == total:
-        return  # the same accelerators, counted by another kind of node
+        return  # the same accelerators, counted with another kind of node
     if nodes is not None and facts.nodes is not None:
-        # HPC rules: an instance may take a part of the system, a timed run takes all of it
+        # HPC rules: an instance may use a part of the system, a timed run uses all of it
         fits = facts.nodes <= nodes if facts.weak else facts.nodes == nodes
         if not fits:
             yield _sized(path, "number_of_nodes", ("node", "nodes"), facts.nodes, nodes)

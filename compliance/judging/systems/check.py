@@ -1,4 +1,4 @@
-"""One system description against its round: every fault at once, with the line of its field."""
+"""The check of one system description: all findings at once, with the lines of the fields."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class SystemVerdict(msgspec.Struct):
-    """The verdict on a description; `description` is None where the file is not an object."""
+    """The verdict on a description; `description` is None if the file is not an object."""
 
     findings: list[Finding] = msgspec.field(default_factory=list)
     description: SystemDescription | None = None
@@ -49,10 +49,11 @@ class SystemVerdict(msgspec.Struct):
 def check_system(
     path: Path, display_path: str, rules: Round, profile: Profile, *, by_schema: bool = False
 ) -> SystemVerdict:
-    """Judge the description in a file, which findings call `display_path`; never raises.
+    """Check the description in a file, which findings call `display_path`; never raises.
 
-    `by_schema` compares what has no fault with the round's JSON Schema, too. The rules find all
-    that the schema rejects, as the tests see to; a package need not wait for the library to load.
+    `by_schema` also compares a description without findings with the round's JSON Schema. The tests
+    ensure that the rules find everything that the schema rejects, so the check of a package need
+    not load the library.
     """
     return judge_description(
         read_description(path), display_path, rules, profile, by_schema=by_schema
@@ -67,10 +68,10 @@ def judge_description(
     *,
     by_schema: bool = False,
 ) -> SystemVerdict:
-    """Judge a description that was read."""
+    """Check a description that was read."""
     findings = in_hindsight([*inspect(document, display_path, rules, profile)], rules, profile)
     description = describe(document.fields) if document.is_object else None
-    # Where a rule has found something, the schema would only say it again
+    # After a finding of a rule, the schema would only report the same again
     if by_schema and profile is Profile.POLICY and not findings:
         findings = [*_unfit(document, display_path, rules)]
     if profile is Profile.POLICY and document.is_object:
@@ -79,7 +80,7 @@ def judge_description(
 
 
 def _unfit(document: Document, display_path: str, rules: Round) -> Iterator[Finding]:
-    """What the published schema rejects though no rule does: what is faultless must fit it."""
+    """What the published schema rejects although no rule does."""
     # Imported here: the library is slow to load, and the check of a package never needs it
     from podium.compliance.judging.systems.schema import unfit
 

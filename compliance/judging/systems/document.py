@@ -1,4 +1,4 @@
-"""What a system description's file says, and what its text violates."""
+"""The content of a system description's file, and the errors in its text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 
 
 class TextFault(msgspec.Struct, frozen=True):
-    """What the text itself breaks: the rule, its line, and the fields of the rule's message.
+    """An error in the text itself: the rule, its line, and the fields of the rule's message.
 
     `official`: the official verifier fails on it, too.
     """
@@ -25,21 +25,21 @@ class TextFault(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """What is wrong, in a sentence."""
+        """The error, in a sentence."""
         return self.rule.message.format_map(self.fields)
 
 
 def syntax_fault(
     line: int | None, problem: str, fix: str, *, where: str = "", key: str | None = None
 ) -> TextFault:
-    """Text that is not valid JSON."""
+    """An error because the text is not valid JSON."""
     return TextFault(NOT_JSON, line, {"problem": problem, "fix": fix, "where": where}, key=key)
 
 
 class Document(msgspec.Struct):
-    """What a file says: of a `text` without fault `lines` is empty: see `reader.line_of`.
+    """The content of a file. If its `text` has no error, `lines` is empty: see `reader.line_of`.
 
-    `cut`: what follows some fault could not be read, so that fields may stand there unseen.
+    `cut`: the text after some error could not be read, so that fields may be missing.
     """
 
     fields: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -51,7 +51,7 @@ class Document(msgspec.Struct):
 
     @property
     def named(self) -> Collection[str]:
-        """Every field that the file names, also where its value is unreadable."""
+        """Every field that the file names, including those with an unreadable value."""
         return self.fields if self.text else self.lines
 
     @property

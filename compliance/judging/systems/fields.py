@@ -1,4 +1,4 @@
-"""The fields of a system description: what each means and who demands it, by round."""
+"""The fields of a system description: the meaning of each, and who requires it in which round."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Period = tuple[int, ...]
 CITES = "submission rules, <system_desc_id>.json metadata"
 
 TABLE_FROM: Period = (0, 7)
-"""Before this the policy has no table of fields."""
+"""The policy of earlier rounds has no table of fields."""
 
 
 class FieldKind(StrEnum):
-    """What a field's value is."""
+    """The type of a field's value."""
 
     TEXT = "text"
     COUNT = "count"
     STATUS = "status"
     DIVISION = "division"
     SYSTEM_TYPE = "system type"
-    ANY = "text, list or object"
+    ANY = "string, list or object"
 
 
 class Field(msgspec.Struct, frozen=True):
     """One field.
 
-    `since` is the first period whose policy demands a meaningful response, None where it never
-    does; `advised` the period that recommends it beforehand. `official` says that the official
-    verifier demands the key, `crashes` that it fails on any value there that is no string; `least`
-    is the lowest value of a count. `seldom` marks fields that most published descriptions leave out
-    or empty, and reviewers let pass: where only the policy misses them, that is a note.
+    `since` is the first period whose policy requires a meaningful response, None if none does;
+    `advised` is the period that recommends it earlier. `official`: the official verifier requires
+    the key. `crashes`: it crashes if the value is not a string. `least` is the lowest value of a
+    count. Fields that most published descriptions omit or leave empty are marked, because
+    reviewers accept this: if only the policy requires such a field, its absence is a note.
     """
 
     name: str
@@ -54,31 +54,31 @@ class Field(msgspec.Struct, frozen=True):
     seldom: bool = False
 
     def required(self, period: Period) -> bool:
-        """Whether the policy demands a meaningful response."""
+        """Whether the policy requires a meaningful response."""
         return self.since is not None and period >= self.since
 
     def recommended(self, period: Period) -> bool:
-        """Whether the policy announces, but does not yet make, the demand."""
+        """Whether the policy announces the requirement for a later round."""
         return self.advised is not None and period == self.advised
 
 
 OLD, V1, V11, V21, V20 = (0, 7), (1, 0), (1, 1), (2, 1), (2, 0)
 
 
-# The submission rules of 2022-05-24 require these, days after the 2.0 deadline: binding from 2.1
+# The submission rules of 2022-05-24, days after the 2.0 deadline, require these: binding from 2.1
 def _late(name: str, meaning: str, example: str = "", *, official: bool = True) -> Field:
     return Field(name, meaning, V21, example=example, official=official, advised=V20, seldom=True)
 
 
 CORES, VCPUS = "host_processor_core_count", "host_processor_vcpu_count"
 EITHER = (CORES, VCPUS)
-"""One of the two suffices by the policy; neither is needed for a Preview from 2.1 on."""
+"""According to the policy, one of the two suffices; from 2.1 on a Preview needs neither."""
 
 _COUNT = FieldKind.COUNT
 
-# `official=False` marks keys that the verifier never asks for, though the policy may require them
+# `official=False` marks keys that the verifier never requires, although the policy may
 _TABLE = (
-    Field("submitter", "organisation that submits", OLD, example="Example Labs", crashes=True),
+    Field("submitter", "organization that submits", OLD, example="Example Labs", crashes=True),
     Field("division", "closed or open", OLD, FieldKind.DIVISION, "closed"),
     Field("status", "availability of the system", OLD, FieldKind.STATUS, "Available on-premise"),
     Field(
@@ -91,7 +91,7 @@ _TABLE = (
         seldom=True,
     ),
     Field("system_type_detail", "kind of installation", example="on-premise", official=False),
-    Field("system_name", "name of the system as shown", OLD, example="ex_n8", crashes=True),
+    Field("system_name", "displayed name of the system", OLD, example="ex_n8", crashes=True),
     Field("number_of_nodes", "nodes in the system", OLD, _COUNT, "8", least=1),
     Field("host_processors_per_node", "processors in a node", OLD, _COUNT, "2", least=1),
     Field("host_processor_model_name", "processor", OLD, example="CPU 9", crashes=True),
@@ -107,12 +107,12 @@ _TABLE = (
     _late("host_network_card_count", "network cards of a node", "1 100Gbe", official=False),
     _late("host_networking_topology", "topology of the network", "N/A"),
     _late("host_memory_configuration", "memory modules of a node", "24x 16GB"),
-    # May be 0: a system may compute on its processors alone
+    # May be 0: a system may use only its processors
     Field("accelerators_per_node", "accelerators in a node", OLD, _COUNT, "8", crashes=True),
     Field("accelerator_model_name", "accelerator", OLD, example="ACC-100", crashes=True),
     _late("accelerator_host_interconnect", "link from host to accelerator", "PCIe 5.0 x16"),
     Field("accelerator_frequency", "clock of the accelerator", example="1230MHz"),
-    # The hyphen stands in the submission rules' own table
+    # The hyphen is in the submission rules' own table
     Field("accelerator_on-chip_memories", "memories on the chip", example="L1: 32 KB"),
     Field(
         "accelerator_memory_configuration",
@@ -136,7 +136,7 @@ _TABLE = (
 FIELDS: Mapping[str, Field] = {field.name: field for field in _TABLE}
 
 COUNTS = ("number_of_nodes", "host_processors_per_node", "accelerators_per_node")
-"""Counts that the result summary multiplies: it cannot be made without them."""
+"""Counts that the result summary multiplies, and without which it cannot be made."""
 
 DIVISIONS = ("closed", "open")
 
@@ -145,13 +145,13 @@ SYSTEM_TYPES = ("datacenter", "edge")
 
 @lru_cache(maxsize=64)
 def may_be_empty(period: Period) -> frozenset[str]:
-    """Fields whose text may be empty, as much of a description is."""
+    """Fields whose text may be empty."""
     demanded = {each.name for each in FIELDS.values() if each.required(period)}
     return frozenset(FIELDS) - (demanded if period >= TABLE_FROM else set()) - {*COUNTS, "status"}
 
 
 def period_of(rules: Round) -> Period:
-    """The training round whose submission rules hold for a round."""
+    """The training round whose submission rules apply to a round."""
     return version_of(rules.package.submission_rules or rules.name)
 
 
@@ -162,19 +162,19 @@ _BETWEEN = re.compile(r"[\W_]+")
 
 
 class Category(StrEnum):
-    """The availability categories, spelt as the official verifier wants them from 4.0 on."""
+    """The availability categories, spelled as the official verifier requires from 4.0 on."""
 
     ON_PREMISE = "Available on-premise"
     CLOUD = "Available cloud"
     PREVIEW = "Preview"
     RDI = "Research, Development, or Internal (RDI)"
     AVAILABLE = "available"
-    """Available, without saying where: seen before 4.0, never canonical."""
+    """Available, without a location: used before 4.0, never canonical."""
 
 
 CANONICAL = (Category.ON_PREMISE, Category.CLOUD, Category.PREVIEW, Category.RDI)
 
-# Published trees before 4.1 spell them in many ways; later ones have the four canonical texts
+# Published trees before 4.1 spell them in many ways; later trees have the four canonical spellings
 _ALIASES: Mapping[str, Category] = {
     alias: category
     for category, aliases in {
@@ -195,7 +195,7 @@ _POLICY_WORDING = frozenset(
         *("rdi", "researchdevelopmentorinternal", "researchdevelopmentorinternalrdi"),
     )
 )
-"""How the submission rules name the categories: in their table, their headings and their text."""
+"""The names of the categories in the table, the headings and the text of the submission rules."""
 
 LOG_STATUS: Mapping[Category, tuple[str, ...]] = {
     Category.ON_PREMISE: ("onprem",),
@@ -204,27 +204,27 @@ LOG_STATUS: Mapping[Category, tuple[str, ...]] = {
     Category.RDI: ("research",),
     Category.AVAILABLE: ("onprem", "cloud"),
 }
-"""What `submission_status` says in the logs of a system of each category."""
+"""The values of `submission_status` in the logs of a system of each category."""
 
 
 @lru_cache(maxsize=4096)
 def letters(text: str) -> str:
-    """A text's letters and digits in lower case: how spellings are compared."""
+    """A text's letters and digits in lower case, for comparing spellings."""
     return _BETWEEN.sub("", text.casefold())
 
 
 @lru_cache(maxsize=1024)
 def misspelt_fields(named: tuple[str, ...]) -> dict[str, str]:
-    """Fields that are not named, with the unknown name that is most like each.
+    """Fields that are not named, each with the unknown name that is most similar.
 
-    The descriptions of one submitter mostly name the same.
+    It is cached because the descriptions of one submitter mostly name the same fields.
     """
     absent = {letters(name): name for name in FIELDS if name not in named}
     found = {}
     for key in named:
         if key in FIELDS:
             continue
-        # Published files have divison, sumitter and system-type: all are more alike than 0.88
+        # Published files have divison, sumitter and system-type: all have a similarity above 0.88
         close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
         if close:
             found[absent.pop(close[0])] = key
@@ -232,21 +232,21 @@ def misspelt_fields(named: tuple[str, ...]) -> dict[str, str]:
 
 
 def category_of(status: Any) -> Category | None:
-    """The category that a status names in any of its spellings; None where it names none."""
+    """The category that a status names in any spelling; None if it names none."""
     return _ALIASES.get(letters(status)) if isinstance(status, str) else None
 
 
 def in_policy_wording(status: Any) -> bool:
-    """Whether a status is a category as the submission rules name it, apart from capitals."""
+    """Whether a status is a category as the submission rules name it, in any case of letters."""
     return isinstance(status, str) and letters(status) in _POLICY_WORDING
 
 
 def status_listed(rules: Round) -> bool:
-    """Whether the official verifier insists on the canonical spellings in this round."""
-    # Of HPC's descriptions it accepts any status
+    """Whether the official verifier requires the canonical spellings in this round."""
+    # In HPC descriptions it accepts any status
     return rules.usage == "training" and period_of(rules) >= (4, 0)
 
 
 def status_intended(rules: Round) -> bool:
-    """Whether the policy's rounds do: 4.0 is caught by a slip in the verifier's condition."""
+    """Whether the policy requires them: 4.0 does not, the verifier's condition is mistaken."""
     return rules.usage == "training" and period_of(rules) >= (4, 1)

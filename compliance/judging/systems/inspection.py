@@ -1,9 +1,9 @@
-"""What is wrong with the fields of a system description, and which text says so.
+"""Findings about the fields of a system description, with the text that states each rule.
 
-An error is what the official verifier demands and the policy does not contradict. What only the
-policy demands is a warning (an error in a round without a verifier), and so is what the verifier
-demands though the policy makes it optional. Counts that the official result summary crashes without
-are errors, though the verifier looks at none of them.
+A requirement of the official verifier is an error, unless the policy contradicts it. A requirement
+of the policy alone is a warning (an error in a round without a verifier). A field that the verifier
+requires and the policy makes optional is a warning, too. Counts that the official result summary
+needs are errors, because it crashes without them; the verifier does not check them.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ from podium.rules.model.round import Round
 from podium.rules.quirks import quirks_of
 
 BY_FIX = " (podium fix does it)"
-"""Ends the help of what has one legal spelling."""
+"""The end of the help for a value with one legal spelling."""
 
 POLICY, VERIFIER, BOTH = StatedBy.POLICY, StatedBy.VERIFIER, StatedBy.BOTH
 
 
 def inspect(document: Document, path: str, rules: Round, profile: Profile) -> Iterator[Finding]:
-    """Everything wrong with a description, at the path that findings show."""
+    """All findings about a description; `path` is the path that they show."""
     yield from _Inspection(document, path, rules, profile).findings()
 
 
 def shown_value(document: Document, key: str | None) -> Any:
-    """A field's value, as a finding shows it; None where there is none."""
+    """A field's value as a finding shows it; None if it has none."""
     value = None if key is None else document.fields.get(key)
     return value if isinstance(value, bool | int | float) else short(value)
 
@@ -93,26 +93,26 @@ class _Inspection:
         self.period = period_of(rules)
         self.known = self.period >= TABLE_FROM
         preview = category_of(self.fields.get("status")) is Category.PREVIEW
-        # From 2.1 on a Preview may leave its cores open until the processor is public
+        # From 2.1 on, a Preview may omit its cores until the processor is public
         self.exempt = preview and self.period >= V21
 
     def findings(self) -> Iterator[Finding]:
         document = self.document
         for fault in document.faults:
             yield from self._of_text(fault)
-        # The verifier ends before it looks at a field of a text that it cannot read.
+        # The verifier stops at a text that it cannot read, before it looks at any field.
         if not document.is_object or (self.quirks.stops_at_syntax and not document.sound):
             return
         fields, named = self.fields, document.named
         misspelt, optional = misspelt_fields(tuple(named)), may_be_empty(self.period)
-        # The verifier looks for names alone: a file whose every value is empty passes it.
+        # The verifier looks only for names: a file with only empty values passes it.
         for name, each in FIELDS.items():
             if name in fields:
                 value = fields[name]
                 if isinstance(value, str) and (is_good(name, value) if value else name in optional):
                     continue
                 yield from self._crash(each)
-                # Of values the official verifier demands only those of the status.
+                # The only value that the official verifier checks is the status.
                 if not self.quirks.ignores_policy or each.kind is FieldKind.STATUS:
                     yield from self._value(each)
             elif name not in named:
@@ -129,10 +129,10 @@ class _Inspection:
         line: int | None = None,
         **fields: Any,
     ) -> Iterator[Finding]:
-        """A finding, unless the profile does not report what only that text states.
+        """A finding, unless the profile does not report rules that only that text states.
 
-        Without a verifier the policy's demands are all there is, and errors; but for values that
-        say nothing, which reviewers have let pass (rules that do not vary).
+        In a round without a verifier the policy's requirements are errors. The exception are empty
+        values, which reviewers have accepted (rules that do not vary).
         """
         stated_by = stated_by or rule.stated_by
         if self.quirks.ignores_policy:
@@ -182,9 +182,9 @@ class _Inspection:
             yield from self._absent(each, stated_by, how, severity=severity)
         elif each.official and not (each.name in EITHER and self._neither_given()):
             why = "optional by the policy" if self.known else "not in this round's policy"
-            detail = f": the official verifier rejects the file, though the field is {why}"
+            detail = f": the official verifier rejects the file, although the field is {why}"
             yield from self._absent(each, VERIFIER, f"{how}; it may be empty", detail)
-        # The submission rules made this demand days after the deadline of 2.0: it is advice there
+        # Only advice in 2.0: the submission rules added this requirement days after its deadline
         elif each.recommended(self.period):
             detail = ": required from 2.1 on"
             yield from self._absent(each, POLICY, how, detail, Severity.NOTE)
@@ -200,21 +200,21 @@ class _Inspection:
         for found in self._found(
             MISSING_FIELD, each.name, stated_by, severity, field=each.name, detail=detail, how=how
         ):
-            # It may stand behind the fault of syntax
+            # The field may come after the syntax error
             yield replace(found, caused_by=NOT_JSON.id) if self.document.cut else found
 
     def _neither_given(self) -> bool:
-        """Whether the policy, too, misses the count of cores and of virtual processors."""
+        """Whether the policy also requires a count of cores or of virtual processors."""
         absent = not any(name in self.document.named for name in EITHER)
         return self.known and not self.exempt and absent
 
     def _neither(self) -> Iterator[Finding]:
-        """Either count of cores suffices by the policy; neither is needed for a Preview."""
+        """According to the policy, either count suffices; a Preview needs neither."""
         if self._neither_given():
-            # The verifier demands both keys, though the policy wants either.
+            # The verifier requires both keys, although the policy requires either.
             for name, other in (EITHER, EITHER[::-1]):
-                detail = f"; the policy wants it or `{other}`"
-                how = "the official verifier wants both fields"
+                detail = f"; the policy requires it or `{other}`"
+                how = "the official verifier requires both fields"
                 yield from self._absent(FIELDS[name], BOTH, how, detail)
         elif self.known and not self.exempt:
             given = [name for name in EITHER if name in self.document.named]
@@ -231,7 +231,7 @@ class _Inspection:
 
     def _crash(self, each: Field) -> Iterator[Finding]:
         value = self.fields[each.name]
-        # The verifier joins these values as strings without asking for their type.
+        # The verifier joins these values as strings without checking their type.
         if each.crashes and not isinstance(value, str):
             yield from self._found(VERIFIER_CRASH, each.name, field=each.name, kind=kind_of(value))
 
@@ -284,11 +284,11 @@ class _Inspection:
             )
 
     def _counts(self, each: Field) -> bool:
-        """Whether a fault of the field can reject: at first only the division was read."""
+        """Whether an error in the field can reject: early rounds read only the division."""
         return self.rules.package.fields_checked or each.kind is FieldKind.DIVISION
 
     def _bad_count(self, each: Field, found: str) -> Iterator[Finding]:
-        """No system size without some counts: the official result summary crashes on them."""
+        """Some counts define the system size; the official result summary crashes without them."""
         multiplied = each.name in COUNTS
         weight = Severity.ERROR if multiplied else None
         effect = "; the official result summary cannot be made without it" if multiplied else ""
@@ -315,7 +315,7 @@ class _Inspection:
         if strict and category is not None:
             problem = f"the official verifier accepts only the exact spellings {CATEGORIES}"
         meant = category if category in CANONICAL else None
-        # In 4.0 a slip in the verifier's condition makes it demand what the policy does not yet.
+        # In 4.0 a mistake in the verifier's condition makes it stricter than the policy.
         policy = category is None or (status_intended(self.rules) and not in_policy_wording(value))
         yield from self._found(
             BAD_STATUS,
@@ -331,7 +331,7 @@ class _Inspection:
         if value in DIVISIONS:
             return
         meant = read_division(value)
-        effect = "; the official tools check less of any other spelling" if meant else ""
+        effect = "; the official tools check less with any other spelling" if meant else ""
         close = [meant] if meant else difflib.get_close_matches(str(value).casefold(), DIVISIONS, 1)
         yield from self._found(
             BAD_DIVISION,

@@ -1,4 +1,4 @@
-"""A system description as Python callers get it: a validated model of what its file says."""
+"""A system description for Python callers: a validated model of its file."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from podium.compliance.reporting.models import Model, model_of
 if TYPE_CHECKING:
 
     class System(SystemDescription, Model, frozen=True):  # type: ignore[metaclass]
-        """What a description says; type checkers see the struct's fields and a model's methods."""
+        """A description; type checkers see the struct's fields and a model's methods."""
 
 else:
     System = model_of(SystemDescription, module=__name__, name="System")
 
 
 def read_system(path: Path | str) -> System:
-    """The description in a file; whether it is right is for `compliance.check` to say.
+    """The description in a file. `compliance.check` says whether it follows the rules.
 
-    Raises NothingToJudge where the file cannot be read or is not one JSON object.
+    Raises NothingToJudge if the file cannot be read or is not one JSON object.
     """
     document = read_description(Path(path))
-    # NaN, or a field given twice, leaves a description readable, to the official verifier as well
+    # A description with NaN or a duplicate field is readable, also for the official verifier
     if not (document.is_object and document.sound):
         faults = "; ".join(fault.message for fault in document.faults)
-        raise NothingToJudge(f"{path} holds no system description: {faults}")
+        raise NothingToJudge(f"{path} is not a system description: {faults}")
     return System.model_validate(describe(document.fields))

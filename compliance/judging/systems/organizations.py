@@ -1,4 +1,4 @@
-"""Whether two names, in folders, logs and system descriptions, are of the same organizations."""
+"""Comparison of organization names in folders, logs and system descriptions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from podium.compliance.judging.systems.fields import letters
 
-# Published joint submissions order partners freely: `CoreWeave + IBM + NVIDIA` in the
+# Published joint submissions list partners in any order: `CoreWeave + IBM + NVIDIA` in the
 # description, `IBM+CoreWeave+NVIDIA` as the folder
 _PARTNERS = r"[+&,/;]|\band\b"
 _FORMS = (
@@ -17,9 +17,9 @@ _LEGAL = frozenset(_FORMS.split())
 
 
 def same_organization(first: str, second: str) -> bool:
-    """Whether two names are of the same organizations: any order, capitals, initials or short."""
+    """Whether two names mean the same organizations, in any order, case, or abbreviation."""
     whole = letters(first), letters(second)
-    # One may be the shorter name: published folders say Habana, descriptions HabanaLabs
+    # One may be the shorter name: published folders have Habana, descriptions HabanaLabs
     if whole[0] in whole[1] or whole[1] in whole[0]:
         return True
     if _abbreviates(first, second) or _abbreviates(second, first):
@@ -28,7 +28,7 @@ def same_organization(first: str, second: str) -> bool:
 
 
 def _abbreviates(short: str, full: str) -> bool:
-    """Whether a word of one name is made of the initials of the other, at least three."""
+    """Whether a word of one name consists of the initials of the other, at least three."""
     initials = "".join(word[0] for word in re.findall(r"[^\W_]+", full.casefold()))
     return len(initials) > 2 and initials in re.findall(r"[^\W_]+", short.casefold())
 
@@ -48,5 +48,5 @@ def _partners(name: str) -> list[str]:
 
 def _core(name: str) -> str:
     words = [w for w in re.findall(r"\w+", name.casefold()) if w not in _LEGAL]
-    # A name of legal forms alone must not become empty: nothing would be left to compare
+    # A name that consists of legal forms must not become empty: it could not be compared
     return letters("".join(words)) or letters(name)

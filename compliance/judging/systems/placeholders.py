@@ -1,4 +1,4 @@
-"""Values that only keep the place of one, at any depth of a field."""
+"""Placeholders at any depth of a field's value."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from podium.rules.fixed.fixed_rule import FixedRule
 
 
 class PlaceKept(msgspec.Struct, frozen=True):
-    """A value that keeps a place, the rule that it breaks, and where it stands: `stack.cuda`."""
+    """A placeholder, the rule that it violates, and its field, such as `stack.cuda`."""
 
     rule: FixedRule
     field: str
     value: Any
 
     def members(self, each: Field) -> dict[str, Any]:
-        """What the messages of the rule are filled with."""
+        """The fields of the rule's messages."""
         value = short(self.value)
         return {
             "field": self.field,
@@ -47,7 +47,7 @@ def lacks_accelerator(each: Field, fields: Mapping[str, Any]) -> bool:
 
 
 def places_kept(each: Field, fields: Mapping[str, Any]) -> Iterator[PlaceKept]:
-    """The placeholders in the value of a field: itself, or what it holds as an object or a list."""
+    """The placeholders in a field: its value itself, or the members of an object or a list."""
     value = fields[each.name]
     if isinstance(value, dict | list):
         if each.kind is FieldKind.ANY:

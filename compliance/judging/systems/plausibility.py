@@ -1,4 +1,4 @@
-"""What a system description says that cannot be meant, and what its availability commits to."""
+"""Implausible values in a system description, and obligations that its availability brings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _DETAIL = re.compile(
 
 
 def judge_plausibility(document: Document, path: str, rules: Round) -> Iterator[Finding]:
-    """Values that no official program looks at; findings are of the policy's profile."""
+    """Findings about values that no official program checks; they belong to the policy profile."""
     fields = document.fields
 
     def found(rule: FixedRule, key: str, **more: Any) -> Finding:
@@ -91,12 +91,12 @@ def _by_category(fields: Mapping[str, Any], found: Any, rules: Round) -> Iterato
 
 
 def _says(key: str, value: Any) -> bool:
-    """Whether a field has a value of its own; other rules are about those that have none."""
+    """Whether a field has a real value; other rules are about fields without one."""
     return not (is_empty(value) or says_nothing(value) or is_placeholder(key, value))
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts of a field: some descriptions have lists and objects of them."""
+    """The strings in a field: some descriptions have lists and objects of strings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

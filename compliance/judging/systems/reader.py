@@ -1,6 +1,6 @@
-"""A system description read from its file, with the line of every field.
+"""The reader of system descriptions, with the line of every field.
 
-A text without a syntax error is taken at once; `recovering_parser` goes through any other.
+A text without a syntax error is parsed at once; `recovering_parser` reads any other text.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from podium.compliance.judging.systems.system_rules import UNREADABLE
 from podium.logging_spec.limits import read_json
 
 LARGEST = 8 << 20
-"""A longer file is no system description, and is not read."""
+"""A longer file is not a system description, and is not read."""
 
 
 def read_description(path: Path | str) -> Document:
-    """Read a file; whatever is wrong with it is a fault of the document."""
+    """Read a file; its errors are in the `faults` of the document."""
     try:
         data = _bytes(path)
     except (OSError, ValueError) as error:
         return unread_description(getattr(error, "strerror", None) or str(error))
     if len(data) > LARGEST:
-        problem = f"the file is longer than {LARGEST >> 20} MiB, and is not read"
+        problem = f"the file is larger than {LARGEST >> 20} MiB; not read"
         return Document(faults=[syntax_fault(None, problem, "keep nothing else in the file")])
     return parse_description(data)
 
 
 def unread_description(reason: str) -> Document:
-    """The document of a file that is not read, with the reason for a fault."""
+    """The document of a file that is not read, with the reason as an error."""
     return Document(faults=[TextFault(UNREADABLE, None, {"problem": reason})])
 
 
 def _bytes(path: Path | str) -> bytes:
-    """The file's first bytes; a pipe or a device is never waited for."""
+    """The file's first bytes; never waits for a pipe or a device."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
-        # To be asked for much costs time, however little there is.
+        # Requesting many bytes costs time, however few there are.
         # The one byte beyond the limit shows that a file is too long
         return os.read(handle, min(status.st_size, LARGEST) + 1)
     finally:
@@ -67,9 +67,9 @@ def _walk(text: str, document: Document) -> None:
 
 
 def line_of(document: Document, key: str) -> int | None:
-    """The line that names a field; None where none does."""
+    """The line that names a field; None if no line does."""
     if document.text and not document.lines and key in document.fields:
-        # Lines are worked out for a finding only: nearly every description has none
+        # Lines are found only for a finding: nearly every description has none
         walked = Document()
         _walk(document.text, walked)
         document.lines = walked.lines
@@ -77,7 +77,7 @@ def line_of(document: Document, key: str) -> int | None:
 
 
 def _take_sound(text: str, document: Document) -> bool:
-    """Take a text without fault all at once, as nearly every file has; False for any other."""
+    """Parse a text without errors at once, as nearly every file has; False for any other text."""
     try:
         fields = read_json(text, _SOUND.decode)
     except ValueError:
@@ -90,9 +90,9 @@ def _take_sound(text: str, document: Document) -> bool:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
-    # json keeps the last of two fields in silence; the recovering parser reports both lines
+    # json silently keeps the last of two fields; the recovering parser reports both lines
     if len(fields) < len(pairs):
-        raise ValueError("a field is given again")
+        raise ValueError("duplicate field")
     return fields
 
 
@@ -107,10 +107,10 @@ def _decode(data: bytes, document: Document) -> str:
     faults = document.faults
     for mark, name in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if data.startswith(mark):
-            problem = "the file is UTF-16 text, and JSON must be UTF-8"
+            problem = "the file is encoded in UTF-16; expected UTF-8"
             faults.append(syntax_fault(1, problem, "save the file as UTF-8 (podium fix does it)"))
             return data.decode(name, "replace")
-    # The official verifier crashes on the mark; the policy judges the fields behind it all the same
+    # The official verifier crashes on the mark; the policy still checks the fields after it
     if data.startswith(codecs.BOM_UTF8):
         problem = "the file begins with a byte order mark, which JSON does not allow"
         faults.append(syntax_fault(1, problem, "save it without the mark (podium fix does it)"))
@@ -119,7 +119,7 @@ def _decode(data: bytes, document: Document) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        problem = f"byte 0x{data[error.start]:02x} is not valid UTF-8"
         faults.append(syntax_fault(line, problem, "save the file as UTF-8"))
-        # Latin-1 decodes any byte, so that the fields can be judged all the same
+        # Latin-1 decodes any byte, so that the fields can still be checked
         return data.decode("latin-1")

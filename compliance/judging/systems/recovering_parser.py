@@ -1,4 +1,4 @@
-"""A system description's text with something wrong in it, read on after each fault."""
+"""A parser of faulty system descriptions that continues after each error."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from podium.logging_spec.limits import (
     value_end,
 )
 
-# A text that is no JSON at all would give a fault on each of its lines
+# A text that is not JSON at all would give an error on each of its lines
 MOST_FAULTS = 20
 
 FLAT = "give each field one short value"
-QUOTE = "put names and texts in double quotes"
+QUOTE = "put names and strings in double quotes"
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 # Only at the start of a line: inside a broken string anything may look like a field
@@ -38,7 +38,7 @@ class _Stop(Exception):
 
 
 class Parser:
-    """Walks the top object field by field, so that each has a line and a fault ends only one."""
+    """Reads the top object field by field: each gets its line, and an error ends only one field."""
 
     def __init__(self, text: str, document: Document) -> None:
         self.text, self.document = text, document
@@ -47,7 +47,7 @@ class Parser:
         self.constant = ""
         self.deep = False
         self.strict = json.JSONDecoder(parse_constant=self._constant)
-        # A raw line end inside a string must not hide the fields behind it
+        # A raw newline inside a string must not hide the fields after it
         self.loose = json.JSONDecoder(parse_constant=self._constant, strict=False)
 
     def parse(self) -> None:
@@ -59,7 +59,7 @@ class Parser:
     def top(self) -> None:
         self.blank()
         if self.at == len(self.text):
-            self.fault(0, "the file is empty", "`podium system schema` prints what it must hold")
+            self.fault(0, "the file is empty", "`podium system schema` prints the required fields")
             return
         if self.text[self.at] != "{":
             self.other_top()
@@ -69,7 +69,7 @@ class Parser:
         self.fields()
         self.blank()
         if self.at < len(self.text):
-            self.fault(self.at, "text follows the object's end", "keep one object in the file")
+            self.fault(self.at, "text after the end of the object", "keep one object in the file")
 
     def other_top(self) -> None:
         names: dict[type, str] = {list: "a list", str: "a string"}
@@ -81,7 +81,7 @@ class Parser:
             self.fault(self.at, str(error), FLAT)
         else:
             what = names.get(type(value), "a single value")
-            problem = f"the file holds {what}, not an object with fields"
+            problem = f"the file contains {what}; expected an object with fields"
             self.fault(self.at, problem, "begin with { and end with }")
 
     def fields(self) -> None:
@@ -93,7 +93,7 @@ class Parser:
                 self.at += 1
                 return
             if char == "":
-                problem = "the text ends before the object does"
+                problem = "the text ends before the end of the object"
                 self.fault(len(self.text.rstrip()), problem, "close the object with }")
                 raise _Stop
             if char == ",":
@@ -108,7 +108,7 @@ class Parser:
                 self.resume()
 
     def one(self) -> bool:
-        """Read one field; whether a comma follows."""
+        """Read one field. Return whether a comma follows."""
         start = self.at
         try:
             key, self.at = self.loose.raw_decode(self.text, start)
@@ -139,13 +139,13 @@ class Parser:
         return True
 
     def value(self, key: str, line: int) -> bool:
-        """Read a field's value; False where it cannot be read."""
+        """Read a field's value. Return False if it cannot be read."""
         document = self.document
         if key in document.lines:
             given = {"field": key, "first": document.lines[key]}
-            # Python's json takes the last of two equal names, so the verifier notices nothing
+            # Python's json uses the last of two equal names, so the verifier notices nothing
             self.add(TextFault(DUPLICATE_FIELD, line, given, official=False, key=key))
-        # Noted before the value is read: a field with an unreadable value is not a missing one
+        # Noted before the value is read: a field with an unreadable value is not missing
         document.lines[key] = line
         self.constant = ""
         try:
@@ -158,19 +158,19 @@ class Parser:
             self.fault(self.at, f"the value of `{key}` cannot be read: {error}", FLAT, key)
             return False
         if self.deep:
-            # The official verifier reads on to the limit of Python's parser
+            # The official verifier reads up to the limit of Python's parser
             problem = f"`{key}`: {TOO_DEEP}"
             given = {"where": "", "problem": problem, "fix": FLAT}
             self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
         if self.constant:
-            # The official verifier reads with Python's parser, which takes NaN and Infinity.
-            problem = f"`{key}` holds {self.constant}, which JSON does not have"
+            # The official verifier reads with Python's parser, which accepts NaN and Infinity.
+            problem = f"`{key}` is {self.constant}, which JSON does not allow"
             given = {"where": "", "problem": problem, "fix": "write a number"}
             self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
         return True
 
     def decoded(self) -> tuple[Any, int]:
-        """The value that begins here, cut where it is too deep, and where it ends."""
+        """The value that begins here, truncated if it is too deep, and its end."""
         text = self.text[self.at : value_end(self.text, self.at)]
         if too_long(text):
             raise BeyondLimitError(TOO_LONG)
@@ -190,8 +190,8 @@ class Parser:
             if not error.msg.startswith("Invalid control character"):
                 raise
             found = self.loose.raw_decode(self.text, self.at)
-            hint = r"write line ends as \n, tabs as \t"
-            self.fault(error.pos, "a line end or control character inside a string", hint)
+            hint = r"write newlines as \n, tabs as \t"
+            self.fault(error.pos, "a newline or control character inside a string", hint)
             return found
 
     def _constant(self, name: str) -> float:
@@ -201,7 +201,7 @@ class Parser:
     # --- positions ---
 
     def blank(self) -> None:
-        """Skip blanks, and comments with a fault for each."""
+        """Skip blanks and comments; each comment is an error."""
         while True:
             match = _BLANK.match(self.text, self.at)
             self.at = match.end() if match else self.at
@@ -210,11 +210,11 @@ class Parser:
             comment = _COMMENT.match(self.text, self.at)
             if comment is None:
                 return
-            self.fault(self.at, "a comment, which JSON does not have", "use hw_notes or sw_notes")
+            self.fault(self.at, "a comment, which JSON does not allow", "use hw_notes or sw_notes")
             self.at = comment.end()
 
     def resume(self) -> None:
-        """Go on at the next line that begins with a field."""
+        """Continue at the next line that begins with a field."""
         match = _NEXT_FIELD.search(self.text, self.at)
         if match is None:
             raise _Stop

@@ -1,4 +1,4 @@
-"""The JSON Schema of a round's system descriptions: what fits it, both texts accept."""
+"""The JSON Schema of a round's system descriptions; both texts accept what matches it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Schema = dict[str, Any]
 
 _SAYS: Schema = {"pattern": r"[^\s-]"}
 _EMPTY: Schema = {"enum": [None, [], {}]}
-# A pattern cannot compare numbers: the most that a count may be is spelt as nine digits
+# A pattern cannot compare numbers, so the limit of a count is nine digits
 _DIGITS = r"^\d{1,9}$"
 
 
 def system_schema(rules: Round) -> Schema:
-    """The schema (draft 2020-12) of a round: required fields, types, spellings; more keys are fine.
+    """The schema (draft 2020-12) of a round: required fields, types, spellings; any other keys.
 
-    It demands the keys that the policy or the official verifier demands, with a meaningful value
-    where the policy wants one. Placeholders and misspelt names are for `podium system check`.
+    It requires the keys that the policy or the official verifier requires, with a meaningful value
+    if the policy requires one. Only `podium system check` finds placeholders and misspelled names.
     """
     period = period_of(rules)
     known = period >= TABLE_FROM
@@ -49,7 +49,7 @@ def system_schema(rules: Round) -> Schema:
         "$id": f"urn:podium:system-description:{rules.usage}:{rules.name}",
         "title": f"System description, {rules.title}",
         "type": "object",
-        # The verifier fails a file for an absent key that the policy makes optional, too
+        # The verifier also rejects a file if a key is missing that the policy makes optional
         "required": [
             f.name for f in fields if f.required(period) or (f.official and rules.verified)
         ],
@@ -78,12 +78,12 @@ def _property(field: Field, rules: Round, required: bool) -> Schema:
         about["type"] = ["string", "number"]
         if not required:
             about |= {"type": ["string", "number", "null", "array", "object"]}
-            # An empty list or object is no value, and an optional field may have none
+            # An empty list or object means no value, which an optional field may have
             about |= {"maxItems": 0, "maxProperties": 0}
     elif required:
         about |= {"type": ["string", "object", "array", "number"], "minProperties": 1}
         about["minItems"] = 1
-    # Accelerator fields may be empty where accelerators_per_node is 0: see `_together`
+    # Accelerator fields may be empty if accelerators_per_node is 0: see `_together`
     if required and not field.name.startswith("accelerator_"):
         about |= _SAYS
     return about
@@ -96,7 +96,7 @@ def _status(rules: Round, required: bool) -> Schema:
 
 
 def _count(field: Field, rules: Round) -> Schema:
-    """A count: a string of digits, or an integer where the official verifier bears one."""
+    """A count: a string of digits, or an integer if the official verifier accepts one."""
     main = field.name in COUNTS
     digits = r"^0*[1-9]\d{0,8}$" if field.least else _DIGITS
     text: Schema = {"type": "string", "pattern": digits if main else r"^(\d{1,9}|[\s-]*)$"}
@@ -107,7 +107,7 @@ def _count(field: Field, rules: Round) -> Schema:
 
 
 def _together(rules: Round) -> list[Schema]:
-    """Demands that hang on another field's value."""
+    """Requirements that depend on another field's value."""
     period = period_of(rules)
     accelerators = [
         field.name
@@ -117,7 +117,7 @@ def _together(rules: Round) -> list[Schema]:
     none: Schema = {"properties": {"accelerators_per_node": {"enum": ["0", 0]}}}
     says = {"properties": dict.fromkeys(accelerators, _SAYS)}
     spoken: Schema = {"anyOf": [{"properties": {name: _SPOKEN}} for name in EITHER]}
-    # From 2.1 on a Preview may leave its cores open until the processor is public
+    # From 2.1 on, a Preview may omit its cores until the processor is public
     if period >= V21:
         preview = {"properties": {"status": _preview(rules)}, "required": ["status"]}
         spoken = {"if": preview, "else": spoken}
@@ -130,12 +130,12 @@ _SPOKEN: Schema = {"type": ["string", "integer"], **_SAYS}
 def _preview(rules: Round) -> Schema:
     if status_listed(rules):
         return {"const": Category.PREVIEW.value}
-    # A pattern has no flag for capitals, and `category_of` ignores them and all punctuation
+    # A pattern has no flag to ignore case, and `category_of` ignores case and punctuation
     return {"pattern": "^[\\s\\W_]*[Pp][Rr][Ee][Vv][Ii][Ee][Ww][\\s\\W_]*$"}
 
 
 def unfit(fields: Mapping[str, Any], rules: Round) -> list[tuple[str | None, str]]:
-    """(field, what of the schema it breaks) of fields that do not fit; None where it is several."""
+    """(field, violated keyword of the schema) of fields that do not match; None for several."""
     errors = sorted(_validator(rules.usage, rules.name).iter_errors(fields), key=_place)
     return [(_place(error) or None, str(error.validator)) for error in errors]
 
@@ -146,5 +146,5 @@ def _place(error: Any) -> str:
 
 @cache
 def _validator(usage: str, name: str) -> Any:
-    # Only a description without a fault comes this far: others need not wait for the library.
+    # Only a description without findings gets here: others need not wait for the library.
     return Draft202012Validator(system_schema(find_round(usage, name)))

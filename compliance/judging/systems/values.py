@@ -1,4 +1,4 @@
-"""What the values of a system description say: counts, placeholders; and the whole, parsed."""
+"""The values of a system description: counts, placeholders, and the parsed description."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from podium.compliance.judging.systems.fields import (
 )
 
 IDENTITY = ("submitter", "system_name", "framework", "operating_system")
-"""Where `N/A` cannot be the answer."""
+"""Fields for which `N/A` is not a valid answer."""
 
 # --- counts ---------------------------------------------------------------------------------------
 
-# ASCII digits only: \d and int() would take those of every script
+# ASCII digits only: \d and int() would accept the digits of every script
 _COUNT = re.compile(r"(\d{1,9})(?:\.0+)?", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}(?:[,_ ]\d{3})+", re.ASCII)
 
@@ -33,14 +33,14 @@ MOST = 999_999_999
 
 
 class Count(msgspec.Struct, frozen=True):
-    """A count as read; `value` is None where it is none, `odd` says what is unusual about it."""
+    """A count as read: `value` is None if it is not a count, `odd` names an unusual spelling."""
 
     value: int | None
     odd: str = ""
 
 
 def read_count(given: Any) -> Count:
-    """The whole number that a value stands for: 8 and "8" plainly, 8.0 and " 8 " oddly."""
+    """The whole number that a value represents: 8 and "8" are plain, 8.0 and " 8 " are odd."""
     # bool is an int in Python: true would count as one node
     if isinstance(given, bool) or given is None:
         return Count(None)
@@ -59,14 +59,14 @@ def _read_text(given: str) -> Count:
     if match is not None:
         if match[1] != text:
             return Count(int(match[1]), "written as a fraction")
-        return Count(int(text), "with blanks around it" if text != given else "")
+        return Count(int(text), "with spaces around it" if text != given else "")
     if _GROUPED.fullmatch(text):
         return Count(int(re.sub(r"\D", "", text)), "with its digits in groups")
     return Count(None)
 
 
 def int_reads(given: Any) -> bool:
-    """Whether int(), by which the official result summary reads a count, can read it."""
+    """Whether int(), with which the official result summary reads a count, can read it."""
     try:
         int(given)
     except (TypeError, ValueError):
@@ -90,24 +90,24 @@ _PLACEHOLDERS = {
     "<": r"<[^<>]*>",
     "$": r"\$\w+",
     "%": r"%%?\w+%%?",
-    # What MLPerf's own programs log and write where a variable is not set
+    # MLPerf's own programs log and write these if a variable is not set
     "unknown": r"unknown[_-]\w+",
     "lorem": r"lorem ipsum.*",
 }
-"""Texts that only keep a place, by how they begin; each pattern is made when one begins so."""
+"""Placeholders by their first letters. A pattern is compiled when a text begins with them."""
 
 _UNEXPANDED = re.compile(r"\$\{[^{}]*\}|\$\(\w[^()]*\)|\{\{.*?\}\}|(?<!\w)@\w+@")
-"""A variable that a template did not expand, wherever it stands in a text."""
+"""A variable that a template did not expand, anywhere in a text."""
 
 _UNFILLED = re.compile(
     r"not[ _-](?:available|provided|specified|known|found|detected|set)|unavailable|undefined"
     r"|unspecified",
     re.IGNORECASE,
 )
-"""What generators of descriptions write where they find nothing."""
+"""Texts that generators of descriptions write if they find nothing."""
 
 NAMES = (*IDENTITY, "framework_name", "host_processor_model_name", "accelerator_model_name")
-"""Fields that name something: a number alone is the index of a device, or a slip."""
+"""Fields for names: a bare number is the index of a device, or a mistake."""
 
 _ENDS, _NAMED_SO = "placeholder", r"(?:.*[_ ])?placeholder"
 
@@ -115,7 +115,7 @@ _NOTHING = frozenset({"na", "none", "null", "nil", "unknown", "notavailable"})
 
 
 def is_placeholder(key: str, value: Any) -> bool:
-    """Whether a value only keeps the place of one: TBD, TODO, xxx, or the key's own name."""
+    """Whether a value is a placeholder: TBD, TODO, xxx, or the name of the key itself."""
     return isinstance(value, str) and _keeps_place(key, value)
 
 
@@ -130,33 +130,33 @@ def _keeps_place(key: str, value: str) -> bool:
     if _UNEXPANDED.search(text):
         return True
     same = letters(text)
-    # Templates repeat a field's name or its end as the value; a single word may be an answer
+    # Templates repeat a field's name or its end as the value; a single word may be a real value
     return "_" in text and bool(same) and letters(key).endswith(same)
 
 
 def is_unfilled(value: Any) -> bool:
-    """Whether a text says that a value was not found, such as "Not available"."""
+    """Whether a text means that a value was not found, such as "Not available"."""
     return isinstance(value, str) and _UNFILLED.fullmatch(value.strip(" .")) is not None
 
 
 def is_bare_number(key: str, value: Any) -> bool:
-    """Whether a field that names something holds a number alone, such as accelerator "0"."""
+    """Whether a field for a name contains only a number, such as accelerator "0"."""
     if key not in NAMES:
         return False
     return isinstance(value, str) and not any(each.isalpha() for each in value)
 
 
 def says_nothing(value: Any) -> bool:
-    """Whether a text says that there is nothing to say, such as N/A."""
+    """Whether a text means that a value is missing, such as N/A."""
     return isinstance(value, str) and letters(value) in _NOTHING
 
 
-# A lone dash is how people write that there is nothing to say
+# People write a single dash for a missing value
 _SAYS = re.compile(r"[^\s-]")
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a value is absent in all but name."""
+    """Whether a field is present without a value."""
     if isinstance(value, str):
         return _SAYS.search(value) is None
     return value is None or value == [] or value == {}
@@ -167,7 +167,7 @@ def is_empty(value: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_good(name: str, text: str) -> bool:
-    """Whether a field's text is good in every round, as nearly all are."""
+    """Whether a field's text is valid in every round, as nearly all are."""
     each = FIELDS[name]
     if is_empty(text) or is_placeholder(name, text) or is_unfilled(text):
         return False
@@ -177,7 +177,7 @@ def is_good(name: str, text: str) -> bool:
         count = read_count(text)
         return count.value is not None and count.value >= each.least and not count.odd
     if each.kind is FieldKind.STATUS:
-        # Other spellings are good in some rounds only, and need the round's own rules
+        # Other spellings are valid in some rounds only, and need the round's own rules
         return text in CANONICAL
     if each.kind is FieldKind.DIVISION:
         return text in DIVISIONS
@@ -187,7 +187,7 @@ def is_good(name: str, text: str) -> bool:
 
 
 def short(value: Any) -> Any:
-    """A value fit for a message."""
+    """A value, shortened for a message."""
     if value is None or (isinstance(value, str) and len(value) <= 80):
         return value
     text = value if isinstance(value, str) else str(value)
@@ -195,14 +195,14 @@ def short(value: Any) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is that is not the text expected."""
+    """The JSON type of a value that is not the expected string."""
     if isinstance(value, bool):
         return "true or false"
-    names = {dict: "an object", list: "a list", type(None): "null", str: "text"}
+    names = {dict: "an object", list: "a list", type(None): "null", str: "a string"}
     return names.get(type(value), f"the number {value}")
 
 
-# --- the whole ------------------------------------------------------------------------------------
+# --- the description ------------------------------------------------------------------------------
 
 
 def _text(given: Any) -> str:
@@ -221,7 +221,7 @@ Division = Literal["closed", "open"]
 
 
 def read_division(given: Any) -> Division | None:
-    """`closed` or `open` of any capitals; None of everything else."""
+    """`closed` or `open` in any case of letters; None for any other value."""
     text = given.strip().casefold() if isinstance(given, str) else ""
     return _DIVISIONS.get(text)
 
@@ -232,9 +232,9 @@ _Number = Annotated[int | None, msgspec.Meta(ge=0)]
 
 
 class SystemDescription(msgspec.Struct, frozen=True):
-    """One system, its counts as numbers however they were written; what is unreadable is None.
+    """One system, with its counts as numbers however they were written; None if unreadable.
 
-    `given` holds the fields as written; names that are no fields are in it, too.
+    `given` has the fields as written, unknown names included.
     """
 
     submitter: str = ""
@@ -289,7 +289,7 @@ _TEXTS = (
 
 
 def describe(fields: Mapping[str, Any]) -> SystemDescription:
-    """The description that fields make; never raises."""
+    """The description with these fields; never raises."""
     read: dict[str, Any] = {name: _text(fields.get(name)) for name in _TEXTS}
     read |= {name: _natural(fields.get(name)) for name in _COUNTS}
     division = read_division(fields.get("division"))

@@ -1,1 +1,1 @@
-"""What a review has granted, and the bypass flags in a tree. Imports inputs and below."""
+"""Waivers that a review has granted, and bypass flags in a tree. Imports inputs and below."""

@@ -1,8 +1,9 @@
-"""Flags of `package_checker_params`: what a submission asks the package check to let through.
+"""The flags of `package_checker_params`, with which a submission asks to skip checks.
 
-The file may lie in the submission, in a system's results and in a benchmark's. The official Python
-program reads the last two and sees a flag only on a last line without a line end; the official
-shell scripts read the first, drop such a line, and pass every other one on as an argument.
+The file may be in the folder of the submission, of a system's results and of a benchmark's results.
+The official Python program reads the last two, and sees a flag only on a last line without a
+newline. The official shell scripts read the first, ignore such a line, and pass every other line as
+an argument.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ PARAMS_FILE = "package_checker_params"
 RCP, SEEDS, TRAIN_SAMPLES = "rcp-bypass", "seed-checker-bypass", "rcp-bert-train-samples"
 
 BYPASSED_RULES = {RCP: "rcp.", SEEDS: "seeds."}
-"""The prefix of the rules that each flag lets through."""
+"""The prefix of the rules that each flag skips."""
 FLAGS = {
-    RCP: "a failed comparison with the reference convergence points is let through",
+    RCP: "a failed comparison with the reference convergence points is accepted",
     SEEDS: "seeds are not compared",
     TRAIN_SAMPLES: "BERT's convergence is read from train_samples",
 }
-"""The flags, and what each does."""
+"""The effect of each flag."""
 
-# The official Python program looks for these two only; the third it takes as an argument alone
+# The official Python program looks for these two only; it accepts the third only as an argument
 _OFFICIAL_BELOW = frozenset({RCP, SEEDS})
 
 
 class _Read(msgspec.Struct):
-    """One file as both read it: flags with the lines that give them, and what is wrong."""
+    """The content of one file: flags with their lines, the official flags, and findings."""
 
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     official: frozenset[str] = frozenset()
@@ -55,10 +56,10 @@ class _Read(msgspec.Struct):
 
 
 class Params:
-    """The flag files of one submission by one profile, each read when it is first needed.
+    """The flag files of one submission in one profile, each read when it is first needed.
 
-    `display_path` gives a path as reports show it; `disk` is what was listed of the submission
-    already; `findings` are about the files read so far.
+    `display_path` returns a path as reports show it. `disk` is an existing listing of the
+    submission. `findings` are about the files read so far.
     """
 
     def __init__(
@@ -73,9 +74,9 @@ class Params:
         self._files: dict[str, _Read] = {}
 
     def flags(self, result: str) -> frozenset[str]:
-        """The flags in force for a result, given its folder's path inside the submission."""
+        """The flags that apply to a result, given its folder's path inside the submission."""
         parts = result.strip("/").split("/")
-        # The submission, results/<system>, the result: HPC's strong and weak are no level
+        # The submission, results/<system>, the result: HPC's strong and weak are not levels
         levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
         read = [file for level in levels if (file := self._file(level)) is not None]
         if quirks_of(self._profile).reads_last_flag:
@@ -84,11 +85,11 @@ class Params:
 
     @property
     def findings(self) -> list[Finding]:
-        """What is in force by the files read so far, and what is wrong with them."""
+        """Findings about the files read so far, and about the flags that apply."""
         return [finding for file in self._files.values() for finding in file.findings]
 
     def _file(self, level: str) -> _Read | None:
-        """What the file in a folder says; None where there is none, as nearly everywhere."""
+        """The content of the file in a folder; None if there is none, as in nearly all folders."""
         if level not in self._files and self._disk.has(level, PARAMS_FILE):
             self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
         return self._files.get(level)
@@ -107,7 +108,7 @@ class _Reading:
             data = plain_file(self.path)
         except OSError as error:
             return _Read(findings=[self._found(UNREADABLE, None, reason=error.strerror or error)])
-        # A byte order mark, which some editors write, is no part of the first flag
+        # A byte order mark, which some editors write, is not a part of the first flag
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         read = _Read()
         for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
@@ -115,12 +116,12 @@ class _Reading:
             name = line.strip().removeprefix("--").replace("_", "-")
             if name in FLAGS:
                 read.flags.setdefault(name, number)
-            # What the official scripts refuse is found below; the Python program ignores it
+            # `_official` finds lines that the scripts reject; the Python program ignores them
             elif name and not self.quirks.ignores_policy:
                 read.findings.append(self._unknown(name, number))
         read.findings += self._official(data, read)
         in_force = read.official if self.quirks.reads_last_flag else read.flags
-        scope = "the whole submission" if self.top else f"all below {self.path.parent.name}"
+        scope = "the whole submission" if self.top else f"everything in {self.path.parent.name}"
         for flag in sorted(in_force):
             line_of = read.flags.get(flag)
             found = self._found(IN_FORCE, line_of, flag=flag, scope=scope, effect=FLAGS[flag])
@@ -129,7 +130,7 @@ class _Reading:
 
     def _unknown(self, name: str, number: int) -> Finding:
         near = difflib.get_close_matches(name.lower(), FLAGS, 1, 0.5)
-        advice = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(FLAGS)}"
+        advice = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(FLAGS)}"
         return self._found(UNKNOWN_FLAG, number, flag=name[:60], advice=advice)
 
     # --- as the official programs ---
@@ -137,7 +138,7 @@ class _Reading:
     def _official(self, data: bytes, read: _Read) -> Iterator[Finding]:
         refused = []
         if self.top:
-            # A shell's `read` drops a last line that has no line end, and trims spaces and tabs
+            # A shell's `read` ignores a last line without a newline, and trims spaces and tabs
             *lines, _ = data.decode("utf-8", "replace").split("\n")
             given = [(n, line.strip(" \t")) for n, line in enumerate(lines, 1) if line.strip(" \t")]
             read.official = frozenset(line for _, line in given if line in FLAGS)
@@ -148,7 +149,7 @@ class _Reading:
             except UnicodeDecodeError:
                 yield self._found(VERIFIER_CRASH, None)
                 return
-            # It compares whole lines as readlines() gives them: only a last one has no line end.
+            # It compares whole lines from readlines(): only the last line has no newline.
             last = re.split("\r\n|\r|\n", text)[-1]
             read.official = _OFFICIAL_BELOW & {last}
         for number, line in refused:
@@ -161,18 +162,18 @@ class _Reading:
 
     def _why_unseen(self, flag: str) -> str:
         if self.top:
-            return "its scripts drop a line that has no line end"
+            return "its scripts ignore a line without a newline"
         if flag in _OFFICIAL_BELOW:
-            return f"it wants {flag}, spelled so, on the last line and no line end after it"
-        return "it takes this flag in the submission's own folder only"
+            return f"it requires exactly {flag} on the last line, without a newline"
+        return "it accepts this flag only in the submission's top folder"
 
     def _seen_form(self, flag: str) -> str:
-        """How the official verifier sees a flag."""
+        """The form in which the official verifier sees a flag."""
         if self.top:
-            return f"{flag} alone on a line, with a line end"
+            return f"{flag} alone on a line, with a newline"
         if flag in _OFFICIAL_BELOW:
-            return f"{flag} as the last line, without a line end"
-        return f"{flag} into {PARAMS_FILE} in the submission's own folder"
+            return f"{flag} as the last line, without a newline"
+        return f"{flag} in {PARAMS_FILE} in the submission's top folder"
 
     def _found(self, rule: FixedRule, line: int | None, **fields: Any) -> Finding:
         return rule.found(self.profile, self.params._display_path(self.path), line=line, **fields)

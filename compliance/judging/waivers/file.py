@@ -1,4 +1,4 @@
-"""`waivers.toml`: each waiver names a rule, a place, a reason, who granted it and until when."""
+"""`waivers.toml`: each waiver has a rule, a place, a reason, who granted it and its last day."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from podium.logging_spec.limits import BeyondLimitError, read_toml
 from podium.rules.finding import Finding, Profile, matches
 
 NEVER_WAIVED = ("internal.", "waivers.")
-"""Rules whose findings no waiver covers: faults of podium, and of the waivers themselves."""
+"""Rules whose findings no waiver covers: errors of podium, and of the waivers themselves."""
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 class Waiver(BaseModel):
-    """One exception. `place` is a path of the report, or a folder that holds it."""
+    """One exception. `place` is a path in the report, or a folder that contains it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     rule: Text = Field(description="rule id or glob, such as power.* or seeds.repeated")
     place: Text = Field(
-        description="path as the report shows it, or a glob; a folder covers all in it"
+        description="path as the report shows it, or a glob; a folder covers everything in it"
     )
     reason: Text = Field(description="why it was granted")
     who: Text = Field(description="who granted it")
-    until: date = Field(description="last day on which it holds")
+    until: date = Field(description="last day on which it applies")
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the finding is of this rule and at this place."""
+        """Whether the finding has this rule and is at this place."""
         if finding.id.startswith(NEVER_WAIVED) or not matches(finding.id, [self.rule]):
             return False
-        # A report shows the tree itself as a dot, which no path in it begins with
+        # A report shows the tree itself as a dot, but no path in it begins with a dot
         place = "*" if self.place == "." else self.place.rstrip("/")
         return any(fnmatch.fnmatchcase(finding.path, glob) for glob in (place, f"{place}/*"))
 
@@ -59,8 +59,8 @@ def waivers_schema() -> dict[str, Any]:
 
 
 def read_waivers(path: Path, display_path: str = "") -> Waivers:
-    """The waivers of a file that the user named; raises UsageFault."""
-    # A link is followed: it is the user's own.
+    """The waivers of a file that the user named; raises UsageFault if it is invalid."""
+    # A link is followed, because the user named it.
     waivers, faults = _read(Path(os.path.realpath(path)), display_path or str(path))
     if faults:
         problems = (f"{'' if f.line is None else f'line {f.line}: '}{f.message}" for f in faults)
@@ -69,7 +69,7 @@ def read_waivers(path: Path, display_path: str = "") -> Waivers:
 
 
 def waivers_in_tree(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
-    """The waivers of a file found in a submission, and what is wrong with it (then none hold)."""
+    """The waivers of a file in a submission, and its errors; with errors, no waiver applies."""
     return _read(path, display_path)
 
 
@@ -84,11 +84,11 @@ def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
     except OSError as error:
         return Waivers(display_path), [fault(f"cannot be read: {error.strerror or error}")]
     except UnicodeDecodeError:
-        return Waivers(display_path), [fault("cannot be read: it is not UTF-8 text")]
+        return Waivers(display_path), [fault("cannot be read: not valid UTF-8")]
     except BeyondLimitError as error:
         return Waivers(display_path), [fault(f"cannot be read: {error}")]
     except ValueError as error:
-        # tomllib gives the line in its message only
+        # tomllib has the line only in its message
         where = re.search(r"line (\d+)", str(error))
         return Waivers(display_path), [
             fault(f"not valid TOML: {error}", int(where[1]) if where else None)
@@ -110,9 +110,9 @@ def _explained(error: Any, lines: tuple[int | None, ...]) -> tuple[str, int | No
     if error["type"] == "extra_forbidden":
         names = list(Waiver.model_fields) if len(location) > 1 else ["waiver"]
         near = difflib.get_close_matches(key, names, 1, 0.5)
-        advice = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
+        advice = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
         return f"unknown field {key}; {advice}", line, key
     if error["type"] == "missing":
-        return f"{key} is missing; must be given", line, key
+        return f"{key} is missing", line, key
     message = str(error["msg"])
     return f"{'.'.join(map(str, location))}: {message[:1].lower()}{message[1:]}", line, key

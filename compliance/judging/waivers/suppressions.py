@@ -1,4 +1,4 @@
-"""What is left out of account: the waivers in effect mark the findings that they cover."""
+"""Suppressed findings: valid waivers mark the findings that they cover."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.rules.finding import Finding, Profile
 
 
 def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
-    """The findings, those that a waiver of today covers marked as waived."""
+    """The findings; findings that a waiver covers today are marked as waived."""
     held = [waiver for waiver in waivers.items if waiver.until >= today]
     if not held:
         return list(findings)
@@ -27,7 +27,7 @@ def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Fin
 
 
 def about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Finding]:
-    """Findings about the waivers themselves: expired, or covering none of these findings."""
+    """Findings about waivers that have expired, or cover none of these findings."""
     for waiver, line in zip(waivers.items, waivers.lines, strict=True):
         what = f"the waiver of {waiver.rule} at {waiver.place} (by {waiver.who})"
         if waiver.until < today:
@@ -41,15 +41,15 @@ def about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Fi
                 until=until,
                 today=today,
             )
-        # One that has expired covers nothing by that alone, and is reported once
+        # An expired waiver covers nothing, and is reported once
         elif not any(waiver.covers(finding) for finding in findings):
             yield UNUSED.found(Profile.POLICY, waivers.path, line=line, key="rule", waiver=what)
 
 
 class Suppressions(msgspec.Struct, frozen=True):
-    """Waivers given, and whether those in the tree count.
+    """The caller's waivers, and whether the waivers in the tree count.
 
-    `in_tree` is off for reviewers who want to see everything; `own` are the tree's own waivers.
+    `in_tree` is false for reviewers who want to see everything. `own` are the tree's waivers.
     """
 
     waivers: tuple[Waivers, ...] = ()
@@ -58,18 +58,18 @@ class Suppressions(msgspec.Struct, frozen=True):
 
     @property
     def marks(self) -> bool:
-        """Whether anything is left out."""
+        """Whether any finding may be suppressed."""
         return bool(self.waivers)
 
     def mark(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings, those that do not count marked as waived."""
+        """The findings; findings that do not count are marked as waived."""
         marked = list(findings)
         for waivers in self.waivers:
             marked = mark(marked, waivers, date.today())
         return marked
 
     def about(self, findings: list[Finding]) -> list[Finding]:
-        """Findings about the tree's own waivers: expired, or covering nothing."""
+        """Findings about the tree's waivers that have expired, or cover nothing."""
         return [] if self.own is None else [*about(self.own, findings, date.today())]
 
 

@@ -1,4 +1,4 @@
-"""Waivers and bypass flags, what a submission asks to let through: one value for each rule."""
+"""The rules on waivers and bypass flags, with which a submission asks to accept findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium.rules.fixed.fixed_rule import both, own, policy, verifier
 FLAGS_CITES = "training rules, RCP Rules and Guidelines"
 
 _OWN = f"{OWN}, Waivers"
-_VISIBLE = "what is let through in review must be plain to see"
+_VISIBLE = "every exception that a review group grants must be visible"
 _WAIVERS, _FLAGS = "waivers.toml", f"{RESULT}/package_checker_params"
 
 
@@ -24,16 +24,16 @@ def _waiver(rule: str, until: str) -> str:
 IN_FORCE = both(
     "params.in-force",
     Severity.NOTE,
-    says="a bypass flag is in force",
+    says="a bypass flag applies",
     why=_VISIBLE,
-    message="{flag} is in force for {scope}: {effect}",
+    message="{flag} applies to {scope}: {effect}",
     help="remove it where it is not needed",
     cites=FLAGS_CITES,
     bad=(write(_FLAGS, "rcp-bypass"),),
 )
 UNKNOWN_FLAG = policy(
     "params.unknown-flag",
-    says="every flag is one that is known",
+    says="every flag is known",
     why=_VISIBLE,
     message="unknown flag {flag!r}; {advice}",
     help="write one flag per line",
@@ -41,14 +41,14 @@ UNKNOWN_FLAG = policy(
     bad=(write(_FLAGS, "rcp-bypas"),),
     good=(write(_FLAGS, "rcp-bypass"),),
 )
-# The same flag needs opposite endings: the Python program wants a last line without a line end,
-# the scripts, which alone read the submission's own file, one with it
+# The same flag needs opposite endings. The Python program needs a last line without a newline.
+# The scripts, which alone read the submission's own file, need a line with a newline.
 UNSEEN = verifier(
     "params.unseen",
     in_verifier=Severity.WARNING,
     says="the official verifier sees the flag",
-    why="it honours a flag only on a last line without a line end; its scripts, only on a line "
-    "with one",
+    why="it honors a flag only on a last line without a newline; its scripts honor a flag only on "
+    "a line with a newline",
     message="the official verifier does not see {flag} here: {reason}",
     help="write {form}",
     bad=(write(_FLAGS, "rcp-bypass\n"),),
@@ -57,11 +57,11 @@ UNSEEN = verifier(
 
 REFUSED = verifier(
     "params.refused",
-    says="the official scripts can pass the flag on",
-    why="they make an argument of each line, and stop at one that they do not know",
-    message="the official verifier refuses --{flag}, the argument that its scripts make of this "
-    "line, and judges nothing",
-    help="write the flag with hyphens, without leading ones, and end the line",
+    says="the official scripts can pass the flag to the verifier",
+    why="they turn each line into an argument, and the verifier stops at an unknown argument",
+    message="the official verifier rejects --{flag}, the argument that its scripts make from this "
+    "line, and checks nothing",
+    help="write the flag with hyphens between words but none before it, and end the line",
     bad=(write("package_checker_params", "rcp_bypass\n"),),
     good=(write("package_checker_params", "rcp-bypass\n"),),
 )
@@ -79,15 +79,15 @@ VERIFIER_CRASH = verifier(
     "params.verifier-crash",
     says="the official verifier can read the flag file",
     why="it crashes on bytes that are not UTF-8",
-    message="the official verifier ends without a verdict: the file is not UTF-8 text",
+    message="the official verifier crashes: the file is not valid UTF-8",
     help="write the file as plain ASCII text",
-    bad="a package_checker_params among the results holds the byte e9",
-    good="it holds rcp-bypass",
+    bad="a package_checker_params among the results contains the byte e9",
+    good="it contains rcp-bypass",
 )
 INVALID = own(
     "waivers.invalid",
     Severity.ERROR,
-    says="a submission's waivers.toml holds waivers, and each is complete",
+    says="a submission's waivers.toml contains waivers, and each is complete",
     why=_VISIBLE,
     message="{problem}",
     help="give each [[waiver]] rule, place, reason, who and until",
@@ -99,25 +99,25 @@ EXPIRED = own(
     "waivers.expired",
     Severity.WARNING,
     Severity.WARNING,
-    says="a waiver holds until its day",
+    says="a waiver applies until its last day",
     why=_VISIBLE,
-    message="{waiver} ended on {until} and is in force no more",
+    message="{waiver} expired on {until}",
     help="remove it, or have it granted again",
     cites=_OWN,
-    expected="a day from {today} on",
+    expected="{today} or later",
     actual="until",
-    bad="a waiver of the file given by --waivers ended yesterday",
-    good="it ends today",
+    bad="a waiver in the file of --waivers expired yesterday",
+    good="it expires today",
 )
 UNUSED = own(
     "waivers.unused",
     Severity.NOTE,
     Severity.NOTE,
-    says="a waiver covers something",
+    says="a waiver covers at least one finding",
     why=_VISIBLE,
     message="{waiver} covers no finding",
-    help="remove it, or look whether rule and place are written as the report has them",
+    help="remove it, or check that rule and place are written as in the report",
     cites=_OWN,
-    bad="a waiver of the file given by --waivers is of seeds.none, and every run logs a seed",
+    bad="a waiver in the file of --waivers covers seeds.none, and every run logs a seed",
     good="a run logs no seed",
 )

@@ -1,4 +1,4 @@
-"""What waivers are while they are applied, and where a tree has its own."""
+"""Waivers while they are applied, and the file that has them in a tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_FILE = 1 << 20
 
 
 class Waiver(Protocol):
-    """One exception, as `file` reads it: its model takes long to load, and few trees have any."""
+    """One exception, as `file` reads it, whose model is slow to import; few trees have waivers."""
 
     @property
     def rule(self) -> str: ...
@@ -36,7 +36,7 @@ class Waiver(Protocol):
 
 
 class Waivers(msgspec.Struct, frozen=True):
-    """The waivers of one file; `path` is shown in reports, `lines` are where each begins."""
+    """The waivers of one file; `path` is shown in reports, `lines` has the first line of each."""
 
     path: str = WAIVERS_FILE
     items: tuple[Waiver, ...] = ()
@@ -44,13 +44,13 @@ class Waivers(msgspec.Struct, frozen=True):
 
 
 def plain_file(path: Path) -> bytes:
-    """The bytes of a small regular file; raises OSError for links and all else."""
+    """The bytes of a small regular file; raises OSError for links and anything else."""
     status = os.lstat(path)
-    # A link in a submission could make a report quote any file of the reader's machine
+    # With a link, a submission could make a report quote any file on the reader's machine
     if stat.S_ISLNK(status.st_mode):
-        raise OSError(0, "it is a link; write the file itself")
+        raise OSError(0, "it is a link; expected the file itself")
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "it is no regular file")
+        raise OSError(0, "it is not a regular file")
     if status.st_size > LARGEST_FILE:
         raise OSError(0, f"it is larger than {LARGEST_FILE >> 20} MiB")
     return path.read_bytes()

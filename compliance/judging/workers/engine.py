@@ -1,4 +1,4 @@
-"""Who does the work: one interface over the processes of this machine and workers elsewhere."""
+"""The interface of engines: local processes, or workers on other machines."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Done = TypeVar("Done")
 class Engine(Protocol):
     """Maps batches of tasks over workers.
 
-    `work` and what `care` holds are functions of modules, and pure: a batch may be done twice, by
-    whichever worker. Results are small; they come in the order of the tasks, whoever made them.
+    `work` and the functions in `care` are pure functions of modules: a batch may be done twice, by
+    any worker. Results are small, and are returned in the order of the tasks.
     """
 
     def spread(
@@ -24,12 +24,12 @@ class Engine(Protocol):
         tasks: list[Task],
         care: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
-        """Batches of results; what becomes of a task that costs its worker is up to `care`."""
+        """Batches of results; `care` decides the result of a task that kills its worker."""
         ...
 
 
 class Processes(NamedTuple):
-    """Processes of this machine, so many at a time."""
+    """A number of local processes."""
 
     jobs: int
 
@@ -39,6 +39,6 @@ class Processes(NamedTuple):
         tasks: list[Task],
         care: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
-        """Batches of results, made by processes that live as long as this call."""
+        """Batches of results, made by processes that end with this call."""
         care.prepare(tasks)
         return spread(work, tasks, self.jobs, care)

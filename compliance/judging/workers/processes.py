@@ -1,7 +1,7 @@
-"""Work spread over processes, in order, a batch at a time; one that dies or hangs is noticed.
+"""Work in several processes, in order and in batches; processes that die or hang are noticed.
 
-The task that it was at is tried once more in a process of its own. So a file that takes all memory,
-or for ever, costs its own verdict only.
+The task of such a process is tried once more in a separate process. So a file that uses all memory
+or never finishes affects only its own verdict.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Task = TypeVar("Task")
 Done = TypeVar("Done")
 
 BATCHES_PER_JOB = 12
-"""Small enough batches that the last one keeps no process waiting for long."""
+"""Number of batches for each process, so that the last batch is small."""
 
 PATIENCE = 1.0
-"""Seconds after which the parent looks whether a process hangs, while it waits for a result."""
+"""Seconds between checks for hanging processes, while the parent waits for a result."""
 
 
 def _as_it_is(tasks: list[Any]) -> None:
-    """Nothing is loaded before processes are forked."""
+    """Import nothing before processes are forked."""
 
 
 class TaskPolicy(NamedTuple, Generic[Task, Done]):
-    """What becomes of a task that costs a process: how many seconds it may take, and its outcome.
+    """The time limit of a task, and its result if its process is lost.
 
-    `lost` is given why there is no other, as the rest of a sentence about the process. `path` is
-    the file that a task reads, where it reads one; `prepare` is called in a process before those
-    that do the tasks are forked from it.
+    `lost` gets the reason, as the end of a sentence about the process. `path` returns the file that
+    a task reads, if any. `prepare` is called in a process before the processes for the tasks are
+    forked from it.
     """
 
     limit: Callable[[Task], float]
@@ -71,8 +71,8 @@ def spread(
                 done = rest.stop
                 yield [settled.pop(number) for number in rest]
         except BrokenProcessPool:
-            # One of these has ended its process; the others were ended with it. Where none was
-            # begun, the first is taken, so that each round settles something
+            # One of these killed its process, and the others ended with it. If no task was begun,
+            # the first is tried, so that each iteration makes progress
             for number in pool.begun() or left[:1]:
                 if number >= done and number not in settled:
                     settled[number] = _alone(work, tasks[number], care)
@@ -81,11 +81,11 @@ def spread(
 # --- many processes ---
 
 _PID, _NUMBER, _SINCE, _WIDTH = 0, 1, 2, 3
-"""What each process writes for its parent to read: who it is, at which task, and since when."""
+"""The fields that each process writes for its parent: its id, its task, and the task's start."""
 
 
 class _Pool(Generic[Task, Done]):
-    """Processes that do batches; each notes in shared memory at which task it is."""
+    """Processes that do batches; each writes its current task to shared memory."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class _Pool(Generic[Task, Done]):
         self.notes: Any = self.context.RawArray("d", [0.0, -1.0, 0.0] * self.count)
 
     def results(self, batches: list[list[int]]) -> Iterator[list[Done]]:
-        """What each batch gives, in order; raises BrokenProcessPool where a process is lost."""
+        """The results of the batches, in order; raises BrokenProcessPool if a process is lost."""
         turn = self.context.Value("i", 0)
         begin = (self.notes, turn)
         with ProcessPoolExecutor(self.count, self.context, _begin, begin) as pool:
@@ -112,12 +112,12 @@ class _Pool(Generic[Task, Done]):
             try:
                 while futures:
                     yield self._awaited(futures[0])
-                    # Or what it gave would stay until the last batch is done
+                    # Otherwise its results would stay in memory until the last batch is done
                     futures.popleft()
                 whole = True
             finally:
-                # Nobody wants the rest any more, and what hangs would be waited for. Where one is
-                # ended the pool ends all, and must find no future that is cancelled
+                # The rest is not needed, and the pool would wait for hanging processes. If one
+                # process is killed, the pool ends all, and must not find a cancelled future
                 if not whole and not self._kill(range(self.count)):
                     for future in futures:
                         future.cancel()
@@ -130,7 +130,7 @@ class _Pool(Generic[Task, Done]):
                 self._kill(self._overdue())
 
     def begun(self) -> list[int]:
-        """The numbers of the tasks that processes are at, or were when they ended."""
+        """The numbers of the tasks that processes do, or did when they ended."""
         return sorted(int(self._note(slot, _NUMBER)) for slot in self._busy())
 
     def _note(self, slot: int, what: int) -> float:
@@ -151,7 +151,7 @@ class _Pool(Generic[Task, Done]):
         ]
 
     def _kill(self, slots: Sequence[int]) -> bool:
-        """End processes; whether there was any."""
+        """Kill processes. Return whether there were any."""
         pids = [pid for slot in slots if (pid := int(self._note(slot, _PID)))]
         for pid in pids:
             with suppress(OSError):
@@ -161,7 +161,7 @@ class _Pool(Generic[Task, Done]):
 
 _notes: Any = None
 _slot = 0
-"""In a process of the pool: the shared memory, and its own place in it."""
+"""In a process of the pool: the shared memory, and the process's slot in it."""
 
 
 def _begin(notes: Any, turn: Any) -> None:
@@ -175,7 +175,7 @@ def _begin(notes: Any, turn: Any) -> None:
 
 def _note_task(number: int) -> None:
     _notes[_slot * _WIDTH + _SINCE] = time.monotonic()
-    # Last: with a number goes the time since when
+    # Last, because the number makes the start time valid
     _notes[_slot * _WIDTH + _NUMBER] = number
 
 
@@ -196,12 +196,12 @@ def _do(
 def _alone(
     work: Callable[[list[Task]], list[Done]], task: Task, care: TaskPolicy[Task, Done]
 ) -> Done:
-    """What a task gives in a process of its own, or its outcome where that is lost, too."""
+    """The result of a task in a separate process, or its result if this process is lost, too."""
     context: Any = process_context()
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_do_alone, args=(sender, work, task), daemon=True)
     process.start()
-    # Only the process holds it now, so that its end is the end of the pipe
+    # Only the process has the sender now, so that its end closes the pipe
     sender.close()
     seconds = care.limit(task)
     try:

@@ -383,7 +383,7 @@ def test_a_rule_broken_very_often_is_counted_and_not_listed_each_time(good: LogB
         log = log.repeat("block_stop")
     found = log.meta("block_stop", "first_epoch_num", "samples_count").judge().findings
     assert len(found) == 20
-    assert found[-1].message.endswith("(and 42 more like it in this log)")
+    assert found[-1].message.endswith("(and 42 more in this log)")
 
 
 def test_so_are_lines_that_cannot_be_read(good: LogBuilder) -> None:
@@ -466,7 +466,7 @@ def test_check_refuses_rounds_that_do_not_exist(
 def test_check_refuses_a_path_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NothingToJudge, match="no such file"):
         check(tmp_path / "none.txt")
-    with pytest.raises(NothingToJudge, match="nothing to judge"):
+    with pytest.raises(NothingToJudge, match="nothing to check"):
         check(tmp_path)
 
 

@@ -169,7 +169,7 @@ def test_a_worker_that_is_killed_loses_nothing(workers: Engine, tmp_path: Path) 
 def test_a_task_that_kills_each_worker_is_told_of(workers: Engine) -> None:
     tasks = [*"abc", "worker", *"def"]
     wanted = louder(tasks)
-    wanted[3] = "worker: ended, and its worker with it, again and again"
+    wanted[3] = "worker: ended together with its worker, several times"
     assert all_of(workers, as_named, tasks, CARE) == wanted
 
 
@@ -260,14 +260,14 @@ def test_a_scheduler_without_a_worker_is_one_line(
 @pytest.mark.parametrize(
     ("engine", "words"),
     [
-        ("threads", "--engine threads is none; use processes, dask or dask:ADDRESS"),
-        ("dask:", "--engine dask: is none; use"),
-        ("processes:4", "--engine processes:4 is none; use"),
+        ("threads", "--engine is threads; expected processes, dask or dask:ADDRESS"),
+        ("dask:", "--engine is dask:; expected"),
+        ("processes:4", "--engine is processes:4; expected"),
         (
             "dask:tcp://me:p@ss@h:1",
-            "--engine dask:tcp://h:1: the address of a scheduler has no user",
+            "--engine dask:tcp://h:1: the address of a scheduler must not have a user",
         ),
-        ("dask:nowhere.json", "neither an address, as tcp://HOST:PORT, nor a scheduler's file"),
+        ("dask:nowhere.json", "expected an address such as tcp://HOST:PORT, or a scheduler's file"),
         ("dask:tcp://127.0.0.1:1", "--engine dask:tcp://127.0.0.1:1: no scheduler answers: "),
     ],
 )
@@ -330,7 +330,7 @@ def test_a_scheduler_that_stops_answering_is_one_line(
         try:
             with engine_of(f"dask:{address}", 1) as engine:
                 assert engine is not None
-                with pytest.raises(UsageFault, match="does not answer any more"):
+                with pytest.raises(UsageFault, match="no longer answers"):
                     all_of(engine, stop, [str(process.pid)], care)
         finally:
             process.kill()
@@ -354,7 +354,7 @@ def test_a_cluster_whose_worker_is_lost_as_it_starts_is_started_again(
     done = podium("check", path, "--round", good.which.round, "--engine", "dask", "-j", "1")
     assert done.exit_code == (0 if starts == 1 else 2)
     if starts == 2:
-        said = "podium: --engine dask: no cluster can be started: Nanny failed to start.\n"
+        said = "podium: --engine dask: the cluster cannot start: Nanny failed to start.\n"
         assert done.output == said
 
 
@@ -377,7 +377,7 @@ def test_another_podium_on_a_worker_is_refused(
     workers: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_engine, "VERSION", "0.0.1")
-    with pytest.raises(UsageFault, match=r"has podium \S+, this is 0\.0\.1; install the same"):
+    with pytest.raises(UsageFault, match=r"has podium \S+; expected 0\.0\.1"):
         all_of(workers, louder, ["a"], CARE)
 
 
@@ -393,7 +393,7 @@ def test_a_file_that_only_this_process_sees_is_not_judged_elsewhere(
     with (tmp_path / "a").open() as stream:
         here = f"/proc/self/fd/{os.dup2(stream.fileno(), 99)}"
         try:
-            with pytest.raises(UsageFault, match=f"does not see {here}; give paths"):
+            with pytest.raises(UsageFault, match=f"cannot find {here}; use paths"):
                 all_of(workers, louder, [here], care)
         finally:
             os.close(99)

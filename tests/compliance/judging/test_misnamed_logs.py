@@ -86,7 +86,7 @@ def test_fix_closes_no_gap_while_a_log_has_no_place(tree: Submission) -> None:
     shutil.copy(folder / "result_2.txt", folder / "results_2.txt")
     (folder / "result_1.txt").rename(folder / "elsewhere.md")
     done = podium("fix", tree.root, "--round", "5.1", "--write")
-    assert "result_2.txt is there already" in " ".join(done.stdout.split())
+    assert "result_2.txt exists already" in " ".join(done.stdout.split())
     names = {path.name for path in folder.iterdir()}
     assert {"result_0.txt", "result_2.txt", "results_2.txt"} <= names
     assert "result_1.txt" not in names
@@ -139,7 +139,7 @@ def test_a_folder_of_other_names_lists_them(tree: Submission, tmp_path: Path) ->
         shutil.copy(tree.root / RESULT / f"result_{number}.txt", logs / f"seed_{number}.out")
     done = podium("check", logs.parent, "--round", "5.1")
     assert done.exit_code == 2
-    assert "3 other files hold records (seed_0.out, seed_1.out, seed_2.out)" in done.stderr
+    assert "3 other files have records (seed_0.out, seed_1.out, seed_2.out)" in done.stderr
     assert f"podium check {logs}/*.out" in done.stderr
     done = podium("check", *sorted(logs.glob("*.out")), "--round", "5.1")
     assert done.exit_code == 0

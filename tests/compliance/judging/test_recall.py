@@ -438,7 +438,7 @@ def test_a_damaged_file_is_told_of_and_made_anew(
     done = checks.cached("--round", "5.1")
     assert (done.exit_code, done.stdout) == (good.exit_code, good.stdout)
     assert done.stderr.count("\n") == 1
-    assert "is damaged, or no file of podium's; it is made anew" in done.stderr
+    assert "is damaged, or not a file of podium; it is created again" in done.stderr
     assert len(checks.read) == 3
     assert checks.cached("--round", "5.1") == good
     assert checks.read == []
@@ -456,13 +456,13 @@ def test_a_link_in_the_files_place_is_not_followed(
     assert not kept.is_symlink()
 
 
-@pytest.mark.parametrize("why", ["others may write", "it is no folder", "it is a link"])
+@pytest.mark.parametrize("why", ["other users can write", "it is no folder", "it is a link"])
 def test_a_folder_that_cannot_be_trusted_is_not_used(
     why: str, tree: Submission, checks: Checks, tmp_path: Path
 ) -> None:
     plain = checks.cached("--round", "5.1")
     folder = checks.cache / "checks"
-    if why == "others may write":
+    if why == "other users can write":
         folder.chmod(0o777)
     else:
         folder.rename(tmp_path / "elsewhere")
@@ -527,7 +527,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
     shelf.use("a")
     shelf.write("d", bytes(100))
     assert [name for name in "abcd" if shelf.read(name)] == ["a", "c", "d"]
-    with pytest.raises(Refused, match="more than"):
+    with pytest.raises(Refused, match="too many"):
         shelf.write("e", bytes(501))
 
 

@@ -88,7 +88,7 @@ def test_folders_below_a_result_and_elsewhere_are_loose_logs(tree: Submission) -
         shutil.copytree(result, folder, ignore=shutil.ignore_patterns("old"))
         report = check(folder, round="5.1")
         assert (report.results, len(report.files)) == ([], 3)
-        assert report.not_judged.startswith("results: how many runs")
+        assert report.not_judged.startswith("results: number of runs")
 
 
 def test_a_single_log_leaves_nothing_unsaid(tree: Submission) -> None:

@@ -52,9 +52,10 @@ def logs(told: dict[str, Any]) -> set[str]:
 def test_nothing_changed_is_nothing_judged(tree: Path) -> None:
     told = since(tree)
     assert (told["verdict"], told["files"], told["findings"]) == ("accepted", [], [])
-    assert told["not_judged"] == "what has not changed since HEAD (8 of 8 files to judge)"
+    assert told["not_judged"] == "files that have not changed since HEAD (8 of 8 files)"
     assert (
-        "not judged here: what has not changed" in podium("check", tree, "--since", "HEAD").stdout
+        "not judged here: files that have not changed"
+        in podium("check", tree, "--since", "HEAD").stdout
     )
 
 
@@ -65,7 +66,7 @@ def test_a_changed_log_has_its_result_judged_as_in_the_whole(tree: Path) -> None
     assert logs(told) == {RESULT}
     assert [each["path"] for each in told["results"]] == [RESULT]
     assert told["not_judged"].startswith(
-        "what has not changed since HEAD (5 of 8 files to judge); the rest of the submission"
+        "files that have not changed since HEAD (5 of 8 files); the rest of the submission"
     )
     whole = json.loads(podium("check", tree, "--format", "json").stdout)
     own = [each for each in whole["findings"] if each["path"].startswith(RESULT)]

@@ -91,7 +91,7 @@ def told(*findings: Finding, one_message: bool = False) -> list[list[str]]:
         ('x is "a b"; must be 1', "x is null; must be 1", True),
         ("x is [1, 2]; must be 1", "x is [3]; must be 1", True),
         ("first at a/b/result_1.txt", "first at c/result_2.txt", True),
-        ("no line is right", "no line is right (and 4 more like it in this log)", True),
+        ("no line is right", "no line is right (and 4 more in this log)", True),
         ("x is 0.8; must be 1", "x is not logged; must be 1", False),
         ("x is early", "x is late", False),
     ],

@@ -90,7 +90,7 @@ def summaries_differ(submission: Path, scratch: Path) -> str:
         for run in facts_of(folder, usage, round_name, Profile.VERIFIER):
             path = (folder / run.name).relative_to(CORPUS).as_posix()
             # To the summary a run fails where its log breaks rules, and only there.
-            refused = "" if verdicts[path]["ok"] else "its log breaks rules"
+            refused = "" if verdicts[path]["ok"] else "its log violates rules"
             facts.append(replace(run, converged=True, refused=refused))
         if folder.parent.name == "weak":
             found = score_throughput(usage, round_name, folder.name, facts)

@@ -1,4 +1,4 @@
-"""Results that can hardly have come about as their logs say: one value for each rule."""
+"""The rules on implausible results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SCHEDULE = "submission rules, Schedule of submission rounds"
 FUTURE_RUNS = policy(
     "result.run-after-round",
     says="runs are made before their round is published",
-    why="what was logged later was not submitted to this round, or not by a clock that is set",
-    message="{count} of {total} runs began after {title} {event}, {name} on {date}; must have been "
-    "made before",
+    why="a later run was not submitted to this round, or the clock was wrong",
+    message="{count} of {total} runs began after {title} {event}, {name} on {date}; expected "
+    "earlier runs",
     help="set the system's clock and repeat the runs, or check that --round names their round",
     cites=_SCHEDULE,
     bad="the runs of a result of training 5.1 are dated 2031",
@@ -21,10 +21,10 @@ FUTURE_RUNS = policy(
 )
 EARLY_RUNS = policy(
     "result.run-long-before-round",
-    says="runs are made for their round, or for one not long before",
-    why="nobody had the reference, the rules and the data years before a round",
+    says="runs are made for their round, or for a recent earlier round",
+    why="the reference, the rules and the data of a round do not exist years before it",
     message="{count} of {total} runs began more than {years} years before {title} was published, "
-    "{name} on {date}; must be younger",
+    "{name} on {date}; expected more recent runs",
     help="set the system's clock and repeat the runs",
     cites=_SCHEDULE,
     bad="the runs of a result of training 5.1 are dated 2015",
@@ -33,11 +33,11 @@ EARLY_RUNS = policy(
 OLD_RUNS = note(
     "result.run-of-earlier-round",
     says="runs are made in the year before their round's results are due",
-    why="logs of an earlier round may be submitted again only where the rules say so, and if "
-    "that is stated",
+    why="logs of an earlier round may be submitted again only if the rules allow it, and only with "
+    "a notice",
     message="{count} of {total} runs began more than a year before logs of {title} were due, "
     "{name} on {date}; {allowed}",
-    help="state which round the logs are of, or correct the clock",
+    help="state the round of the logs, or correct the clock",
     cites="training rules, Results Resubmission",
     bad="the runs of a result of training 5.1 are dated August 2024",
     good="they are dated June 2025",
@@ -45,12 +45,12 @@ OLD_RUNS = note(
 UNEVEN_SPEED = note(
     "result.uneven-speed",
     says="all runs of a result train equally fast",
-    why="runs differ in how much training they need, hardly in how fast the same system trains",
-    message="{name} trains {share:.0%} {word} than the result's runs usually do{more}",
-    help="look for pauses, slow nodes or another configuration; it may be asked about in review",
+    why="runs differ in the amount of training, but hardly in the speed on the same system",
+    message="{name} trains {share:.0%} {word} than most runs of the result{more}",
+    help="look for pauses, slow nodes or another configuration; reviewers may ask about it",
     cites=_RUNS,
-    bad="one of ten runs needs as many samples as the others, and half as long",
-    good="all take between 30 and 31 minutes for a million samples",
+    bad="one of ten runs needs as many samples as the others, but half the time",
+    good="all runs need between 30 and 31 minutes for a million samples",
     follows=tuple(
         Follows(cause, Reach.RESULT, of_its_file)
         for cause in ("run.time-unit", "evaluation.counts-steps")
@@ -59,10 +59,10 @@ UNEVEN_SPEED = note(
 CHECKPOINTS_LEFT_OUT = policy(
     "result.checkpoints-left-out",
     says="one run in ten scores every checkpoint until the target is reached",
-    why="the other nine score the last two only, so nothing else shows that none passed earlier",
+    why="the other nine score only the last two, so only this run shows that none passed earlier",
     message="{full} of {total} runs score every checkpoint until the target ({best} has {scored} "
-    "of {due}); at least {needed} must",
-    help="evaluate the checkpoints that are missing, in one run of ten",
+    "of {due}); expected at least {needed}",
+    help="evaluate the missing checkpoints in one run of ten",
     expected="at least {needed}",
     actual="full",
     cites="training rules, Benchmark Specific Rules",

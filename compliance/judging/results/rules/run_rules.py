@@ -1,4 +1,4 @@
-"""The rules on the runs of one result: how many there are, which may fail, what they are called."""
+"""The rules on the runs of one result: their number, failures, names, score and convergence."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ WITHOUT_A_RUN = (
     Follows("log.unreadable-file", Reach.RESULT),
     Follows("log.no-records", Reach.RESULT),
 )
-"""What findings about a result follow from that counts its runs: one of them cannot be read."""
+"""Causes of findings that count the runs of a result: a run cannot be read."""
 
 
 def _may_follow(_: Finding, finding: Finding) -> bool:
-    # No computation gives a factor below 1: that is a fault by itself
+    # No computation gives a factor below 1, so such a factor is an error in any case
     return not isinstance(finding.actual, float | int) or finding.actual >= 1
 
 
 def _without_a_mean(cause: Finding, finding: Finding) -> bool:
-    # Where the runs have a mean, the factor that brings it to the reference's is known
+    # If the runs have a mean, the factor that brings it to the reference's mean is known
     return cause.actual is None and _may_follow(cause, finding)
 
 
@@ -46,13 +46,13 @@ def _about_its_key(cause: Finding, finding: Finding) -> bool:
 
 
 OF_A_MISNAMED_LOG = Follows("tree.misnamed-log", Reach.RESULT)
-"""What findings follow from about the number of runs: one is there under another name."""
+"""A cause of findings about the number of runs: a log has another name."""
 
 TOO_FEW_RUNS = both(
     "result.too-few-runs",
     says="a result has the number of runs that its benchmark needs",
-    why="the score is a mean over runs without the fastest and slowest: fewer do not define it",
-    message="the result has {present}; must have {least}{needed}",
+    why="the score is a mean without the fastest and slowest runs, which fewer runs do not define",
+    message="the result has {present}; expected {least}{needed}",
     help="add {runs} of {benchmark}",
     expected="{needed}",
     actual="given",
@@ -63,20 +63,20 @@ TOO_FEW_RUNS = both(
 TOO_MANY_RUNS = verifier(
     "result.too-many-runs",
     says="a result has no more runs than its benchmark needs",
-    why="the official verifier counts the files; the policy of some rounds allows more runs, of "
-    "which a window is scored",
+    why="the official verifier counts the files; the policy of some rounds allows more runs, and "
+    "scores a window of them",
     message="the result has {given} runs; {demand}",
-    help="submit the {needed} runs of one window only (podium pack chooses them)",
+    help="submit only the {needed} runs of one window (podium pack chooses them)",
     cites=f"{official('result')}; {RUNS}",
     expected="{needed}",
     actual="given",
-    varies="both texts state it, as an error, in rounds whose policy scores no window of runs",
+    varies="an error stated by both texts in rounds whose policy does not score a window of runs",
     bad="a fourth log in a result of llama31_405b, which needs three",
 )
 TOO_MANY_FAILED_RUNS = both(
     "result.too-many-failed-runs",
-    says="at most one run of a result fails (four of unet3d)",
-    why="a run that fails counts as the slowest, and only so many slowest runs are left out",
+    says="at most one run of a result fails (four runs of unet3d)",
+    why="a run that fails counts as the slowest, and the number of dropped slowest runs is limited",
     message="{failed} of {given} runs fail; at most {allowed} may",
     help="fix the findings of the logs, or repeat the runs that did not converge",
     expected="at most {allowed}",
@@ -97,8 +97,8 @@ TOO_MANY_FAILED_RUNS = both(
 NOT_CONVERGED = policy(
     "result.not-converged",
     Severity.ERROR,
-    says="at most one run of a result ends without success (four of unet3d)",
-    why="a run that does not reach its goal counts as the slowest, whatever else its log says",
+    says="at most one run of a result ends without success (four runs of unet3d)",
+    why="a run that does not reach its target counts as the slowest, even with a valid log",
     message="{lacking} of {given} runs fail or end without success ({names}); at most {allowed} "
     "may",
     help="repeat the runs whose run_stop does not report success",
@@ -112,10 +112,10 @@ NOT_CONVERGED = policy(
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
     Severity.ERROR,
-    says="a run that is left out as the slowest violates no rule except that it did not converge",
+    says="a run that is dropped as the slowest violates no rule, but did not converge",
     why="runs may fail to converge; a run that violates rules is not a run of the result",
-    message="this log violates rules beyond missing the target; only a run that did not converge "
-    "may be dropped as the slowest",
+    message="this log has violations other than missing the target; only a run that did not "
+    "converge may be dropped as the slowest",
     help="fix the findings of this log, or repeat the run",
     cites=RUNS,
     bad=(set_to(f"{RESULT}/result_0.txt", "opt_name", "sgd"),),
@@ -127,32 +127,32 @@ BROKEN_RUN_DROPPED = policy(
 )
 UNFINISHED_RUN_DROPPED = note(
     "result.unfinished-run-dropped",
-    says="a run that ends before its run_stop did not converge, and is left out as the slowest",
-    why="a crash is one way not to converge; reviewers want to know which run crashed, and where",
+    says="a run that ends before its run_stop did not converge, and is dropped as the slowest",
+    why="a crashed run did not converge; reviewers need to know which run crashed, and where",
     message="the run ends during {phase} at line {last}; dropped as the slowest",
     help="submit the log as it is, or repeat the whole set of runs",
     cites=RUNS,
     bad="the log of one run ends after an evaluation that misses the target",
-    # In a result that is rejected for another reason nothing is excused
+    # In a result that is rejected for another reason no error is excused
     follows=(Follows("common.run_stop"),),
 )
 EVALUATIONS_LEFT_OUT = policy(
     "result.evaluations-left-out",
-    says="not every run of a result leaves out evaluations that the schedule sets",
-    why="evaluation is on the clock: a result whose runs evaluate less often is faster than the "
-    "rules allow",
-    message="each of the {runs} runs leaves out evaluations that the schedule sets; must evaluate "
-    "at every point of it",
+    says="the runs of a result evaluate at every point of the schedule",
+    why="evaluation is timed: a result whose runs evaluate less often is faster than the rules "
+    "allow",
+    message="all {runs} runs omit scheduled evaluations; expected an evaluation at every point of "
+    "the schedule",
     help="see evaluation.off-schedule for each log: the first evaluation and the interval",
     cites="training rules, Quality measure",
-    varies="an error from training 6.0 on: results of earlier rounds were accepted with it",
-    bad="every run evaluates at each second point of the schedule",
+    varies="an error from training 6.0 on: such results were accepted in earlier rounds",
+    bad="every run evaluates only at every second point of the schedule",
 )
 INVALID_LOG_NAME = policy(
     "result.invalid-log-name",
-    says="logs are called result_<i>.txt with a number",
-    why="other names are not taken as runs by every tool",
-    message="the log is called {name}; must be result_<i>.txt with a number{more}",
+    says="logs are named result_<i>.txt with a number",
+    why="not every tool accepts other names as runs",
+    message="the log is named {name}; expected result_<i>.txt with a number{more}",
     help="number the runs from 0 (podium fix does it)",
     cites=LAYOUT,
     varies="a note where the name ends in a number: published results have such names",
@@ -162,19 +162,19 @@ INVALID_LOG_NAME = policy(
 NUMBERING = own(
     "result.numbering",
     says="the runs of a result are numbered without gaps, from 0 or from 1",
-    why="a gap makes one ask for the run that is missing: runs may not be chosen by their times",
-    message="runs are numbered {numbers}; must be without gaps, from 0 or from 1",
-    help="add the runs that are missing, or number from 0 if none is (podium fix does it)",
+    why="a gap suggests that a run is missing, but runs may not be selected by their times",
+    message="runs are numbered {numbers}; expected no gaps, from 0 or from 1",
+    help="add the missing runs, or number from 0 if none is missing (podium fix does it)",
     cites=f"{OWN}, Names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
     follows=(OF_A_MISNAMED_LOG,),
 )
 BAD_SCALING = policy(
     "result.bad-scaling",
-    says="scaling.json holds one number above 0 called scaling_factor",
-    why="the committee scales a score by it; what cannot be read scales nothing",
-    message="{file} {problem}; the score is not scaled by it",
-    help='write {{"scaling_factor": 1.05}} with the factor that was decided',
+    says="scaling.json contains a number above 0 named scaling_factor",
+    why="the committee scales a score with it; a file that cannot be read has no effect",
+    message="{file} {problem}; the score is not scaled with it",
+    help='write {{"scaling_factor": 1.05}} with the factor that the committee decided',
     cites="training rules, Score scaling",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": "none"}'),),
     good=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 1.0}'),),
@@ -184,22 +184,22 @@ UNSUPPORTED_SCALING = policy(
     "result.unsupported-scaling",
     says="the factor in scaling.json is the one that the reference convergence points imply",
     why="a factor that is too low makes the score better than the rules allow; the committee may "
-    "set another, and it should be known that it did",
+    "set another factor, but this must be visible",
     message="{problem}",
-    help="give the factor that `podium rcp check` works out, to three decimals or more, or remove "
-    "{file}: on any other the review committee must decide",
+    help="use the factor that `podium rcp check` computes, with at least three decimals, or remove "
+    "{file}; the review committee must decide on any other factor",
     expected="{implied}",
     actual="given",
     cites="training rules, Score scaling",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
     follows=(
         *(replace(each, when=_may_follow) for each in WITHOUT_A_RUN),
-        # The factor is that of the runs that are there
+        # The factor is computed from the runs that exist
         Follows("result.too-few-runs", Reach.RESULT, _may_follow),
         Follows("result.mixed-settings", Reach.RESULT, _may_follow),
         Follows("evaluation.counts-steps", Reach.RESULT, _may_follow),
         Follows("system.division-mismatch", Reach.SYSTEM, _may_follow),
-        # Without a test of convergence there is no factor
+        # Without a test of convergence, no factor is known
         Follows("rcp.failed", Reach.RESULT, _without_a_mean),
         Follows("rcp.missing", Reach.RESULT, _without_a_mean),
         Follows("result.too-many-runs", Reach.RESULT, _may_follow),
@@ -209,13 +209,14 @@ UNSUPPORTED_SCALING = policy(
 RCP_FAILED = both(
     "rcp.failed",
     says="a closed result converges no sooner than the reference convergence points allow",
-    why="who converges sooner than chance explains has changed the model, the data or the rules",
+    why="a result that converges sooner than chance explains has changed the model or the data, or "
+    "violates the rules",
     message="{reason}",
     help="see `podium rcp check` for the arithmetic",
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
+    varies="stated by only one text where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run reaches the target at half the samples that the reference points need",
     follows=(
@@ -231,14 +232,14 @@ RCP_FAILED = both(
 )
 RCP_MISSING = both(
     "rcp.missing",
-    says="a closed result's batch size lies within those of the reference convergence points",
-    why="a result at another batch size cannot be compared with anything",
+    says="a closed result's batch size is within the range of the reference convergence points",
+    why="there is nothing to compare a result at another batch size with",
     message="{reason}",
     help="see `podium rcp check` for the arithmetic",
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
+    varies="stated by only one text where the other's arithmetic passes the result; a warning of "
     "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
     follows=(Follows("result.other-benchmark", Reach.RESULT),),
@@ -246,7 +247,7 @@ RCP_MISSING = both(
 VERIFIER_CRASH = verifier(
     "result.verifier-crash",
     says="the official verifier can compare a result with the reference convergence points",
-    why="it ends in a traceback, without a verdict, and a bypass flag does not prevent that",
+    why="it crashes without a verdict, and a bypass flag does not prevent the crash",
     message="{reason}",
     help="fix the logs; ask the review committee about dlrm, which crashes in rounds 1.0 to 2.1",
     expected="a result that the official verifier compares",

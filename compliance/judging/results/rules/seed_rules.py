@@ -1,4 +1,4 @@
-"""Seeds of a result's runs: one value for each rule."""
+"""The rules on the seeds of a result's runs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ CITES = "training rules, Random numbers"
 SOURCE_EXTENSIONS = frozenset(
     ".py .cc .cpp .cxx .c .h .hh .hpp .hxx .sh .sub .cu .cuh".split()  # noqa: SIM905
 )
-"""Endings of the files in which a seed may be logged."""
+"""Extensions of the files in which a seed may be logged."""
 
-_SAME_RUN = "runs that start from the same numbers are one run, not several"
+_SAME_RUN = "runs that start from the same random numbers are one run, not several"
 _OWN_SEED = "give each run its own seed, and repeat the run"
-_BEFORE_4_1 = "by the official verifier alone before training 4.1, and in HPC rounds"
+_BEFORE_4_1 = "stated only by the official verifier before training 4.1, and in HPC rounds"
 _FIRST, _SECOND = f"{RESULT}/result_0.txt", f"{RESULT}/result_1.txt"
 
 _OF_COPIES = (*OF_REPEATED_RECORDS, Follows("result.copied-run"))
-"""What seeds follow from: records, or whole runs, that are in the logs more than once."""
+"""Causes of findings about seeds: records, or whole runs, that are logged more than once."""
 
 
 def _same_file(cause: Finding, finding: Finding) -> bool:
-    # A seed that no source file logs is a different fault
+    # A seed that is not logged by a source file is a different error
     is_source = str(finding.actual).endswith(tuple(SOURCE_EXTENSIONS))
     return is_source and finding.actual in cause.actual
 
@@ -33,8 +33,8 @@ NONE = both(
     "seeds.none",
     says="every closed run logs a seed",
     why=_SAME_RUN,
-    message="the run logs no seed; must log at least one",
-    help="log the seed that the run's random generators were given",
+    message="the run logs no seed; expected at least one",
+    help="log the seed of the run's random generators",
     cites=CITES,
     expected="at least one",
     varies=_BEFORE_4_1,
@@ -45,8 +45,8 @@ NOT_INTEGER = both(
     "seeds.not-integer",
     says="a seed is an integer",
     why=_SAME_RUN,
-    message="seed is {seed}; must be an integer",
-    help="log the seed as the random generator takes it",
+    message="seed is {seed}; expected an integer",
+    help="log the seed that is passed to the random generator",
     cites=CITES,
     expected="an integer",
     actual="seed",
@@ -57,10 +57,10 @@ NOT_INTEGER = both(
 )
 NO_PLACE = both(
     "seeds.no-place",
-    says="a seed's record says where it was logged",
+    says="a seed's record has the source line that logged it",
     why="seeds are compared by source file and line",
-    message="the seed's record lacks {missing}, the place where it was logged",
-    help="log seeds through mllog, which adds both",
+    message="the seed's record lacks {missing}, which names the source line",
+    help="log seeds with mllog, which adds both",
     cites=CITES,
     expected="file and lineno",
     varies=_BEFORE_4_1,
@@ -72,12 +72,13 @@ REPEATED = both(
     "seeds.repeated",
     says="no two runs of a result log the same seed at the same source line",
     why=_SAME_RUN,
-    message="seed {seed} of {source} was already logged there by {other}, line {other_line}",
+    message="seed {seed} from {source} is already logged in {other}, line {other_line}",
     help=_OWN_SEED,
     cites=CITES,
     expected="a seed that no other run has",
     actual="seed",
-    varies=f"{_BEFORE_4_1}; and of seeds that differ until the official verifier truncates them",
+    varies=f"{_BEFORE_4_1}, and for seeds that are equal only after the official verifier "
+    "truncates them",
     bad=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 7)),
     good=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 8)),
     follows=_OF_COPIES,
@@ -85,22 +86,22 @@ REPEATED = both(
 REPEATED_IN_RUN = verifier(
     "seeds.repeated-in-run",
     says="a run logs a seed once",
-    why="the official verifier takes ranks that log the same seed for runs that share one",
-    message="seed {seed} of {source} is logged again in the same run{count}; the official verifier "
-    "rejects that, though a run's processes may share it",
+    why="the official verifier cannot distinguish ranks that share a seed from runs that share one",
+    message="seed {seed} from {source} is logged again in the same run{count}; the official "
+    "verifier rejects this, although a run's processes may share a seed",
     help="log the seed from one process only",
     expected="one record of a seed",
     actual="seed",
     bad="a run logs its seed twice at the same source line",
-    good="it logs it once",
+    good="the run logs its seed once",
     follows=_OF_COPIES,
 )
 SEVERAL = both(
     "seeds.several",
     Severity.WARNING,
     says="a run logs one seed",
-    why="of several it is unclear which one the run depends on",
-    message="the run logs {count} seeds; one is enough",
+    why="with several seeds it is unclear on which one the run depends",
+    message="the run logs {count} seeds; expected one",
     help="log the one seed from which the others are drawn",
     cites=CITES,
     expected="one seed",
@@ -110,21 +111,21 @@ SEVERAL = both(
 )
 SHARED = policy(
     "seeds.shared",
-    says="no seed stands in two runs of a result, wherever they log it",
+    says="no two runs of a result log the same seed, at any source line",
     why=_SAME_RUN,
     message="seed {seed} is also a seed of {other}",
     help=_OWN_SEED,
     cites=CITES,
     expected="a seed that no other run has",
     actual="seed",
-    bad="two runs log the seed 100, one of them at line 4 of train.py, the other at line 3",
+    bad="two runs log the seed 100, one at line 4 of train.py, the other at line 3",
     good="the second logs the seed 101",
     follows=_OF_COPIES,
 )
 SOURCE = policy(
     "seeds.source",
     says="a seed is logged by a source file of the submission",
-    why="reviewers follow it to where it is used",
+    why="reviewers follow it to its use",
     message="the seed was logged in {file}{problem}",
     help="submit the code that ran, and log the seed in it",
     cites=CITES,
@@ -141,10 +142,10 @@ SOURCE = policy(
 RUN_INDEX = note(
     "seeds.run-index",
     says="the seeds of a result's runs come from a clock or another random source",
-    why="numbers that count the runs were chosen, and others may have been tried before",
-    message="the seeds of the {count} runs are the numbers {first} to {last}: seeds come from the "
-    "clock, from the system's randomness, or from a generator seeded so",
-    help="draw the seed of each run, or show reviewers where it was drawn",
+    why="seeds that only number the runs were chosen, and others may have been tried before",
+    message="the seeds of the {count} runs are the numbers {first} to {last}; expected seeds from "
+    "the clock, the system's random source, or a generator with such a seed",
+    help="draw the seed of each run at random, or show reviewers where it was drawn",
     cites=CITES,
     expected="seeds drawn at random",
     bad="the three runs of a result log the seeds 0, 1 and 2",
@@ -153,23 +154,23 @@ RUN_INDEX = note(
 )
 UNREADABLE_LOG = verifier(
     "seeds.unreadable-log",
-    says="the log that seeds are looked for in can be read",
-    why="the official seed check gives up at a line that it cannot read",
+    says="a log can be read completely for its seeds",
+    why="the official seed check stops at a line that it cannot read",
     message="the official verifier cannot compare this run's seeds: {problem}",
     help="copy the complete log of the run again",
     expected="a log that can be read",
-    bad="a line of a run's log is cut short",
-    good="the line is whole",
+    bad="a line of a run's log is truncated",
+    good="the line is complete",
     follows=(*OF_THE_SAME_LINE, *_OF_COPIES),
 )
 
 VERIFIER_CRASH = verifier(
     "seeds.verifier-crash",
-    says="the official seed check can compare what is logged",
+    says="the official seed check can compare the logged values",
     why="it crashes on a list or an object where it expects a file or a line, without a verdict",
     message="the official verifier crashes on this seed's file or lineno",
-    help="log seeds through mllog",
-    expected="a text, a number",
+    help="log seeds with mllog",
+    expected="a string, a number",
     bad="the metadata of a run's seed has lineno: [3]",
     good="it has lineno: 3",
     follows=_OF_COPIES,

@@ -1,1 +1,1 @@
-"""What a machine is made of, found out by asking it; what cannot be found is left to a person."""
+"""A probe of the machine for a system description; a person fills in the other fields."""

@@ -1,6 +1,6 @@
-"""Accelerators: nvidia-smi, then rocm-smi, then torch is asked, until one reports any.
+"""Accelerators: nvidia-smi, rocm-smi and torch are run in turn, until one reports any.
 
-A program has limited time and limited output, and its answer is not trusted.
+The time and the output of a program are limited, and its answer is not trusted.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ from podium.compliance.judging.systems.probe.host import accelerators_on_the_bus
 from podium.logging_spec.limits import read_json
 
 PATIENCE = 20.0
-"""Seconds that a program may take; a driver in trouble takes for ever."""
+"""Seconds that a program may take; with a broken driver it never returns."""
 
 MOST_OUTPUT = 1 << 20
-"""Bytes of a program's answer that are read."""
+"""Bytes of a program's output that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program said; `fault` says why it said nothing, and is empty where it is not there."""
+    """A program's output; `fault` is the reason for none, and empty if the program is missing."""
 
     text: str | None = None
     fault: str = ""
 
 
 def ask(command: Sequence[str], patience: float | None = None) -> Answer:
-    """Run a program and read what it prints; it and all that it started end when time is up."""
+    """Run a program and read its output; after the time limit, kill it and all its children."""
     place, patience = shutil.which(command[0]), patience or PATIENCE
     if place is None:
         return Answer()
     # A file, not a pipe: a pipe stays open as long as any grandchild lives.
     with tempfile.TemporaryFile() as out:
         try:
-            # No shell, and only commands that podium itself names.
+            # No shell, and only commands that are named in this module.
             child = subprocess.Popen(  # noqa: S603
                 [place, *command[1:]],
-                # A program that asks a question must not wait for an answer
+                # A program must not wait for input
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.DEVNULL,
-                # Answers are matched as printed in English, with a point in numbers
+                # Answers are matched in English, with a decimal point
                 env=os.environ | {"LC_ALL": "C"},
-                # A group of its own, so that killpg reaches whatever the program has started
+                # A separate group, so that killpg reaches all children of the program
                 start_new_session=True,
             )
         except OSError as error:
@@ -66,11 +66,11 @@ def ask(command: Sequence[str], patience: float | None = None) -> Answer:
             status = child.wait(patience)
         except subprocess.TimeoutExpired:
             _end(child)
-            return Answer(fault=f"{command[0]} gave no answer in {patience:g} s")
+            return Answer(fault=f"{command[0]} did not finish within {patience:g} s")
         out.seek(0)
         text = out.read(MOST_OUTPUT).decode("utf-8", "replace")
     if status:
-        return Answer(fault=f"{command[0]} ended with status {status}")
+        return Answer(fault=f"{command[0]} exited with status {status}")
     return Answer(text)
 
 
@@ -78,7 +78,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)
     child.kill()
-    # Killed or not, a child that nobody waits for stays a zombie
+    # Killed or not, a child stays a zombie until its parent waits for it
     child.wait()
 
 
@@ -90,7 +90,7 @@ TORCH_PATIENCE = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """One accelerator; what is not known is empty."""
+    """One accelerator; unknown values are empty."""
 
     model: str
     memory: str = ""
@@ -99,9 +99,9 @@ class Accelerator:
 
 
 def probe_accelerators(root: Path) -> ProbedFields:
-    """What accelerates this node; a node without any is reported only where the bus shows none."""
+    """The accelerators of this node; it is reported to have none only if the PCI bus shows none."""
     found = ProbedFields()
-    # Vendors' programs first: they answer soon, where importing torch may take long
+    # Vendors' programs first: they answer quickly, while importing torch may take long
     asked: tuple[Callable[[ProbedFields], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
     for one in asked:
         devices = one(found)
@@ -109,12 +109,12 @@ def probe_accelerators(root: Path) -> ProbedFields:
             _describe(found, devices)
             return found
     visible = accelerators_on_the_bus(root)
-    # A program that failed proves nothing: only an empty bus shows that there are no accelerators
+    # A failed program proves nothing: only an empty bus shows that the node has no accelerators
     if visible == 0 and not found.notes:
         found.set("accelerators_per_node", 0)
     else:
         seen = f"{visible} on the PCI bus" if visible else "none known"
-        found.notes.append(f"no program here reports accelerators ({seen})")
+        found.notes.append(f"no installed program reports accelerators ({seen})")
     return found
 
 
@@ -132,7 +132,7 @@ def _describe(found: ProbedFields, devices: list[Accelerator]) -> None:
 
 
 def memory_kind(model: str) -> str:
-    """The kind of memory that a model's own name tells: `NVIDIA H100 80GB HBM3`."""
+    """The kind of memory in the name of a model, such as `NVIDIA H100 80GB HBM3`."""
     match = re.search(r"\b(HBM\d?e?|GDDR\d\w?)\b", model, re.IGNORECASE)
     return match[1] if match else ""
 
@@ -154,22 +154,22 @@ def _nvidia(found: ProbedFields) -> list[Accelerator]:
 
 
 def _rows(answer: Answer, found: ProbedFields) -> list[list[str]]:
-    """The lines of the answer, each with every column; a note where they are none."""
+    """The lines of the answer, each with every column; adds a note if it has none."""
     if answer.text is None:
         found.notes += [answer.fault] if answer.fault else []
         return []
     rows = [[cell.strip() for cell in row] for row in csv.reader(answer.text.splitlines()) if row]
     columns = _QUERY.count(",") + 1
     if any(len(row) != columns or not _known(row[0]) for row in rows):
-        # A driver without devices is no fault: the accelerators may be another vendor's
+        # A driver without devices is not an error: the accelerators may be from another vendor
         if "No devices were found" not in answer.text:
-            found.notes.append("nvidia-smi gave an answer that cannot be read")
+            found.notes.append("the output of nvidia-smi cannot be read")
         return []
     return rows
 
 
 def _known(cell: str) -> str:
-    """A cell of nvidia-smi's, empty where it says `[N/A]` or why it says nothing."""
+    """A cell of nvidia-smi's output; empty if it is `[N/A]` or the reason for no value."""
     return "" if cell.startswith("[") or cell in ("N/A", "") or not cell.isprintable() else cell
 
 
@@ -185,7 +185,7 @@ def _nvidia_device(row: list[str]) -> Accelerator:
 
 
 def _cuda() -> str:
-    """The newest CUDA that the driver bears, from the head of the plain answer."""
+    """The newest CUDA that the driver supports, from the head of nvidia-smi's default output."""
     match = re.search(r"CUDA Version:\s*(\d+\.\d+)", ask(("nvidia-smi",)).text or "")
     return f"CUDA {match[1]}" if match else ""
 
@@ -195,7 +195,7 @@ def _driver(version: str) -> str:
 
 
 def _nvlink(found: ProbedFields) -> None:
-    """Links of the first accelerator to others, where there are any."""
+    """Links of the first accelerator to others, if it has any."""
     text = ask(("nvidia-smi", "nvlink", "--status", "-i", "0")).text or ""
     speeds = re.findall(r"Link \d+:\s*([\d.]+) GB/s", text)
     if speeds:
@@ -215,14 +215,14 @@ def _rocm(found: ProbedFields) -> list[Accelerator]:
     cards = {name: card for name, card in data.items() if _is_card(name, card)}
     if not cards:
         if answer.text.strip():
-            found.notes.append("rocm-smi gave an answer that cannot be read")
+            found.notes.append("the output of rocm-smi cannot be read")
         return []
     found.set("other_software_stack", ", ".join(filter(None, (_rocm_version(), _amdgpu(data)))))
     return [_rocm_device(card) for _, card in sorted(cards.items(), key=_by_number)]
 
 
 def _json_in(text: str) -> dict[str, Any]:
-    """The object in a text that may begin with warnings."""
+    """The JSON object in a text that may begin with warnings."""
     start = text.find("{")
     try:
         data, _ = read_json(text[start:], json.JSONDecoder().raw_decode) if start >= 0 else ({}, 0)
@@ -240,7 +240,7 @@ def _by_number(item: tuple[str, Any]) -> int:
 
 
 def _rocm_device(card: dict[str, Any]) -> Accelerator:
-    """One card; the names of its facts have changed their capitals over the releases."""
+    """One card; the case of its keys differs between releases."""
     facts = {str(key).casefold(): str(value).strip() for key, value in card.items()}
     names = (facts.get(key, "") for key in ("card series", "device name", "card model"))
     model = next((name for name in names if name and name != "N/A"), "AMD accelerator")
@@ -274,18 +274,18 @@ print(json.dumps([[each.name, each.total_memory] for each in found]))
 
 
 def _torch(found: ProbedFields) -> list[Accelerator]:
-    """Asked in a process of its own: loading a framework may take long, or never end."""
+    """Accelerators according to torch, in a separate process: importing it may never end."""
     if find_spec("torch") is None:
         return []
-    # -P: the folder that one stands in may be a submission's, with a torch.py of its own
+    # -P: the current folder may be a submission's, with a torch.py in it
     answer = ask((sys.executable, "-P", "-c", _TORCH), TORCH_PATIENCE)
     if answer.text is None:
         found.notes.append(answer.fault.replace(Path(sys.executable).name, "torch"))
         return []
     try:
-        # Libraries may print while they load: the answer is the last line
+        # Libraries may print while they are imported: the answer is the last line
         data = read_json(answer.text.strip().splitlines()[-1])
         return [Accelerator(str(name), binary_size(int(memory))) for name, memory in data]
     except (ValueError, TypeError, IndexError):
-        found.notes.append("torch gave an answer that cannot be read")
+        found.notes.append("the output of torch cannot be read")
         return []

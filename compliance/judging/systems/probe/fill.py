@@ -1,4 +1,4 @@
-"""A description filled from every source there is, with marks where a person must still write."""
+"""A description filled from all sources, with a mark in each field that a person must fill."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from podium.compliance.text.words import join_limited
 from podium.rules.model.round import Round
 
 MARK = "TODO: "
-"""What a value begins with that a person must still write: `podium system check` names each."""
+"""The start of a value that a person must still fill in: `podium system check` reports each."""
 
 
 NODES = "number_of_nodes"
@@ -36,7 +36,7 @@ NODES = "number_of_nodes"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One field's value and where it is from."""
+    """One field's value and its source."""
 
     text: str
     source: str
@@ -44,9 +44,9 @@ class Value:
 
 @dataclass(slots=True)
 class Draft:
-    """A description in the making: the first source to fill a field wins.
+    """An unfinished description: the first source to fill a field wins.
 
-    `differences` are fields in which nodes, or counts in which sources, differ, with each value.
+    `differences` lists fields that differ between nodes, and counts that differ between sources.
     """
 
     rules: Round
@@ -55,20 +55,20 @@ class Draft:
     differences: list[str] = field(default_factory=list)
 
     def offer_one(self, name: str, text: str, source: str) -> None:
-        """Fill one field, if it is still empty and the value can stand there; else say so."""
+        """Fill one field if it is empty and the value is valid; otherwise add a note."""
         try:
             value = Value(spelt(FIELDS[name], text, self.rules), source)
         except ValueError as fault:
             self.notes.append(f"{source}: {fault}")
             return
         first = self.values.setdefault(name, value)
-        # number_of_nodes differs by design: a probe sees its own node, not how many there are
+        # number_of_nodes differs by design: a probe sees only its own node
         if first.text != value.text and FIELDS[name].kind is FieldKind.COUNT and name != NODES:
-            ours = f"{name} is {first.text} by {first.source}"
-            self.differences.append(f"{ours}, and {value.text} by {source}")
+            ours = f"{name} is {first.text} according to {first.source}"
+            self.differences.append(f"{ours}, and {value.text} according to {source}")
 
     def missing(self) -> list[Field]:
-        """Fields that a person must still fill, in the description's order."""
+        """Fields that a person must still fill in, in the description's order."""
         return [each for each in FIELDS.values() if self._needs(each)]
 
     def _needs(self, each: Field) -> bool:
@@ -77,9 +77,9 @@ class Draft:
         if each.name.startswith("accelerator_") and self._count("accelerators_per_node") == 0:
             return False
         if each.name in EITHER:
-            # The first of the two is marked: one suffices, and a Preview may do without.
+            # The first of the two is marked: one suffices, and a Preview needs none.
             return each.name == EITHER[0] and not self._spoken()
-        # Without these counts the official result summary crashes, whatever the policy demands
+        # Without these counts the official result summary crashes, even if the policy allows it
         return each.required(period_of(self.rules)) or each.name in COUNTS
 
     def _spoken(self) -> bool:
@@ -93,9 +93,9 @@ class Draft:
         return read_count(value.text).value if value else None
 
     def to_json(self) -> str:
-        """The description: every field, all of them text, marks where something is missing."""
+        """The description: every field as a string, with marks for missing values."""
         marked = {each.name for each in self.missing()}
-        # Unknown fields are written empty: the official verifier rejects a file for an absent name
+        # Unknown fields are written empty: the official verifier rejects a file without the name
         fields = {
             name: self.values[name].text
             if name in self.values
@@ -108,14 +108,14 @@ class Draft:
 
 
 def hint(each: Field, rules: Round) -> str:
-    """What a field wants: its meaning, and an example or the values that it may have."""
+    """The hint for a field: its meaning, and an example or the allowed values."""
     if each.kind is FieldKind.STATUS and status_listed(rules):
         return " | ".join(CANONICAL)
     return f"{each.meaning}, such as {each.example}" if each.example else each.meaning
 
 
 def spelt(each: Field, text: str, rules: Round) -> str:
-    """A value in the round's own spelling; raises ValueError, a sentence, for what cannot be."""
+    """A value in the round's spelling; raises ValueError, with a message, if it is invalid."""
     text = text.strip()
     if is_empty(text):
         raise ValueError(f"{each.name} is empty")
@@ -123,16 +123,16 @@ def spelt(each: Field, text: str, rules: Round) -> str:
         count = read_count(text).value
         if count is None or count < each.least:
             wanted = f"a whole number of at least {each.least}"
-            raise ValueError(f"{each.name} is {text!r}; must be {wanted}")
+            raise ValueError(f"{each.name} is {text!r}; expected {wanted}")
         return str(count)
     if each.kind is FieldKind.DIVISION:
         division = read_division(text)
         if division is None:
-            raise ValueError(f"division is {text!r}; must be closed or open")
+            raise ValueError(f"division is {text!r}; expected closed or open")
         return division
     if each.kind is FieldKind.SYSTEM_TYPE:
         if text.casefold() not in SYSTEM_TYPES:
-            raise ValueError(f"{each.name} is {text!r}; must be {' or '.join(SYSTEM_TYPES)}")
+            raise ValueError(f"{each.name} is {text!r}; expected {' or '.join(SYSTEM_TYPES)}")
         return text.casefold()
     return _status(text, rules) if each.kind is FieldKind.STATUS else text
 
@@ -141,9 +141,9 @@ def _status(text: str, rules: Round) -> str:
     category = category_of(text)
     if category in CANONICAL and status_listed(rules):
         return category.value if category else text
-    # `available` alone is in no list of categories: a person must say where
+    # `available` alone is not a category: a person must add the location
     if category is None or status_listed(rules):
-        raise ValueError(f"status is {text!r}; must be one of {' | '.join(CANONICAL)}")
+        raise ValueError(f"status is {text!r}; expected one of {' | '.join(CANONICAL)}")
     return text
 
 
@@ -151,7 +151,7 @@ def _status(text: str, rules: Round) -> str:
 
 
 def offer_nodes(draft: Draft, probes: Sequence[Probe]) -> None:
-    """Fill from nodes what they agree on; where they differ, a person must choose."""
+    """Fill the fields in which all nodes agree; a person must choose where they differ."""
     names = [probe.host or f"node {number}" for number, probe in enumerate(probes, 1)]
     for probe, name in zip(probes, names, strict=True):
         draft.notes += [f"{name}: {note}" for note in probe.notes]
@@ -172,7 +172,7 @@ def offer_nodes(draft: Draft, probes: Sequence[Probe]) -> None:
 
 
 def offer_found(draft: Draft, found: ProbedFields, sources: Mapping[str, str] | str) -> None:
-    """Fill from one source, or from one with a name for each field."""
+    """Fill from one source, which may have a name for each field."""
     draft.notes += found.notes
     for name, text in found.fields.items():
         source = sources if isinstance(sources, str) else sources[name]
@@ -180,7 +180,7 @@ def offer_found(draft: Draft, found: ProbedFields, sources: Mapping[str, str] | 
 
 
 def to_text(draft: Draft, file: str, width: int) -> str:
-    """The whole answer, no line wider than `width`."""
+    """The whole output, with no line wider than `width`."""
     room = max(len(name) for name in FIELDS)
     lines = []
     for name, value in ((name, draft.values[name]) for name in FIELDS if name in draft.values):

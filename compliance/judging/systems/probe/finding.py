@@ -1,4 +1,4 @@
-"""What a probe has found: values of fields, and notes on what it could not find out."""
+"""The results of a probe: values of fields, and notes on values that it did not find."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class ProbedFields:
-    """Values by field of the system description, as text; `notes` are whole sentences."""
+    """Values by field of the system description, as strings; `notes` are sentences."""
 
     fields: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def set(self, name: str, value: object) -> None:
-        """Set a field unless the value says nothing."""
+        """Set a field unless the value is empty."""
         text = str(value).strip() if value is not None else ""
         if text:
             self.fields[name] = text
 
     def add(self, other: ProbedFields) -> None:
-        """Take over what another part of the probe has found."""
+        """Add the results of another part of the probe."""
         self.fields |= other.fields
         self.notes += other.notes
 
 
 def grouped(things: list[str]) -> str:
-    """Things counted: `8x 3.5TB NVMe SSD + 1x 480GB SSD`, the most frequent first."""
+    """Items with their counts, the most frequent first: `8x 3.5TB NVMe SSD + 1x 480GB SSD`."""
     counts = {thing: things.count(thing) for thing in things}
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return " + ".join(f"{count}x {thing}" for thing, count in order)
 
 
 def decimal_size(size: int) -> str:
-    """A size in bytes as makers of disks write it: `3.84TB`, `480GB`."""
+    """A size in bytes as disk vendors write it: `3.84TB`, `480GB`."""
     unit, name = (10**12, "TB") if size >= 10**12 else (10**9, "GB")
     return f"{size / unit:.3g}{name}"
 

@@ -1,7 +1,7 @@
 """The host: processors, memory, operating system, disks, network cards and frameworks.
 
-They are read by psutil, py-cpuinfo, the metadata of installed distributions and the own files of
-the kernel; no framework is loaded. Without psutil or py-cpuinfo the fields that need them stay
+The values come from psutil, py-cpuinfo, the metadata of installed distributions and the files of
+the kernel; no framework is imported. Without psutil or py-cpuinfo the fields that need them stay
 empty, and one note says so.
 """
 
@@ -28,7 +28,7 @@ EXTRA = "probe"
 
 
 def probe_host(root: Path) -> ProbedFields:
-    """What the host is; `root` is where its `sys` lies."""
+    """The properties of the host; `root` is the folder of its `sys`."""
     found = ProbedFields()
     psutil, cpuinfo = _library("psutil"), _library("cpuinfo")
     if psutil is None or cpuinfo is None:
@@ -67,10 +67,10 @@ def _count_processors(found: ProbedFields, psutil: Any, root: Path) -> None:
     threads: int | None = psutil.cpu_count() if psutil else None
     cores: int | None = psutil.cpu_count(logical=False) if psutil else None
     if sockets is None:
-        found.notes.append("the number of processors cannot be read here")
+        found.notes.append("the number of processors cannot be read")
     else:
         found.set("host_processors_per_node", sockets)
-        # The description has cores of one processor; psutil counts those of all
+        # The description has the cores of one processor; psutil counts the cores of all
         if cores:
             found.set(CORES, cores // sockets)
         if threads:
@@ -78,7 +78,7 @@ def _count_processors(found: ProbedFields, psutil: Any, root: Path) -> None:
 
 
 def _sockets(root: Path) -> int | None:
-    """Processors, counted by the packages that the kernel reports; None where it reports none."""
+    """Number of processors, which the kernel calls packages; None if it reports none."""
     packages = {
         text
         for path in root.glob("sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id")
@@ -97,7 +97,7 @@ def _frequency(psutil: Any) -> str | None:
 
 
 def _caches(root: Path) -> str:
-    """The caches that the first processor's first core sees, by level."""
+    """The caches of the first core of the first processor, by level."""
     seen = []
     for folder in sorted(root.glob("sys/devices/system/cpu/cpu0/cache/index[0-9]*")):
         level, size = read_line(folder / "level"), read_line(folder / "size")
@@ -115,7 +115,7 @@ def _system() -> str:
 
 
 def read_line(path: Path) -> str:
-    """The first line of one of the kernel's files; empty where it cannot be read."""
+    """The first line of one of the kernel's files; empty if it cannot be read."""
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:
             return stream.readline(4096).strip()
@@ -124,9 +124,9 @@ def read_line(path: Path) -> str:
 
 
 SECTOR = 512
-"""Bytes in which the kernel counts the size of every disk, whatever the disk's own sectors."""
+"""Bytes in the kernel's unit of disk sizes, which does not depend on the sectors of the disk."""
 
-# Neither loop, ram, dm nor md: they are no disks, or are made of those listed
+# Neither loop, ram, dm nor md: they are not disks, or consist of the listed disks
 _DISK = re.compile(r"(nvme\d+n\d+|sd[a-z]+|vd[a-z]+|xvd[a-z]+|hd[a-z]+|mmcblk\d+)")
 
 ACCELERATOR_CLASSES = ("0x0302", "0x1200")
@@ -134,15 +134,15 @@ ACCELERATOR_CLASSES = ("0x0302", "0x1200")
 
 
 def probe_disks(root: Path) -> ProbedFields:
-    """The disks of the node itself; network storage is for a person to tell."""
+    """The local disks of the node; a person must add network storage."""
     found = ProbedFields()
     disks = [disk for folder in sorted(root.glob("sys/block/*")) if (disk := _disk(folder))]
     if not disks:
-        found.notes.append("no disk of its own is visible here")
+        found.notes.append("no local disk is visible")
         return found
     kinds = sorted({kind for kind, _ in disks if kind}, key=_rank)
     if any(not kind for kind, _ in disks):
-        found.notes.append("a virtual disk does not tell what kind of disk it is")
+        found.notes.append("the kind of a virtual disk is not known")
     else:
         found.set("host_storage_type", " + ".join(kinds))
     sizes = [f"{size} {kind}".rstrip() for kind, size in disks]
@@ -151,14 +151,14 @@ def probe_disks(root: Path) -> ProbedFields:
 
 
 def _disk(folder: Path) -> tuple[str, str] | None:
-    """(kind, size) of a disk, its kind empty where it is virtual; None for what is no disk."""
+    """(kind, size) of a disk, with an empty kind if it is virtual; None if it is not a disk."""
     sectors = read_line(folder / "size")
     removable = read_line(folder / "removable") == "1"
     if not (_DISK.fullmatch(folder.name) and sectors.isdigit() and int(sectors)) or removable:
         return None
     turns = read_line(folder / "queue/rotational") == "1"
     size = decimal_size(int(sectors) * SECTOR)
-    # What a virtual disk says of rotation tells nothing of the disk behind it
+    # The rotation flag of a virtual disk says nothing about the physical disk
     if folder.name.startswith(("vd", "xvd")):
         return "", size
     return "NVMe SSD" if folder.name.startswith("nvme") else "HDD" if turns else "SSD", size
@@ -169,11 +169,11 @@ def _rank(kind: str) -> int:
 
 
 def probe_network(root: Path) -> ProbedFields:
-    """The network cards of the node, InfiniBand first; how nodes are wired, no card can tell."""
+    """The network cards of the node, InfiniBand first; the topology cannot be probed."""
     found = ProbedFields()
     ports = _infiniband(root) + _ethernet(root)
     if not ports:
-        found.notes.append("no network card of its own is visible here")
+        found.notes.append("no network card is visible")
         return found
     found.set("host_networking", " + ".join(dict.fromkeys(ports)))
     found.set("host_network_card_count", grouped(ports))
@@ -181,7 +181,7 @@ def probe_network(root: Path) -> ProbedFields:
 
 
 def _infiniband(root: Path) -> list[str]:
-    """Active ports whose link layer is InfiniBand; those of Ethernet are listed as such."""
+    """Active ports whose link layer is InfiniBand; Ethernet ports are listed separately."""
     found = []
     for port in sorted(root.glob("sys/class/infiniband/*/ports/*")):
         rate = re.match(r"(\d+)(?:\.\d+)? Gb/sec(?: \(\w+ (\w+)\))?", read_line(port / "rate"))
@@ -192,11 +192,11 @@ def _infiniband(root: Path) -> list[str]:
 
 
 def _ethernet(root: Path) -> list[str]:
-    """Cards with a device below them: bridges, tunnels and loopback have none."""
+    """Cards with a physical device: bridges, tunnels and loopback have none."""
     found = []
     for card in sorted(root.glob("sys/class/net/*")):
         speed = read_line(card / "speed")
-        # Type 1 is Ethernet: IP over InfiniBand has another, and its port is counted already
+        # Type 1 is Ethernet: IP over InfiniBand has another type, and its port is counted already
         if not (card / "device").exists() or read_line(card / "type") != "1":
             continue
         # The kernel writes -1, or nothing, for a card without a link
@@ -206,7 +206,7 @@ def _ethernet(root: Path) -> list[str]:
 
 
 def accelerators_on_the_bus(root: Path) -> int | None:
-    """Devices on the PCI bus that are made to compute; None where the bus is not visible."""
+    """Number of accelerators on the PCI bus; None if the bus is not visible."""
     classes = [read_line(path) for path in root.glob("sys/bus/pci/devices/*/class")]
     if not classes:
         return None
@@ -221,14 +221,14 @@ _FRAMEWORKS = {
     "mxnet": "MXNet",
 }
 _STACK = {"CUDNN_VERSION": "cuDNN", "NCCL_VERSION": "NCCL", "OPENMPI_VERSION": "Open MPI"}
-"""Variables that vendors' containers carry."""
+"""Variables that vendors set in their containers."""
 
 
 def probe_software(surroundings: Mapping[str, str]) -> ProbedFields:
-    """The framework where exactly one is installed, and the versions that containers tell."""
+    """The framework if exactly one is installed, and the versions that containers name."""
     found = ProbedFields()
     installed = [f"{title} {number}" for title, number in _installed()]
-    # Of several only the submitter knows which one trained
+    # If several are installed, only the submitter knows which one trained
     if len(installed) == 1:
         found.set("framework", installed[0])
     elif installed:

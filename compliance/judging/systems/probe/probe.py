@@ -1,4 +1,4 @@
-"""One node probed, and the file that carries what was found to where the description is written."""
+"""The probe of one node, and the file that transports its results to another machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Text = Annotated[str, StringConstraints(max_length=4096)]
 
 
 class Probe(BaseModel):
-    """What one node says of itself: values by field of the system description, and notes."""
+    """The probe of one node: values by field of the system description, and notes."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
@@ -42,12 +42,12 @@ class Probe(BaseModel):
     notes: tuple[Text, ...] = ()
 
     def to_json(self) -> str:
-        """The probe as JSON text."""
+        """The probe as JSON."""
         return self.model_dump_json(indent=2) + "\n"
 
 
 def probe_node(root: Path = Path("/")) -> Probe:
-    """Ask this machine everything; a part that fails becomes a note, and the rest goes on."""
+    """Probe this machine; a part that fails becomes a note, and the other parts continue."""
     found = ProbedFields()
     parts: tuple[Callable[[Path], ProbedFields], ...] = (
         probe_host,
@@ -61,7 +61,7 @@ def probe_node(root: Path = Path("/")) -> Probe:
         except (OSError, ValueError, KeyError, AttributeError) as error:
             name = part.__name__.removeprefix("probe_")
             found.notes.append(f"probing {name} failed: {type(error).__name__}")
-    # Two parts fill this field, and `add` keeps the later one only
+    # Two parts fill this field, and `add` keeps only the later value
     below = found.fields.get("other_software_stack", "")
     found.add(probe_software(os.environ))
     stack = (below, found.fields["other_software_stack"])
@@ -70,7 +70,7 @@ def probe_node(root: Path = Path("/")) -> Probe:
 
 
 def read_probe(path: Path) -> Probe:
-    """The probe in a file; raises UsageFault where it is none."""
+    """The probe in a file; raises UsageFault if the file is not a probe."""
     try:
         probe = Probe.model_validate_json(read_given(path, LARGEST_PROBE))
     except OSError as error:
@@ -78,7 +78,7 @@ def read_probe(path: Path) -> Probe:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageFault(f"{path} is no probe of podium: {where}: {first['msg'].lower()}") from None
+        raise UsageFault(f"{path} is not a podium probe: {where}: {first['msg'].lower()}") from None
     if odd := [name for name in probe.fields if name not in FIELDS]:
-        raise UsageFault(f"{path} is no probe of podium: {odd[0]} is no field of a description")
+        raise UsageFault(f"{path} is not a podium probe: unknown field {odd[0]}")
     return probe

@@ -1,4 +1,4 @@
-"""`podium system init` from its sources to a file: what was asked for first, the probe last."""
+"""`podium system init`, from its sources to a file: the command line first, the probe last."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from podium.rules.model.round import Round
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where values come from; the first in this order that has one wins.
+    """The sources of values; the first source that has a value wins.
 
-    `given` are `FIELD=VALUE` of the command line; `nodes` are probe files, and where there are none
-    this machine is probed, unless `probe` is false. `root` is where the machine's `sys` lies.
+    `given` are `FIELD=VALUE` arguments of the command line. `nodes` are probe files; without any,
+    this machine is probed, unless `probe` is false. `root` is the folder of the machine's `sys`.
     """
 
     given: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Sources:
 
 
 def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
-    """A description for `file` from all its sources; raises UsageFault for one that is none."""
+    """A description for `file` from all sources; raises UsageFault for an invalid source."""
     draft = Draft(rules)
     for name, text in _given(sources.given, rules):
         draft.offer_one(name, text, "--set")
@@ -57,23 +57,23 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
     if probes:
         offer_nodes(draft, probes)
     draft.offer_one("system_name", file.stem, "file name")
-    # Submission rules: training systems are of type datacenter
+    # Submission rules: training systems have the type datacenter
     if rules.usage == "training":
         draft.offer_one("system_type", "datacenter", "training")
     return draft
 
 
 def _from_plugins() -> Iterator[tuple[str, ProbedFields]]:
-    """What plug-ins know of this machine; one that fails or invents fields leaves notes."""
+    """Values from plug-ins; a plug-in that fails or has unknown fields adds notes."""
     for name, fields, why in probed():
         found = ProbedFields()
         if why:
-            found.notes.append(clean(f"plug-in {name} takes no part: {why}"))
+            found.notes.append(clean(f"plug-in {name} is not used: {why}"))
         for field, text in fields.items():
             if field in FIELDS:
                 found.set(field, text)
             else:
-                found.notes.append(clean(f"plug-in {name}: {field} is no field of a description"))
+                found.notes.append(clean(f"plug-in {name}: unknown field {field}"))
         yield name, found
 
 
@@ -87,7 +87,7 @@ def _given(texts: tuple[str, ...], rules: Round) -> list[tuple[str, str]]:
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or name not in FIELDS:
-            raise UsageFault(f"--set is {text!r}; must be FIELD=VALUE with a description's field")
+            raise UsageFault(f"--set is {text!r}; expected FIELD=VALUE with a description's field")
         try:
             found.append((name, spelt(FIELDS[name], value, rules)))
         except ValueError as fault:
@@ -96,7 +96,7 @@ def _given(texts: tuple[str, ...], rules: Round) -> list[tuple[str, str]]:
 
 
 def _configured(file: Path) -> ProbedFields:
-    """Submitter and division of the nearest podium.toml, from the file's folder upwards."""
+    """Submitter and division from the nearest podium.toml, from the file's folder upwards."""
     found = ProbedFields()
     for folder in file.absolute().parents:
         path = folder / "podium.toml"
@@ -116,9 +116,9 @@ def _configured(file: Path) -> ProbedFields:
 def ask_for_missing(
     draft: Draft, ask: Callable[[str, str], str], tell: Callable[[str], None]
 ) -> None:
-    """Ask a person for every missing field, once more after an answer that cannot stand there.
+    """Ask a person for every missing field, and ask again after an invalid answer.
 
-    `ask` gets the field and what it wants; an empty answer leaves the field marked.
+    `ask` gets the field and its hint; an empty answer leaves the field marked.
     """
     asked: set[str] = set()
     while left := [each for each in draft.missing() if each.name not in asked]:
@@ -136,16 +136,16 @@ def ask_for_missing(
 
 
 def write_description(draft: Draft, file: Path, *, replace: bool) -> None:
-    """Write the description at once and whole; an older one only with `replace`."""
+    """Write the description atomically; replace an existing file only with `replace`."""
     refuse_older(file, replace=replace)
     write_whole(file, draft.to_json(), durable=True)
 
 
 def refuse_older(file: Path, *, replace: bool) -> None:
-    """Raise UsageFault where a file lies that may not be replaced."""
+    """Raise UsageFault if there is a file that may not be replaced."""
     if file.is_dir():
         raise UsageFault(f"{file} is a folder; name the file to write, such as systems/ex_n8.json")
-    # exists() is false of a link that leads nowhere, which is somebody's file all the same
+    # exists() is false for a broken link, which must not be replaced either
     if (file.exists() or file.is_symlink()) and not replace:
-        how = f"give --replace to write it anew, and --from {file} to keep what it says"
+        how = f"use --replace to overwrite it, and --from {file} to keep its values"
         raise UsageFault(f"{file} exists already; {how}")

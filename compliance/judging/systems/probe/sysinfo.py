@@ -1,4 +1,4 @@
-"""What others have written of a machine: descriptions, and environment variables.
+"""Existing descriptions of a machine, and environment variables.
 
 Descriptions are the JSON of mlperf-sysinfo, a `:::SYSJSON` line, or an older description.
 """
@@ -19,7 +19,7 @@ from podium.compliance.judging.systems.values import is_empty, is_placeholder
 from podium.logging_spec.limits import BeyondLimitError, read_json
 
 LARGEST = 64 << 20
-"""Bytes of a raw log in which the line is looked for."""
+"""Bytes of a raw log that are searched for the line."""
 
 _LINE = re.compile(r":::SYSJSON\s+(?=\{)")
 
@@ -29,26 +29,26 @@ _NAMES = {
     "system_node_ensemble_total": "number_of_nodes",
     "accelerator_memory_type": "accelerator_memory_configuration",
 }
-"""Names of mlperf-sysinfo's grouped form beside those of the description."""
+"""Names in mlperf-sysinfo's grouped form, with the names of the description."""
 
 _NO_ANSWER = re.compile(r"not detected\b.*|unknown\b.*|n/?a", re.IGNORECASE | re.DOTALL)
 
 
 def read_sysinfo(path: Path) -> ProbedFields:
-    """The fields in a file; raises UsageFault where it holds no description."""
+    """The fields in a file; raises UsageFault if it has no description."""
     data = _object(path)
     found = ProbedFields()
     about = data.get("mlperf_sysinfo")
-    # Counts of a part would pass for those of the whole system
+    # Counts of a part would look like counts of the whole system
     if isinstance(about, dict) and about.get("complete") is False:
         seen = f"{about.get('nodes_collected')} of {about.get('nodes_expected')} nodes"
-        raise UsageFault(f"{path} describes a part of the system only: {seen} answered")
+        raise UsageFault(f"{path} describes only a part of the system: {seen} answered")
     nodes = data.get("node_types")
     if isinstance(nodes, list):
         _take_nodes(found, nodes, path)
     _take(found, data)
     if not found.fields:
-        raise UsageFault(f"{path} holds no field of a system description")
+        raise UsageFault(f"{path} has no field of a system description")
     return found
 
 
@@ -66,15 +66,15 @@ def _object(path: Path) -> dict[str, Any]:
     except ValueError:
         data = None
     if not isinstance(data, dict):
-        raise UsageFault(f"{path} holds neither a JSON object nor a :::SYSJSON line")
+        raise UsageFault(f"{path} has neither a JSON object nor a :::SYSJSON line")
     return data
 
 
 def _take_nodes(found: ProbedFields, nodes: list[Any], path: Path) -> None:
-    """The one kind of node and its one kind of accelerator; of several, a person must choose."""
+    """Use the kind of node and of accelerator; if there are several, a person must choose."""
     kinds = [node for node in nodes if isinstance(node, dict)]
     if len(kinds) != 1:
-        found.notes.append(f"{path.name} names {len(kinds)} kinds of nodes: none is taken over")
+        found.notes.append(f"{path.name} has {len(kinds)} kinds of nodes: none is used")
         return
     _take(found, kinds[0])
     listed = kinds[0].get("accelerator_info")
@@ -82,7 +82,7 @@ def _take_nodes(found: ProbedFields, nodes: list[Any], path: Path) -> None:
     if len(cards) == 1:
         _take(found, cards[0])
     elif cards:
-        found.notes.append(f"{path.name} names {len(cards)} kinds of accelerators")
+        found.notes.append(f"{path.name} has {len(cards)} kinds of accelerators: none is used")
 
 
 def _take(found: ProbedFields, data: dict[str, Any]) -> None:
@@ -92,13 +92,13 @@ def _take(found: ProbedFields, data: dict[str, Any]) -> None:
             continue
         text = value if isinstance(value, str) else _text(value)
         if text is None or _no_answer(field, text):
-            found.notes.append(f"{key} holds no answer")
+            found.notes.append(f"{key} has no value")
         else:
             found.set(field, text)
 
 
 def _no_answer(field: str, text: str) -> bool:
-    """Whether a text only says that there is none; of a topology `N/A` is a true answer."""
+    """Whether a text means that a value is missing; for a topology `N/A` is a real value."""
     if is_placeholder(field, text):
         return True
     return bool(_NO_ANSWER.fullmatch(text.strip())) and not field.endswith("topology")
@@ -108,7 +108,7 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        # Written as 8.0, a count is one that `podium system check` reports
+        # `podium system check` would report a count written as 8.0
         whole = isinstance(value, float) and value.is_integer()
         return str(int(value)) if whole else str(value)
     if isinstance(value, list):
@@ -122,17 +122,17 @@ _OTHERS = {
     "number_of_nodes": ("MLPERF_NUM_NODES", "DGXNNODES", "SLURM_JOB_NUM_NODES"),
     "operating_system": ("MLPERF_HOST_OS",),
 }
-"""Names beside `MLPERF_` and the field's own in capitals; the first that says something counts."""
+"""Names in addition to `MLPERF_<FIELD>`; the first variable with a value counts."""
 
 
 def variables_of(field: str) -> tuple[str, ...]:
-    """The variables that may hold a field, in order."""
+    """The variables that may contain a field, in order."""
     own = f"MLPERF_{field.upper().replace('-', '_')}"
     return (own, *_OTHERS.get(field, ()))
 
 
 def read_surroundings(variables: Mapping[str, str]) -> tuple[ProbedFields, dict[str, str]]:
-    """Values by field, and the variable that each came from; placeholders count as nothing."""
+    """Values by field, and the variable of each; placeholders are ignored."""
     found, sources = ProbedFields(), {}
     for field in FIELDS:
         for name in variables_of(field):
@@ -140,7 +140,7 @@ def read_surroundings(variables: Mapping[str, str]) -> tuple[ProbedFields, dict[
             if not value:
                 continue
             if is_placeholder(field, value):
-                found.notes.append(f"{name} still holds a placeholder")
+                found.notes.append(f"{name} still has a placeholder")
                 continue
             found.set(field, value)
             sources[field] = f"${name}"

@@ -1,7 +1,7 @@
-"""What travels: a batch to a worker, and its answer back, both as pickles.
+"""The messages to and from workers: a batch and its answer, both as pickles.
 
-Whoever can reach a scheduler can run code on its workers, with pickles or without: podium trusts a
-scheduler, and its workers trust podium. docs/security.md says what follows from that.
+Anyone who can reach a scheduler can run code on its workers, with pickles or without. podium trusts
+a scheduler, and its workers trust podium. docs/security.md describes the consequences.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from podium.compliance.judging.workers.processes import TaskPolicy
 
 
 class Batch(NamedTuple):
-    """Tasks, what is to be done with each, and the folder that their paths start from.
+    """Tasks, the work for each, and the folder to which their paths are relative.
 
-    `seen` are the paths of files that the sender has: a worker that lacks one must not judge.
+    `seen` are the paths of files that the sender has: a worker without one of them must not check.
     """
 
     work: Any
@@ -26,7 +26,7 @@ class Batch(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The results of a batch; or `unfit`, why this worker cannot do it; or what its work raised."""
+    """The results of a batch, or `unfit`, why the worker cannot do it, or an exception."""
 
     done: list[Any]
     unfit: str = ""
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 class OtherVersion(Exception):
-    """Raised on a worker whose podium is not that of the sender; holds its version."""
+    """Raised on a worker with another version of podium than the sender; has the version."""
 
 
 class HelperLost(Exception):
@@ -42,11 +42,11 @@ class HelperLost(Exception):
 
 
 def packed(what: Batch | Answer) -> bytes:
-    """A batch or an answer as it travels; raises what pickle does where it cannot."""
+    """A batch or an answer as bytes; raises the exceptions of pickle."""
     return pickle.dumps(what, pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked(data: bytes) -> Any:
-    """A batch or an answer that `packed` has made."""
-    # Between podium and the scheduler that the user named, who is trusted anyway
+    """A batch or an answer from the bytes of `packed`."""
+    # Between podium and the scheduler that the user named, which is trusted anyway
     return pickle.loads(data)  # noqa: S301 # nosec B301

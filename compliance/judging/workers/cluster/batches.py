@@ -1,4 +1,4 @@
-"""Tasks cut into batches by the bytes of their files: what a worker is sent at a time."""
+"""The division of tasks into batches for workers, by the bytes of their files."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TypeVar
 Task = TypeVar("Task")
 
 BATCH_BYTES = 1 << 28
-"""A batch has so much to read at most, or one file: seconds of work, a thousand times what it costs
-its scheduler."""
+"""Bytes that a batch reads at most, unless it has only one file: seconds of work, a thousand times
+the cost for the scheduler."""
 
 LEAST_BYTES = 1 << 22
-"""And so much at least, where there is: less is read nearly as soon as it is passed on."""
+"""Bytes that a batch reads at least, if possible: less is read nearly as fast as it is sent."""
 
 FILE_BYTES = 1 << 16
-"""What a file counts beside its own bytes, as to open and to judge it takes time, too."""
+"""Bytes that are added to each file's size, because opening and checking it takes time, too."""
 
 BATCHES_PER_WORKER = 4
-"""A worker gets so many at least, where there is enough to do: the last one keeps nobody waiting
-for long."""
+"""The least number of batches for a worker, if there is enough work, so that the last batch is
+short."""
 
 
 def batches(sizes: Sequence[int], workers: int) -> Iterator[list[int]]:
-    """The numbers of the tasks, in order, cut where a batch would hold too many bytes."""
+    """The numbers of the tasks in each batch, in order; a batch is limited in bytes."""
     weights = [size + FILE_BYTES for size in sizes]
     share = sum(weights) // (max(1, workers) * BATCHES_PER_WORKER)
     most = min(BATCH_BYTES, max(LEAST_BYTES, share))
@@ -41,7 +41,7 @@ def batches(sizes: Sequence[int], workers: int) -> Iterator[list[int]]:
 
 
 def sizes_of(tasks: Sequence[Task], path: Callable[[Task], str] | None) -> list[int]:
-    """The bytes of each task's file; none where there is no file, which whoever judges it tells."""
+    """The bytes of each task's file; 0 for a missing file, which its check reports."""
     return [0 if path is None else _size(path(task)) for task in tasks]
 
 

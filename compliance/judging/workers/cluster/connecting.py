@@ -1,8 +1,8 @@
-"""`--engine`: what it names, and the scheduler that it stands for, for as long as a call takes.
+"""`--engine`: its value, and the connection to a scheduler for the duration of a call.
 
-A cluster of this machine has as many workers as `--jobs`. It listens on the loopback alone, and
-only who has its key, made for the call and written nowhere, can speak to it. An existing scheduler
-is spoken to as dask's own configuration has it (`distributed.comm.tls`).
+A local cluster has as many workers as `--jobs`. It listens only on the loopback interface, and only
+clients with its key can connect; the key is made for the call and never written to disk. The
+connection to an existing scheduler uses the configuration of dask (`distributed.comm.tls`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from podium.compliance.judging.workers.cluster.engine import DaskEngine
 from podium.compliance.judging.workers.engine import Engine
 
 EXTRA = "dask"
-"""The extra that brings the library, and the one that makes keys."""
+"""The extra that installs the library, and the library that makes keys."""
 
 SECONDS = 5.0
-"""How long a scheduler that exists may take to answer."""
+"""Time limit for the answer of an existing scheduler."""
 
 WORKER_SECONDS = 30.0
-"""How long its first worker may take to be there."""
+"""Time limit for its first worker."""
 
 STARTS = 2
-"""How often a cluster of this machine is started: a worker may be killed meanwhile."""
+"""Number of attempts to start a local cluster: a worker may be killed during the start."""
 
 _ADDRESS = re.compile(r"[a-z]+://[^/@\s]+:[0-9]+")
 _USER = re.compile(r"(?<=://)[^/]*@")
@@ -44,18 +44,18 @@ LOOPBACK = "127.0.0.1"
 def engine_of(given: str | None, jobs: int) -> Iterator[Engine | None]:
     """The engine that `--engine` names, None for processes; its workers end with the context.
 
-    Raises UsageFault for a name that is none, or where the extra is not installed; a scheduler is
-    asked for when there is something to judge.
+    Raises UsageFault for an invalid name, or if the extra is not installed. The connection is made
+    when there is something to check.
     """
     name, colon, address = (given or "processes").partition(":")
     if name == "processes" and not colon:
         yield None
         return
     if name != "dask" or (colon and not address):
-        raise UsageFault(f"--engine {given} is none; use processes, dask or dask:ADDRESS")
+        raise UsageFault(f"--engine is {given}; expected processes, dask or dask:ADDRESS")
     dask = needed("distributed", "--engine dask", EXTRA)
     needed("cryptography", "--engine dask", EXTRA)
-    # Of workers that come and go the caller says what matters; some threads tell of it late
+    # The caller reports important events of workers; some threads of dask log them late
     logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
     with ExitStack() as stack:
 
@@ -68,22 +68,26 @@ def engine_of(given: str | None, jobs: int) -> Iterator[Engine | None]:
 
 
 def _existing(dask: Any, address: str) -> Any:
-    """A client of a scheduler, by its address or by the file that it has written."""
+    """A client of a scheduler, given its address or the file that it has written."""
     named = f"--engine dask:{_USER.sub('', address)}"
     by_name = _ADDRESS.fullmatch(address) is not None
     if _USER.search(address):
-        raise UsageFault(f"{named}: the address of a scheduler has no user and no password")
+        raise UsageFault(f"{named}: the address of a scheduler must not have a user or a password")
     if not by_name and not os.path.isfile(address):
-        # dask would wait for it
-        raise UsageFault(f"{named}: neither an address, as tcp://HOST:PORT, nor a scheduler's file")
+        # dask would wait for the file
+        raise UsageFault(
+            f"{named}: expected an address such as tcp://HOST:PORT, or a scheduler's file"
+        )
     where = {"address": address} if by_name else {"scheduler_file": address}
-    # A client that never was connected would, when it is forgotten, wait to be closed
+    # A client that was never connected would wait to be closed when it is deleted
     forgotten = {"__del__": lambda _: None}
     kind = type("Client", (dask.Client,), forgotten)
     try:
         client = within(2 * SECONDS, lambda: kind(**where, timeout=SECONDS, set_as_default=False))
     except TimeoutError:
-        raise UsageFault(f"{named}: no scheduler answers: it takes connections only") from None
+        raise UsageFault(
+            f"{named}: no scheduler answers: it accepts connections, but does not reply"
+        ) from None
     except Exception as error:
         raise UsageFault(f"{named}: no scheduler answers: {_first_line(error)}") from None
     try:
@@ -95,9 +99,9 @@ def _existing(dask: Any, address: str) -> Any:
 
 
 def _local(dask: Any, jobs: int, stack: ExitStack) -> Any:
-    """A client of a cluster of this machine's, which is closed with the stack."""
+    """A client of a local cluster, which is closed with the stack."""
     settings: dict[str, list[str]] = {
-        # Nobody asks what they do; without routes their servers have no pages
+        # Their status is not needed: without routes their servers have no pages
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
         "distributed.nanny.http.routes": [],
@@ -112,10 +116,10 @@ def _local(dask: Any, jobs: int, stack: ExitStack) -> Any:
             host=LOOPBACK,
             protocol="tls://",
             security=security,
-            # Any port for the pages that there are none of: one of a fixed number may be taken
+            # Any port, although it serves no pages: a fixed port may be in use
             dashboard_address=f"{LOOPBACK}:0",
             scheduler_kwargs={"dashboard": False},
-            # What judges is not in the worker's own memory; the system's limits hold for it
+            # The checks do not run in the worker's own memory; the system's limits apply to them
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         )
@@ -127,22 +131,22 @@ def _local(dask: Any, jobs: int, stack: ExitStack) -> Any:
 
 
 def _started(start: Callable[[], Any]) -> Any:
-    """A cluster whose workers have all started; one is tried again where a worker was lost."""
+    """A cluster whose workers have all started; the start is repeated if a worker is lost."""
     for left in reversed(range(STARTS)):
         try:
             return start()
-        # What dask raises depends on how far the worker had come
+        # The exception of dask depends on the state of the worker
         except Exception as error:
             if not left:
                 reason = _first_line(error)
-                raise UsageFault(f"--engine dask: no cluster can be started: {reason}") from None
+                raise UsageFault(f"--engine dask: the cluster cannot start: {reason}") from None
     raise AssertionError
 
 
 def _end(cluster: Any) -> None:
-    """Close a cluster, whose workers have nothing to do any more that somebody waits for."""
+    """Close a cluster, whose work is not needed any more."""
     for nanny in cluster.workers.values():
-        # Asked to close, a worker would first wait for what hangs
+        # A worker that is asked to close would first wait for hanging work
         nanny.auto_restart = False
         if nanny.pid:
             with suppress(OSError):
@@ -152,15 +156,15 @@ def _end(cluster: Any) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let an interrupt wait until the workers are there, and never reach them.
+    """Delay an interrupt until the workers have started, and never pass it to them.
 
-    Threads and processes that are started meanwhile, and all that they start, take none: only the
-    command says that it was interrupted, and ends its workers.
+    Threads and processes that are started in the meantime, and their children, get no interrupts:
+    only the command reports that it was interrupted, and ends its workers.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # It is started with the first process otherwise, and lets interrupts through from then on
+    # Otherwise it starts with the first process, and does not block interrupts
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

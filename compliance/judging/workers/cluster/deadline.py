@@ -1,4 +1,4 @@
-"""Calls of dask that wait for a scheduler: its own limits of time do not cover all that they do."""
+"""Time limits for calls of dask, whose own time limits do not cover the whole call."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Result = TypeVar("Result")
 
 
 def within(seconds: float, work: Callable[[], Result]) -> Result:
-    """What a call returns or raises; raises TimeoutError where it does neither in time.
+    """The result or the exception of a call; raises TimeoutError if it does not finish in time.
 
-    The call goes on in a thread that does not keep the process.
+    The call then continues in a daemon thread.
     """
     ended: queue.SimpleQueue[tuple[Result | None, Exception | None]] = queue.SimpleQueue()
 
@@ -30,4 +30,4 @@ def within(seconds: float, work: Callable[[], Result]) -> Result:
         raise TimeoutError(f"no answer within {seconds:g} s") from None
     if error is not None:
         raise error
-    return result  # type: ignore[return-value]  # None only where the call returned it
+    return result  # type: ignore[return-value]  # None only if the call returned it

@@ -1,4 +1,4 @@
-"""The engine over a scheduler of dask: batches in flight, results in order, what is lost."""
+"""The engine for a scheduler of dask: batches in flight, ordered results, lost batches."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ Done = TypeVar("Done")
 
 AHEAD = 3
 LEAST_AHEAD = 128
-"""Batches that a scheduler has at a time: so many for each worker, or so many in all if that is
-more, for workers that join later."""
+"""Batches that a scheduler has at the same time: a number for each worker, or a total if that is
+larger, for workers that join later."""
 
 RETRIES = 2
-"""How often a scheduler tries a batch again whose helper was lost; one whose worker died it tries
-again by itself, `distributed.scheduler.allowed-failures` times."""
+"""Number of retries of a batch whose helper was lost. The scheduler itself retries a batch whose
+worker died, `distributed.scheduler.allowed-failures` times."""
 
 TRIES = 2
-"""A file is lost that was in two batches that came to nothing, in the second alone."""
+"""A file is lost after this number of failed batches, the last of which has no other file."""
 
 PATIENCE = 1.0
-"""Seconds after which is looked whether the scheduler is still there, while nothing comes."""
+"""Seconds between checks of the connection to the scheduler, while no results arrive."""
 
 SILENCE = 10
-"""Looks, one after the other, at which it was not: so long it may be away. After as many without a
-result it is asked whether it still answers."""
+"""Number of consecutive failed checks after which the scheduler is gone. After the same number of
+checks without a result, it is asked whether it still answers."""
 
 ANSWER_SECONDS = 30.0
-"""How long it may take to answer while it has much to do."""
+"""Time limit for its answer when it is busy."""
 
 Connect = Callable[[], tuple[Any, str]]
-"""Gives a connected client of dask, and the scheduler as the user named it."""
+"""Returns a connected client of dask, and the user's name of the scheduler."""
 
 
 class DaskEngine:
-    """Workers of a scheduler, which is asked for when there is something to do."""
+    """Workers of a scheduler, to which it connects when there is something to do."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
@@ -68,7 +68,7 @@ class DaskEngine:
         tasks: list[Task],
         care: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
-        """Batches of results; raises UsageFault where no worker can be asked, or is fit to."""
+        """Batches of results; raises UsageFault if no worker can be reached or used."""
         if self._there is None:
             self._there = self._connect()
         client, name = self._there
@@ -76,12 +76,12 @@ class DaskEngine:
         try:
             yield from flow.results()
         finally:
-            # Nobody wants the rest any more
+            # The rest is not needed
             flow.drop()
 
 
 class _Flow(Generic[Task, Done]):
-    """The batches of one call: those that wait, those that a scheduler has, and what they gave."""
+    """The batches of one call: waiting batches, batches of the scheduler, and results."""
 
     def __init__(
         self,
@@ -105,15 +105,15 @@ class _Flow(Generic[Task, Done]):
         self.run, self.sent = uuid4().hex, 0
 
     def results(self) -> Iterator[list[Done]]:
-        """What there is in the order of the tasks, as soon as all before it is there."""
+        """Results in the order of the tasks, as soon as all earlier results have arrived."""
         done = 0
         while done < len(self.tasks):
-            # Many at once cost a scheduler little more than one does
+            # For a scheduler, many batches at once cost little more than one
             if self.waiting and len(self.running) <= self.most // 2:
                 count = min(self.most - len(self.running), len(self.waiting))
                 self._send([self.waiting.popleft() for _ in range(count)])
             elif self.suspects and not self.running:
-                # One, and nothing beside it: a scheduler blames all that a dying worker was to do
+                # Only one: a scheduler blames all batches of a worker that dies
                 self._send([[self.suspects.popleft()]])
             for future in self._awaited():
                 self._take(future)
@@ -125,14 +125,14 @@ class _Flow(Generic[Task, Done]):
                 yield ready
 
     def drop(self) -> None:
-        """Have what is not done yet be forgotten."""
+        """Cancel unfinished batches."""
         with suppress(Exception):
             if self.running and not self.silent:
                 within(ANSWER_SECONDS, partial(self.client.cancel, [*self.running], force=True))
         self.running.clear()
 
     def _asked(self, question: Callable[[], Any]) -> Any:
-        """What the scheduler answers; raises UsageFault where it does not."""
+        """The scheduler's answer; raises UsageFault if it does not answer."""
         try:
             return within(ANSWER_SECONDS, question)
         except (OSError, TimeoutError):
@@ -140,7 +140,7 @@ class _Flow(Generic[Task, Done]):
             raise self._gone() from None
 
     def _gone(self) -> UsageFault:
-        return UsageFault(f"the scheduler of {self.name} does not answer any more")
+        return UsageFault(f"the scheduler of {self.name} no longer answers")
 
     def _send(self, cut: list[list[int]]) -> None:
         names = [f"podium-{self.run}-{self.sent + number}" for number in range(len(cut))]
@@ -159,13 +159,13 @@ class _Flow(Generic[Task, Done]):
     def _packed(self, numbers: list[int]) -> bytes:
         tasks = [self.tasks[number] for number in numbers]
         path = self.care.path
-        # Of a file that is not here it is the finding that says so
+        # A finding reports a file that does not exist here
         paths = () if path is None else map(path, tasks)
         seen = [each for each in paths if os.path.lexists(each)]
         return packed(Batch(self.work, tasks, self.care, self.folder, seen))
 
     def _awaited(self) -> Iterable[Any]:
-        """Futures that have ended, one at least; raises UsageFault where the scheduler is gone."""
+        """At least one finished future; raises UsageFault if the scheduler is gone."""
         away = looks = 0
         while True:
             try:
@@ -179,7 +179,7 @@ class _Flow(Generic[Task, Done]):
                 raise self._gone()
             if gone:
                 return gone
-            # A scheduler that is stopped keeps its connections
+            # A suspended scheduler keeps its connections
             if looks % SILENCE == 0 and not away:
                 self._asked(partial(self.client.sync, self.client.scheduler.echo, data=b""))
         with suppress(queue.Empty):
@@ -200,7 +200,7 @@ class _Flow(Generic[Task, Done]):
             self._failed(numbers, error)
             return
         if data is None:
-            # Forgotten by a scheduler that has started anew, perhaps: it does no harm to ask again
+            # The scheduler may have restarted and lost the batch: it is sent again
             self.waiting.appendleft(numbers)
             return
         answer: Answer = unpacked(data)
@@ -208,20 +208,20 @@ class _Flow(Generic[Task, Done]):
             raise answer.raised
         if answer.unfit:
             raise UsageFault(
-                f"a worker of {self.name} does not see {answer.unfit}; give paths that lead to "
-                "the same files on every machine"
+                f"a worker of {self.name} cannot find {answer.unfit}; use paths that lead to the "
+                "same files on every machine"
             )
         self.settled.update(zip(numbers, answer.done, strict=True))
 
     def _failed(self, numbers: list[int], error: BaseException) -> None:
-        """Try the files of a batch again that was lost, each alone; raises for other errors."""
+        """Retry the files of a lost batch one at a time; raises for other errors."""
         if isinstance(error, OtherVersion):
-            raise UsageFault(
-                f"a worker of {self.name} has podium {error}, this is {VERSION}; install the same"
-            )
+            raise UsageFault(f"a worker of {self.name} has podium {error}; expected {VERSION}")
         if isinstance(error, ImportError):
-            raise UsageFault(f"a worker or the scheduler of {self.name} has no podium: {error}")
-        # Named by its class: dask is imported only where it is there
+            raise UsageFault(
+                f"podium is not installed on a worker or the scheduler of {self.name}: {error}"
+            )
+        # By the name of its class: dask is an optional dependency
         if not isinstance(error, HelperLost) and type(error).__name__ != "KilledWorker":
             raise error
         self.lost.update(numbers)
@@ -235,4 +235,4 @@ class _Flow(Generic[Task, Done]):
 def _how(error: BaseException) -> str:
     if isinstance(error, HelperLost):
         return f"{error}, twice"
-    return "ended, and its worker with it, again and again"
+    return "ended together with its worker, several times"

@@ -1,8 +1,8 @@
-"""A process beside a worker, in which batches are judged: a file that ends it ends no worker.
+"""A helper process next to a worker, which checks batches; if it dies, the worker survives.
 
-A worker has threads, and must not be forked. Its helper has what judges loaded, and forks a process
-for each batch as the engine of processes does, so that a file that kills or hangs one is tried
-again and reported in the same words. It ends with its worker, or when there is nothing to do.
+A worker has threads, so it must not be forked. Its helper has imported the checks, and forks a
+process for each batch, like the engine of local processes. So a file that kills or blocks a process
+is tried again and reported with the same message. A helper ends with its worker, or if it is idle.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from podium.compliance.judging.workers.gc_tuning import fewer_collections
 from podium.compliance.judging.workers.processes import spread
 
 IDLE_SECONDS = 30.0
-"""A helper without work ends after so long; the next batch starts another."""
+"""Time after which an idle helper ends; the next batch starts another."""
 
 LENGTH = struct.Struct("!Q")
-"""The number of bytes that follow, in front of each batch and each answer."""
+"""The length in bytes before each batch and each answer."""
 
 
 def serve() -> None:
-    """Answer the batches that come by standard input, until it ends or none comes any more."""
+    """Answer the batches from standard input, until it ends or the helper is idle."""
     came, told = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    # What is printed by accident must not be taken for an answer
+    # Accidental output must not be read as an answer
     os.dup2(2, 1)
     batches: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     Thread(target=_receive, args=(came, batches), daemon=True).start()
@@ -42,14 +42,14 @@ def serve() -> None:
 
 
 def send(pipe: int, data: bytes) -> None:
-    """Write a batch or an answer; raises OSError where nobody reads."""
+    """Write a batch or an answer; raises OSError if the other end is closed."""
     left = memoryview(LENGTH.pack(len(data)) + data)
     while left:
         left = left[os.write(pipe, left) :]
 
 
 def receive(pipe: int) -> bytes | None:
-    """A batch or an answer; None where the other end is closed."""
+    """A batch or an answer; None if the other end is closed."""
     head = _read(pipe, LENGTH.size)
     return None if head is None else _read(pipe, LENGTH.unpack(head)[0])
 
@@ -57,7 +57,7 @@ def receive(pipe: int) -> bytes | None:
 def _read(pipe: int, count: int) -> bytes | None:
     pieces = bytearray()
     while len(pieces) < count:
-        # No more than a pipe holds by far: what is asked for is allocated first
+        # Limited, because os.read first allocates the requested size; a pipe has far less
         piece = os.read(pipe, min(count - len(pieces), 1 << 20))
         if not piece:
             return None
@@ -66,7 +66,7 @@ def _read(pipe: int, count: int) -> bytes | None:
 
 
 def _receive(pipe: int, batches: queue.SimpleQueue[bytes]) -> None:
-    """Pass on what comes; the end of the pipe is the end of the worker, and so of this process."""
+    """Forward batches to the queue; end this process when the worker closes the pipe."""
     while (data := receive(pipe)) is not None:
         batches.put(data)
     os._exit(0)
@@ -85,9 +85,9 @@ def _answer(batch: Batch) -> Answer:
 
 
 def _unfit(batch: Batch) -> str:
-    """Why this machine cannot judge these files as the sender would; empty where it can."""
+    """Why this machine cannot check the same files as the sender; empty if it can."""
     try:
-        # Paths are shown as the user gave them, and so are opened as he did
+        # Paths are shown as the user wrote them, so they must be opened from the same folder
         os.chdir(batch.folder)
     except OSError:
         return batch.folder

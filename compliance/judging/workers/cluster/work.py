@@ -1,4 +1,4 @@
-"""What a worker runs: it hands a batch to a helper, and back what that answers."""
+"""The function that a worker runs: it passes a batch to a helper, and returns the answer."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from podium.compliance.judging.workers.cluster.batch import HelperLost, OtherVer
 from podium.compliance.version import VERSION
 
 TRIES = 2
-"""A helper that had nothing to do may end just when it is sent something."""
+"""Number of attempts: an idle helper may end just when a batch is sent."""
 
 _START = """import sys
 sys.path[:] = sys.argv[1:]
 from podium.compliance.judging.workers.cluster.helper import serve
 serve()"""
-"""Modules are looked for where the worker has found them."""
+"""Modules are imported from the same folders as in the worker."""
 
 _idle: queue.LifoQueue[_Helper] = queue.LifoQueue()
-"""In a worker: helpers that wait for a batch. A worker with several threads has as many of them."""
+"""In a worker: helpers that wait for a batch, one for each thread of the worker."""
 
 
 def do_batch(version: str, data: bytes) -> bytes:
-    """The answer to a batch, in the thread of a worker; depends on the arguments and files alone.
+    """The answer to a batch, in a thread of a worker; depends only on the arguments and files.
 
-    Raises OtherVersion where this is another podium than the sender's, HelperLost where the process
-    that judges is lost with all that it started.
+    Raises OtherVersion if the sender has another version of podium, HelperLost if the helper is
+    lost with all its children.
     """
     if version != VERSION:
         raise OtherVersion(VERSION)
@@ -57,7 +57,7 @@ class _Helper:
     """A process that answers batches, one after the other."""
 
     def __init__(self) -> None:
-        # A session of its own: Ctrl-C of a terminal is for the command, which ends its workers
+        # A separate session: Ctrl-C of a terminal is for the command, which ends its workers
         self.process = subprocess.Popen(  # noqa: S603 - the Python that runs this worker
             [sys.executable, "-P", "-c", _START, *sys.path],
             stdin=subprocess.PIPE,
@@ -67,7 +67,7 @@ class _Helper:
         )
 
     def ask(self, data: bytes) -> bytes | None:
-        """The answer to a batch; None where the process has ended."""
+        """The answer to a batch; None if the process has ended."""
         try:
             helper.send(_number(self.process.stdin), data)
             return helper.receive(_number(self.process.stdout))

@@ -185,11 +185,11 @@ def test_2_for_a_round_that_does_not_exist(podium: Podium, log: Path, round_: st
 def test_2_where_there_is_nothing_to_judge(podium: Podium, tmp_path: Path) -> None:
     said = podium("check", tmp_path)
     assert said.status == Exit.USAGE
-    assert "nothing to judge" in said.err
+    assert "nothing to check" in said.err
     (tmp_path / "notes.txt").write_text("no log")
     assert podium("check", tmp_path).status == Exit.USAGE
     (tmp_path / "link").symlink_to(tmp_path / "none")
-    assert "link to nothing" in podium("check", tmp_path / "link").err
+    assert "broken link" in podium("check", tmp_path / "link").err
 
 
 def test_2_where_one_of_several_paths_is_not_there(podium: Podium, log: Path) -> None:

@@ -314,7 +314,7 @@ def test_every_fault_of_a_line_is_explained(fault: Fault) -> None:
 def test_explain_shows_the_message_the_help_and_the_edits_of_a_fixed_rule() -> None:
     told = answer("explain", "tree.system-without-results")
     for text in (
-        "message    <description> describes a system that has no results",
+        "message    <description> describes a system without results",
         "help       add results/<system>, or remove the description",
         "cites      submission rules, Directory structure",
         "severity   warning (policy profile); not reported (verifier profile)",

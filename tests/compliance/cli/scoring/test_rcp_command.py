@@ -302,7 +302,7 @@ def test_a_deadline_that_is_no_day_is_refused(here: Path) -> None:
     (here / "podium.toml").write_text('deadline = "in autumn"\n')
     result = podium("plan", "llama31_8b", "--gbs", 32)
     assert result.exit_code == 2
-    assert "deadline is in autumn; must be a day" in " ".join(result.output.split())
+    assert "deadline is in autumn; expected a date" in " ".join(result.output.split())
 
 
 def test_the_one_evaluation_allowance_is_in_the_minimum() -> None:

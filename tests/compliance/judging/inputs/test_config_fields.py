@@ -28,7 +28,7 @@ def test_the_fields_are_those_of_the_models() -> None:
         ('round = "5.1"\n[[ruls]]\nname = "a"\n', 2, "unknown table ruls; did you mean rules?"),
         ('\nrond = "5.1"\n', 2, "unknown field rond; did you mean round?"),
         ("[System]\nx = 1\n", 1, "unknown table System; did you mean systems?"),
-        ("qwxz = 1\n", 1, "unknown field qwxz; must be one of submitter, usage"),
+        ("qwxz = 1\n", 1, "unknown field qwxz; expected one of submitter, usage"),
         ('[[results]]\nsytem = "n8"\n', 2, "unknown field sytem of results; did you mean system?"),
         ('[[code]]\nfoldr = "x"\n', 2, "unknown field foldr of code; did you mean folder?"),
     ],

@@ -147,8 +147,8 @@ def test_this_disk_is_read_in_place(good: LogBuilder, tmp_path: Path) -> None:
     [
         ("memory://nowhere", "no such file or folder: memory://nowhere"),
         ("memory://nowhere/", "no such file or folder: memory://nowhere/"),
-        ("memory://", "memory://: names no tree; give a bucket, a folder, a file"),
-        ("memory://a/../b", "'a/../b' is no name that a folder can hold"),
+        ("memory://", "memory://: the URL has no path; expected a bucket, a folder or a file"),
+        ("memory://a/../b", "'a/../b' is not a valid file name"),
         ("nosuch://bucket/x", "nosuch://bucket/x cannot be read: Protocol not known: nosuch"),
         ("dropbox://x/y", "dropbox://x/y cannot be read: "),
         ("simplecache::memory://x", "simplecache::memory://x"),
@@ -200,12 +200,12 @@ def listing(monkeypatch: pytest.MonkeyPatch, bucket: Any, **names: str) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
-        ("/top/../../x", "file", "is no name that a folder can hold"),
-        ("/top//etc/x", "file", "is no name that a folder can hold"),
-        ("/top/./x", "file", "is no name that a folder can hold"),
-        ("/top/a\0b", "file", "is no name that a folder can hold"),
-        ("/other/x", "file", "/other/x lies outside, and is not fetched"),
-        ("/top/x", "link", "x is a link or a special file, which is not fetched"),
+        ("/top/../../x", "file", "is not a valid file name"),
+        ("/top//etc/x", "file", "is not a valid file name"),
+        ("/top/./x", "file", "is not a valid file name"),
+        ("/top/a\0b", "file", "is not a valid file name"),
+        ("/other/x", "file", "/other/x is outside the tree; not fetched"),
+        ("/top/x", "link", "x is a link or a special file; not fetched"),
     ],
 )
 def test_a_name_that_leads_out_is_refused(
@@ -229,11 +229,14 @@ def test_limits_are_kept(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         bucket.pipe_file(f"/top/result_{number}.txt", b"x" * 100)
     monkeypatch.setattr(given_paths, "MOST_FILES", 2)
-    with pytest.raises(UsageFault, match="more than 2 files"), at_hand(["memory://top"]):
+    with (
+        pytest.raises(UsageFault, match="too many files to fetch: more than 2"),
+        at_hand(["memory://top"]),
+    ):
         pass
     monkeypatch.setattr(given_paths, "MOST_FILES", 3)
     monkeypatch.setattr(given_paths, "MOST_BYTES", 299)
-    with pytest.raises(UsageFault, match="would be fetched"), at_hand(["memory://top"]):
+    with pytest.raises(UsageFault, match="too large to fetch"), at_hand(["memory://top"]):
         pass
     monkeypatch.setattr(given_paths, "MOST_BYTES", 300)
     with at_hand(["memory://top"]) as given:
@@ -298,7 +301,7 @@ def test_a_fault_within_names_the_url(bucket: Any) -> None:
     bucket.pipe_file("/top/readme", b"x")
     done = podium("check", "memory://top")
     assert done.exit_code == 2
-    assert done.stderr == "podium: nothing to judge in memory://top: no result_*.txt below it\n"
+    assert done.stderr == "podium: nothing to check in memory://top: no result_*.txt below it\n"
 
 
 @pytest.mark.parametrize("option", [["--cache"], ["--since", "HEAD"]])

@@ -63,7 +63,7 @@ def test_a_name_that_means_nothing_here_is_not_guessed(name: object, tmp_path: P
     good = build("training", "6.1", "closed", "llama31_8b")
     report = judged(good.set("submission_benchmark", name), tmp_path)
     (finding,) = [each for each in report.findings if each.key == "submission_benchmark"]
-    assert "judged as" not in finding.hint
+    assert "checked as" not in finding.hint
 
 
 def test_a_benchmark_of_other_rounds_is_named_with_them() -> None:

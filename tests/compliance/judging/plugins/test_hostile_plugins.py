@@ -33,22 +33,25 @@ IMPORTS = {
     "kills itself": ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
     "prints": (f"{RULE}\nprint('hello')", "prints to standard output: 'hello'"),
     "prints past Python": (f"{RULE}\nimport os; os.write(1, b'raw')", "prints to standard output"),
-    "counts for ever": ("while True: pass", "takes more than 1 seconds to be imported"),
+    "counts for ever": ("while True: pass", "takes more than 1 seconds during its import"),
     "raises what cannot be told": (
         "class E(Exception):\n def __str__(self): raise RuntimeError\nraise E",
         "fails: E: an exception without a text",
     ),
     "raises beyond exceptions": ("raise BaseException('x')", "its process ended with status 1"),
     "has no rules": ("x = 1", "AttributeError"),
-    "has a number": ("RULES = 7", "gives int at acme_rules; must be checks"),
-    "has texts": ("RULES = ('a', 'b')", "gives str at acme_rules; must be checks"),
+    "has a number": ("RULES = 7", "has int at acme_rules; expected checks"),
+    "has texts": ("RULES = ('a', 'b')", "has str at acme_rules; expected checks"),
     "has rules without end": (
         f"{RULE}\nfrom itertools import repeat\nRULES = repeat(odd_seed)",
         "more than 1000 rules",
     ),
-    "has a rule twice": (f"{RULE}\nRULES = (odd_seed, odd_seed)", "two rules acme.seed.odd"),
-    "has a strange id": (RULE.replace("seed.odd", "seed odd\\n"), "must be letters"),
-    "has an id that is none": (RULE.replace('"seed.odd"', "7"), "must be letters"),
+    "has a rule twice": (
+        f"{RULE}\nRULES = (odd_seed, odd_seed)",
+        "two rules with the id acme.seed.odd",
+    ),
+    "has a strange id": (RULE.replace("seed.odd", "seed odd\\n"), "expected letters"),
+    "has an id that is none": (RULE.replace('"seed.odd"', "7"), "expected letters"),
     "has no meaning": (RULE.replace("a seed is even", ""), "without text"),
     "has a severity of its own": (RULE.replace("Severity.ERROR", "'fatal'"), "severity"),
     "has a long text": (RULE.replace('"a seed is even"', "'x' * 9999"), "longer than 4000"),
@@ -69,24 +72,24 @@ BODIES = {
     "sleeps": ("import time; time.sleep(60); yield", "seconds for result_0.txt"),
     "finds without end": (
         'while True: yield Violation(0, "a; must b", hint="c")',
-        "finds more than 1000 faults by acme.seed.odd in result_0.txt",
+        "finds more than 1000 violations of acme.seed.odd in result_0.txt",
     ),
     "finds without end or memory": (
         'import itertools\nfor n in itertools.count(): yield Violation(0, "x" * n, hint="c")',
         "finds",
     ),
-    "finds a long text": ('yield Violation(0, "x" * 10**7)', "more than 4000 characters"),
-    "finds a long value": ('yield Violation(0, "a", actual=["x"] * 9999)', "more than 4000"),
+    "finds a long text": ('yield Violation(0, "x" * 10**7)', "longer than 4000 characters"),
+    "finds a long value": ('yield Violation(0, "a", actual=["x"] * 9999)', "longer than 4000"),
     "finds an endless value": (
         'x = []; x.append(x); yield Violation(0, "a", actual=x)',
         "Error",
     ),
-    "finds texts": ('yield "wrong"', "what is no violation (str)"),
-    "finds nothing at all": ("yield None", "what is no violation (NoneType)"),
-    "finds no text": ("yield Violation(0, 7)", "whose texts are none"),
-    "finds an empty text": ('yield Violation(0, "")', "whose texts are none"),
-    "finds no record": ('yield Violation(10**9, "a")', "at no record"),
-    "finds half a record": ('yield Violation(0.5, "a")', "at no record"),
+    "finds texts": ('yield "wrong"', "an object that is not a violation (str)"),
+    "finds nothing at all": ("yield None", "an object that is not a violation (NoneType)"),
+    "finds no text": ("yield Violation(0, 7)", "whose texts are not strings"),
+    "finds an empty text": ('yield Violation(0, "")', "whose texts are not strings"),
+    "finds no record": ('yield Violation(10**9, "a")', "is not a record of the log"),
+    "finds half a record": ('yield Violation(0.5, "a")', "is not a record of the log"),
     "finds half a letter": ('yield Violation(0, "\\ud800")', "Unicode"),
     "closes its files": (
         "import os; os.closerange(3, 99); yield from ()",
@@ -95,7 +98,7 @@ BODIES = {
     "changes a record": ("run.records[0].value = 42; yield from ()", "immutable type: 'Record'"),
     "changes a value": (
         'run.records[0].metadata["file"] = "other.py"; yield from ()',
-        "changes the records of the log that it judges (result_0.txt)",
+        "changes the records of the checked log (result_0.txt)",
     ),
     "changes the records": ("run.records.clear(); yield from ()", "changes the records"),
     "changes the places": ('run.where["seed"] = []; yield from ()', "changes the records"),
@@ -210,12 +213,12 @@ def test_what_a_plugin_does_stays_in_its_process(what: str, log: Path, site: Pat
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"name": "closed"}, "its name is that of rules of podium"),
+        ({"name": "closed"}, "its name is reserved for built-in rules"),
         ({"name": "Acme"}, "lower-case"),
-        ({"group": "podium.rule"}, "there is no group podium.rule; must be one of"),
+        ({"group": "podium.rule"}, "unknown group podium.rule; expected one of"),
         ({"entry": "acme_rules:NOT_THERE"}, "AttributeError"),
         ({"entry": "not.there:RULES"}, "ModuleNotFoundError"),
-        ({"entry": "acme_rules:odd_seed.find"}, "gives function"),
+        ({"entry": "acme_rules:odd_seed.find"}, "has function"),
     ],
 )
 def test_an_entry_point_that_names_no_rules(given: dict[str, str], why: str, site: Path) -> None:
@@ -229,7 +232,7 @@ def test_two_plugins_of_one_name_take_no_part(site: Path) -> None:
     plug_in(site)
     plug_in(site, distribution="podium-zebra")
     done = podium("plugins")
-    assert "podium-zebra has a plug-in of this name, too" in " ".join(done.stdout.split())
+    assert "podium-zebra has a plug-in with the same name" in " ".join(done.stdout.split())
 
 
 def test_a_failing_plugin_takes_no_other_with_it(
@@ -336,4 +339,4 @@ def test_the_time_of_plugins_is_a_number_above_0(
     plug_in(site)
     done = podium("check", good.write(tmp_path / "result_0.txt"), "--round", "5.1")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "must be a number of seconds above 0" in done.stderr
+    assert "expected a number of seconds above 0" in done.stderr

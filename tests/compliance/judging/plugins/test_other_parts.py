@@ -70,13 +70,13 @@ def test_a_format_has_nothing_that_a_terminal_obeys(site: Path, log: Path, tmp_p
     ("code", "why"),
     [
         ("FORMATS = {'csv': lambda report: 1 / 0}", "fails: ZeroDivisionError"),
-        ("FORMATS = {'csv': lambda report: report}", "makes dict of a report"),
+        ("FORMATS = {'csv': lambda report: report}", "returns dict from acme.csv"),
         ("FORMATS = {'csv': lambda report: print('x') or ''}", "prints to standard output: 'x'"),
         ("FORMATS = {'csv': lambda report: 'x' * 10**8}", "more than 4 MiB"),
         ("FORMATS = {'csv': lambda report: '\\ud800'}", "Unicode"),
-        ("FORMATS = {'xml': str}", "has no format acme.csv; it has acme.xml"),
-        ("FORMATS = {'csv': 7}", "gives 'csv' at acme_rules; must be a name and a function"),
-        ("FORMATS = {}", "must be names = functions"),
+        ("FORMATS = {'xml': str}", "has no format acme.csv; available: acme.xml"),
+        ("FORMATS = {'csv': 7}", "has 'csv' at acme_rules; expected a name and a function"),
+        ("FORMATS = {}", "expected a mapping"),
         ("import os\nFORMATS = {'csv': lambda report: os._exit(0)}", "ended with status 0"),
     ],
 )
@@ -151,10 +151,13 @@ def test_a_probe_fills_what_it_knows(
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        ("PROBES = {'a': lambda: 1 / 0}", "plug-in acme takes no part: fails: ZeroDivisionError"),
-        ("PROBES = {'a': lambda: 7}", "finds int by acme.a; must be fields = values"),
-        ("PROBES = {'a': lambda: {'framework': []}}", "finds 'framework' by acme.a"),
-        ("PROBES = {'a': lambda: {'frame': 'x'}}", "acme: frame is no field of a description"),
+        ("PROBES = {'a': lambda: 1 / 0}", "plug-in acme is not used: fails: ZeroDivisionError"),
+        ("PROBES = {'a': lambda: 7}", "returns int from acme.a; expected a mapping"),
+        (
+            "PROBES = {'a': lambda: {'framework': []}}",
+            "returns an invalid value of 'framework' from acme.a",
+        ),
+        ("PROBES = {'a': lambda: {'frame': 'x'}}", "acme: unknown field frame"),
     ],
 )
 def test_a_failing_probe_leaves_a_note(code: str, why: str, site: Path, tmp_path: Path) -> None:
@@ -192,7 +195,7 @@ def test_an_unknown_trainer_is_named(site: Path) -> None:
     done = podium("run", "acme.other", "--dry-log")
     assert (done.exit_code, done.stderr) == (
         2,
-        "podium: no plug-in brings the trainer acme.other; there are: acme.mine\n",
+        "podium: no plug-in has the trainer acme.other; available: acme.mine\n",
     )
 
 

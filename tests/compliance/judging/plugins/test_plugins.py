@@ -264,14 +264,14 @@ def test_a_plugins_examples_are_tried(site: Path) -> None:
     ("old", "new", "problem"),
     [
         ('"seed", 41', '"seed", 40', "finds nothing in its bad example"),
-        ('"seed", 42', '"seed", 43', "finds a fault in its good example"),
+        ('"seed", 42', '"seed", 43', "finds a violation in its good example"),
         ('bad=excerpt(at(0, "seed", 41)),', "", "an example is missing"),
         ("'''Odd seeds are kept for tests.'''", "", "no docstring"),
         ("a seed is even", "a seed is even.", "full stop"),
         ("Acme handbook, Seeds", "", "`cites` is empty"),
         ("; must be even", " is odd", "its message is"),
         ("add one", "", "no hint"),
-        ('at(0, "seed", 42)', "'a step'", "no log"),
+        ('at(0, "seed", 42)', "'a step'", "not a log"),
     ],
 )
 def test_a_rule_that_is_not_what_it_says_fails_its_test(

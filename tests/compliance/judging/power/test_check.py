@@ -248,7 +248,7 @@ def test_every_run_has_its_interconnect(result: Path) -> None:
         if index != 4:
             write(result, {"sw_0.txt": GOOD}, index)
     [finding] = [f for f in checked(result, nodes=2).findings if f.id == "power.no-interconnect"]
-    assert finding.message.startswith("1 of 10 runs have no sw file, result_4 among them; the 2 ")
+    assert finding.message.startswith("1 of 10 runs have no sw file, including result_4; expected ")
 
 
 @pytest.mark.parametrize(("watts", "fault"), [(0, True), (0.5, False), (100, False)])

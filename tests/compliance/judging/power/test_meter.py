@@ -156,7 +156,7 @@ def test_many_findings_of_one_rule_and_run_are_one(result: Path) -> None:
         "power.cadence",
         "power.too-few-readings",
     ]
-    assert "(and 1 more such in 2 files of this run)" in verdict.findings[0].message
+    assert "(and 1 more in 2 files of this run)" in verdict.findings[0].message
 
 
 def test_published_metadata_that_is_a_text_is_read(result: Path) -> None:

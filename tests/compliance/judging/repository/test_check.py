@@ -207,7 +207,7 @@ def test_links_to_folders_are_not_entered(tree: Path) -> None:
 def test_a_circle_of_links(tree: Path) -> None:
     (tree / "l1").symlink_to("l2")
     (tree / "l2").symlink_to("l1")
-    assert ["circle" in f.message for f in found(tree)] == [True, True]
+    assert ["circular" in f.message for f in found(tree)] == [True, True]
 
 
 def test_the_verifier_takes_links_from_where_it_is_started(

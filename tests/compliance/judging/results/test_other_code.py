@@ -38,7 +38,7 @@ def test_the_run_of_another_version_is_named(tree: Submission) -> None:
     assert finding.path == f"{tree.folder()}/result_2.txt"
     assert finding.message == (
         "2 of 3 settings are logged at other lines than in 2 other runs: opt_base_learning_rate "
-        "at train.py:14, there at train.py:12; must be one version of the code"
+        "at train.py:14, there at train.py:12; expected one version of the code"
     )
     assert tree.told(RULE, "verifier") == []
 
@@ -53,7 +53,7 @@ def test_each_version_is_told_once(tmp_path: Path) -> None:
     tree.log(1, lines(21, 22, 23)).log(3, lines(31, 32, 33)).log(5, lines(21, 22, 23))
     first, second = tree.told(RULE)
     assert first.path.endswith("result_1.txt")
-    assert "train.py:11; so in 1 more; must" in first.message
+    assert "train.py:11; same in 1 more; expected" in first.message
     assert second.path.endswith("result_3.txt")
 
 

@@ -63,8 +63,8 @@ def test_a_finding_counts_runs_and_names_one(tmp_path: Path) -> None:
     [finding] = tree.told(AFTER)
     assert finding.path == "results/ex_n8/llama31_405b"
     assert finding.message == (
-        "2 of 3 runs began after training 5.1 was published, result_1.txt on 2031-01-01; must "
-        "have been made before"
+        "2 of 3 runs began after training 5.1 was published, result_1.txt on 2031-01-01; "
+        "expected earlier runs"
     )
     assert tree.told(AFTER, "verifier") == []
 
@@ -181,8 +181,8 @@ def test_one_run_in_ten_scores_all_checkpoints(tmp_path: Path, full: int, said: 
 def test_the_message_counts_checkpoints(tmp_path: Path) -> None:
     [finding] = diffusion(tmp_path, 0).told(LEFT_OUT)
     assert finding.message == (
-        "0 of 10 runs score every checkpoint until the target (result_0.txt has 1 of 2); at "
-        "least 1 must"
+        "0 of 10 runs score every checkpoint until the target (result_0.txt has 1 of 2); "
+        "expected at least 1"
     )
 
 

@@ -70,7 +70,7 @@ def test_a_failed_run_is_the_slowest() -> None:
 
 def test_a_run_that_breaks_rules_is_the_slowest_where_it_is_refused() -> None:
     facts = runs([5.0, 1.0, 3.0, 2.0, 4.0])
-    facts[0] = replace(facts[0], refused="its log breaks rules")
+    facts[0] = replace(facts[0], refused="its log violates rules")
     result = score(facts)
     assert roles(result)[0] == "failed"
     assert result.minutes == 3
@@ -201,7 +201,7 @@ def test_factor_is_the_committees_or_that_of_convergence() -> None:
     assert (same.value, same.source, same.note) == (1.03, "scaling.json", "")
     both = choose_factor(1.5, implied)
     assert (both.value, both.source) == (1.5, "scaling.json")
-    assert both.note.startswith("scaling.json gives 1.5; the formula ")
+    assert both.note.startswith("scaling.json has 1.5; the formula ")
     assert both.note.endswith(" gives 1.03")
     assert choose_factor(math.nan, implied).value == 1.03
     facts = runs([5.0, 1.0, 3.0, 2.0, 4.0])
@@ -248,8 +248,8 @@ def test_throughput_names_what_is_wrong() -> None:
     found = score_throughput("hpc", "3.0", "deepcam", join_limited)
     assert found.problems == (
         "there are 4 instances; throughput needs 5",
-        "must be pruned, as they did not converge: result_0.txt",
-        "the instances are not of one scale",
+        "these did not converge and must be pruned: result_0.txt",
+        "the instances have different scales",
     )
     large = score_throughput("hpc", "3.0", "deepcam", instances(5), total_scale=41)
     assert "the system's scale 41" in large.problems[0]

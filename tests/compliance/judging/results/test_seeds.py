@@ -99,7 +99,7 @@ def test_an_equal_seed_of_the_same_source_line_in_another_run(profile: Profile) 
         "result_2.txt",
     )
     assert finding.line == 9
-    assert "already logged there by result_0.txt, line 3" in finding.message
+    assert "is already logged in result_0.txt, line 3" in finding.message
 
 
 def test_a_seed_of_another_source_line_is_fine_officially_and_a_warning_by_the_policy() -> None:
@@ -147,7 +147,7 @@ def test_the_official_verifier_truncates_and_the_policy_does_not(one: Any, other
     assert told(checked(runs, VERIFIER)) == [("seeds.repeated", "error")]
     [finding] = checked(runs, POLICY)
     assert (finding.severity, finding.stated_by) == ("warning", "verifier")
-    assert "takes" in finding.message
+    assert "treats" in finding.message
 
 
 def test_a_text_that_spells_an_integer_is_that_integer() -> None:
@@ -214,7 +214,7 @@ def test_the_source_file_of_a_seed_is_one_of_the_submission() -> None:
         "warning",
         "result_0.txt",
     )
-    assert "no file of that name" in finding.message
+    assert "no file with that name" in finding.message
     assert checked(good(), VERIFIER, source_files=list) == []
 
 
@@ -225,7 +225,7 @@ def test_the_source_file_of_a_seed_ends_as_source_files_do() -> None:
     for file in ("/x/run.sub", "kernel.cu", "C:\\work\\run.sh"):
         assert checked(moved(file)) == []
     [finding] = checked(moved("/x/notes.txt"))
-    assert "no source file by its ending" in finding.message
+    assert "not have the extension of a source file" in finding.message
 
 
 def test_files_are_listed_only_when_a_place_is_to_be_looked_up() -> None:

@@ -145,7 +145,7 @@ def test_the_names_of_results_are_those_the_incumbent_looks_for(which: tuple[str
         ("dlrm", "4.1", "did you mean dlrm_dcnv2?"),
         ("llama3", "5.1", "did you mean llama31_8b or llama31_405b?"),
         ("minigo", "5.1", "check that --round names the submission's round"),
-        ("strong", "5.1", "only HPC results lie in strong and weak: is it --usage hpc?"),
+        ("strong", "5.1", "only HPC results are in strong and weak; use --usage hpc"),
         ("xyz", "6.1", "must be one of llama2_70b_lora"),
     ],
 )
@@ -257,8 +257,8 @@ def test_paths_are_shown_below_the_submission(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("renamed", "advice"),
     [
-        ("ex_n8_", "rename systems/ex_n8_.json, which describes no system with results, or"),
-        ("other", "rename systems/other.json, which describes no system with results, or"),
+        ("ex_n8_", "rename systems/ex_n8_.json, which describes a system without results, or"),
+        ("other", "rename systems/other.json, which describes a system without results, or"),
         ("", "run `podium system init systems/ex_n8.json` on the system"),
     ],
 )
@@ -292,5 +292,5 @@ def test_a_submitter_in_other_capitals_is_noted(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(submitter="ACME")
     [finding] = tree.found("system.name-mismatch")
     assert (finding.severity, finding.line) == ("note", 2)
-    assert finding.message == "`submitter` is 'ACME', and the submission's folder is 'Acme'"
+    assert finding.message == "`submitter` is 'ACME'; the submission's folder is 'Acme'"
     assert tree.check().verdict == "accepted"

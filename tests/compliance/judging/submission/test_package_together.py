@@ -98,7 +98,10 @@ def test_a_copy_by_another_clock_is_found_by_what_it_learned(tmp_path: Path) -> 
     assert [finding.path[-12:] for finding in found] == ["result_1.txt", "result_2.txt"]
     # They log different seeds, which never give the same digits
     assert {finding.severity for finding in found} == {Severity.ERROR}
-    assert "result_0.txt to the last digit, at other times" in found[1].message
+    assert (
+        "exactly the losses and outcomes of results/ex_n8/llama31_405b/result_0.txt, at other"
+        in found[1].message
+    )
     assert "result.copied-run" not in together(tree, Profile.VERIFIER)
 
 
@@ -195,8 +198,14 @@ def test_a_copy_by_another_submitter_is_found(tmp_path: Path) -> None:
     assert {first_one.severity, second_one.severity} == {"warning"}
     paths = [f"{name}/{other.folder()}/result_2.txt" for name in ("Acme", "Bmce")]
     assert [first_one.path, second_one.path] == paths
-    assert f"times and evaluations of {paths[1]}; which of the two" in first_one.message
-    assert f"times and evaluations of {paths[0]}; which of the two" in second_one.message
+    assert (
+        f"times and evaluations of {paths[1]}; it is not clear which of the two"
+        in first_one.message
+    )
+    assert (
+        f"times and evaluations of {paths[0]}; it is not clear which of the two"
+        in second_one.message
+    )
     assert copied(tmp_path, "verifier") == []
 
 
@@ -298,7 +307,7 @@ def test_runs_that_overlap_on_one_system_are_noted(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(1, lambda log: log.shift("run_start", -60))
     [finding] = together(tree)["result.overlapping-runs"]
     assert (finding.path, finding.severity) == ("results/ex_n8", Severity.NOTE)
-    assert finding.message.startswith("1 of 3 runs began while another ran")
+    assert finding.message.startswith("1 of 3 runs began during another run")
 
 
 def test_runs_one_after_the_other_are_not_noted(tmp_path: Path) -> None:
@@ -352,7 +361,7 @@ def test_fewer_instances_than_needed_are_rejected(tmp_path: Path) -> None:
     tree = throughput(tmp_path)
     (tree.root / tree.folder("wide", "weak") / "result_4.txt").unlink()
     [finding] = tree.told("result.too-few-runs")
-    assert finding.message == "the result has 4 runs; must have at least 5"
+    assert finding.message == "the result has 4 runs; expected at least 5"
 
 
 def test_instances_that_did_not_converge_must_be_pruned(tmp_path: Path) -> None:
@@ -395,7 +404,7 @@ def test_all_instances_fill_the_system(tmp_path: Path) -> None:
 
     tree = throughput(tmp_path).result("wide", scaling="weak", start=20, change=small)
     [finding] = tree.told("throughput.total-scale")  # 5 instances of 16 in a system of 128
-    assert "pruned ones too" in finding.message
+    assert "including pruned ones" in finding.message
     for number in range(5, 8):
         tree.log(number, small, "wide", scaling="weak", start=20, folder="pruned_results")
     assert tree.told("throughput.total-scale") == []
@@ -406,7 +415,7 @@ def test_an_instance_is_no_larger_than_the_system(tmp_path: Path) -> None:
         "wide", scaling="weak", start=20, change=lambda log: log.set("number_of_nodes", 32)
     )
     [finding] = tree.told("throughput.total-scale")
-    assert "the whole system has 128; must have at least the 256 of an instance" in finding.message
+    assert "the whole system has 128; expected at least the 256 of an instance" in finding.message
 
 
 # --- G-HP1 ---

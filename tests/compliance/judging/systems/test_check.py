@@ -124,7 +124,7 @@ def test_what_is_no_description_is_no_model(text: str | None, tmp_path: Path) ->
     file = tmp_path / "8xEX.json"
     if text is not None:
         file.write_text(text)
-    with pytest.raises(NothingToJudge, match=r"8xEX\.json holds no system description: \w"):
+    with pytest.raises(NothingToJudge, match=r"8xEX\.json is not a system description: \w"):
         read_system(file)
 
 
@@ -424,12 +424,12 @@ def broken(text: str | bytes, line: int, said: str) -> None:
 def test_text_that_is_not_quite_json() -> None:
     last = len(FIELDS) + 1
     broken(TEXT[:-2] + ",\n}", last, "comma after the last field")
-    broken(TEXT[:-1], last, "ends before the object")
-    broken(TEXT + "}", last + 1, "follows the object")
+    broken(TEXT[:-1], last, "ends before the end of the object")
+    broken(TEXT + "}", last + 1, "after the end of the object")
     broken(TEXT.replace('",\n', '"\n', 1), 3, "no comma before")
     broken(TEXT.replace("{", "{ // mine\n", 1), 1, "comment")
     broken(b"\xef\xbb\xbf" + TEXT.encode(), 1, "byte order mark")
-    broken(TEXT.replace("Liquid", "Liqu\xe9d").encode("latin-1"), 32, "not UTF-8")
+    broken(TEXT.replace("Liquid", "Liqu\xe9d").encode("latin-1"), 32, "not valid UTF-8")
     broken(TEXT.encode("utf-16"), 1, "UTF-16")
     broken(TEXT.replace("Liquid", "Li\tquid"), 32, "control character")
     broken(TEXT.replace('"Liquid"', "Liquid"), 32, "cannot be read")

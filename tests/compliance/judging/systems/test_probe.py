@@ -164,7 +164,7 @@ def test_garbage_of_nvidia_smi_is_a_note_and_no_number(name: str, fake: Fake, ro
     fake("nvidia-smi", smi(GARBAGE[name]))
     found = probe_accelerators(root)
     assert found.fields == {}
-    assert found.notes[0] == "nvidia-smi gave an answer that cannot be read"
+    assert found.notes[0] == "the output of nvidia-smi cannot be read"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_garbage_of_rocm_smi_is_a_note_and_no_number(text: str, fake: Fake, root
     fake("rocm-smi", rocm(text))
     found = probe_accelerators(root)
     assert found.fields == {}
-    assert found.notes[0] == "rocm-smi gave an answer that cannot be read"
+    assert found.notes[0] == "the output of rocm-smi cannot be read"
 
 
 def test_odd_numbers_of_rocm_smi_are_left_out(fake: Fake, root: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(
     start = time.monotonic()
     found = probe_accelerators(root)
     assert time.monotonic() - start < 10
-    assert found.notes[0] == "nvidia-smi gave no answer in 0.5 s"
+    assert found.notes[0] == "nvidia-smi did not finish within 0.5 s"
     assert "accelerators_per_node" not in found.fields
 
 
@@ -209,7 +209,7 @@ def test_a_program_that_fails_or_cannot_be_run_is_a_note(fake: Fake, root: Path)
     fake("rocm-smi", "#!/no/such/interpreter\n")
     found = probe_accelerators(root)
     assert found.notes[:2] == [
-        "nvidia-smi ended with status 9",
+        "nvidia-smi exited with status 9",
         "rocm-smi cannot be run: No such file or directory",
     ]
     assert found.fields == {}
@@ -232,7 +232,7 @@ def test_no_program_but_something_on_the_bus_is_left_to_a_person(fake: Fake, roo
     put(root, {"bus/pci/devices/0000:3b:00.0/class": "0x030200"})
     found = probe_accelerators(root)
     assert found.fields == {}
-    assert found.notes == ["no program here reports accelerators (1 on the PCI bus)"]
+    assert found.notes == ["no installed program reports accelerators (1 on the PCI bus)"]
     assert probe_accelerators(root / "absent").fields == {}
 
 
@@ -283,9 +283,9 @@ def test_a_kernel_that_tells_nothing_gives_a_note(root: Path) -> None:
     found = probe_host(root / "absent")
     assert "host_processors_per_node" not in found.fields
     assert "host_processor_core_count" not in found.fields
-    assert found.notes == ["the number of processors cannot be read here"]
-    assert probe_disks(root).notes == ["no disk of its own is visible here"]
-    assert probe_network(root).notes == ["no network card of its own is visible here"]
+    assert found.notes == ["the number of processors cannot be read"]
+    assert probe_disks(root).notes == ["no local disk is visible"]
+    assert probe_network(root).notes == ["no network card is visible"]
 
 
 def test_disks_are_told_by_size_and_kind(root: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_virtual_disk_has_a_size_but_no_kind(root: Path) -> None:
     put(root, {"block/vda/size": "2147483648", "block/vda/queue/rotational": "1"})
     found = probe_disks(root)
     assert found.fields == {"host_storage_capacity": "1x 1.1TB"}
-    assert found.notes == ["a virtual disk does not tell what kind of disk it is"]
+    assert found.notes == ["the kind of a virtual disk is not known"]
 
 
 def test_network_cards_are_counted_by_kind(root: Path) -> None:
@@ -352,7 +352,7 @@ def test_a_probe_file_comes_back_as_it_was(fake: Fake, root: Path, tmp_path: Pat
 )
 def test_what_is_no_probe_is_a_wrong_argument(text: str, tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text(text)
-    with pytest.raises(UsageFault, match="is no probe of podium"):
+    with pytest.raises(UsageFault, match="is not a podium probe"):
         read_probe(tmp_path / "n.json")
     with pytest.raises(UsageFault, match="cannot be read"):
         read_probe(tmp_path / "absent.json")

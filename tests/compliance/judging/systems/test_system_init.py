@@ -151,8 +151,8 @@ def test_variables_of_other_names_count_where_the_field_has_none(
     assert fields["system_name"] == "ex_n64"
     assert {"cooling", "accelerators_per_node"} <= marked(file)
     display_path = " ".join(capsys.readouterr().out.split())
-    assert "MLPERF_SYSTEM_NAME still holds a placeholder" in display_path
-    assert "accelerators_per_node is 'eight'; must be a whole number" in display_path
+    assert "MLPERF_SYSTEM_NAME still has a placeholder" in display_path
+    assert "accelerators_per_node is 'eight'; expected a whole number" in display_path
     assert "64 ($DGXNNODES)" in display_path
 
 
@@ -225,7 +225,7 @@ def test_its_grouped_form_is_taken_over_where_all_nodes_are_alike(
     place.write_text(json.dumps(grouped | {"node_types": [kind, kind]}))
     init(file, "--replace", "--from", str(place))
     assert "accelerators_per_node" in marked(file)
-    assert "names 2 kinds of nodes" in capsys.readouterr().out
+    assert "has 2 kinds of nodes" in capsys.readouterr().out
 
 
 def test_a_line_in_a_raw_log_is_taken_over(tmp_path: Path) -> None:
@@ -264,7 +264,10 @@ def test_counts_that_sources_tell_differently_are_listed(
     probe = node(tmp_path / "n.json", "n1", host_processor_core_count="56")
     init(tmp_path / "s.json", "--from", str(sysinfo(tmp_path / "in.json")), "--node", str(probe))
     display_path = " ".join(capsys.readouterr().out.split())
-    assert "host_processor_core_count is 112 by in.json, and 56 by probe" in display_path
+    assert (
+        "host_processor_core_count is 112 according to in.json, and 56 according to probe"
+        in display_path
+    )
 
 
 def test_several_nodes_are_counted_and_their_differences_listed(
@@ -295,7 +298,7 @@ def test_an_older_description_is_not_written_over(
     assert init(file) == Exit.USAGE
     assert capsys.readouterr().err == (
         f"podium: {file} exists already; "
-        f"give --replace to write it anew, and --from {file} to keep what it says\n"
+        f"use --replace to overwrite it, and --from {file} to keep its values\n"
     )
     assert file.read_text() == "mine"
     assert init(file, "--replace") == Exit.CLEAN
@@ -322,18 +325,18 @@ def test_what_a_caller_does_wrong_is_one_line(
     partial = {"complete": False, "nodes_collected": 1, "nodes_expected": 2}
     sysinfo(tmp_path / "part.json", mlperf_sysinfo=partial)
     calls = {
-        "must be FIELD=VALUE": ["--set", "colour=red"],
-        "'cooling'; must be FIELD=VALUE": ["--set", "cooling"],
-        "must be a whole number of at least 1": ["--set", "number_of_nodes=0"],
-        "must be closed or open": ["--set", "division=ajar"],
-        "must be datacenter or edge": ["--set", "system_type=cellar"],
-        "must be one of Available on-premise": ["--set", "status=soon"],
+        "expected FIELD=VALUE": ["--set", "colour=red"],
+        "'cooling'; expected FIELD=VALUE": ["--set", "cooling"],
+        "expected a whole number of at least 1": ["--set", "number_of_nodes=0"],
+        "expected closed or open": ["--set", "division=ajar"],
+        "expected datacenter or edge": ["--set", "system_type=cellar"],
+        "expected one of Available on-premise": ["--set", "status=soon"],
         "cooling is empty": ["--set", "cooling= "],
         "neither a JSON object nor": ["--from", str(tmp_path / "bad.json")],
-        "holds no field": ["--from", str(tmp_path / "empty.json")],
+        "has no field": ["--from", str(tmp_path / "empty.json")],
         "1 of 2 nodes answered": ["--from", str(tmp_path / "part.json")],
         "absent.json cannot be read": ["--from", str(tmp_path / "absent.json")],
-        "is no probe of podium": ["--node", str(tmp_path / "empty2.json")],
+        "is not a podium probe": ["--node", str(tmp_path / "empty2.json")],
     }
     (tmp_path / "empty2.json").write_text("[]")
     for said, more in calls.items():
@@ -410,7 +413,7 @@ def test_a_person_is_asked_for_what_is_missing(tmp_path: Path) -> None:
     answers["status"] = "cloud"
     answers["cooling"] = ""
     display_path = in_terminal(file, "".join(f"{answers[name]}\n" for name in order))
-    assert "division is 'ajar'; must be closed or open" in display_path
+    assert "division is 'ajar'; expected closed or open" in display_path
     fields = told(file)
     assert (fields["division"], fields["status"]) == ("open", "Available cloud")
     assert marked(file) == {"cooling"}

@@ -168,8 +168,8 @@ def test_each_file_is_read_and_told_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "text", "form"),
     [
-        ("", "rcp-bypass", "rcp-bypass alone on a line, with a line end"),
-        (RESULT, "rcp-bypass\n", "rcp-bypass as the last line, without a line end"),
+        ("", "rcp-bypass", "rcp-bypass alone on a line, with a newline"),
+        (RESULT, "rcp-bypass\n", "rcp-bypass as the last line, without a newline"),
     ],
 )
 def test_a_flag_with_and_without_a_line_end_is_in_force(

@@ -76,7 +76,7 @@ def test_a_date_may_be_given_as_text(tmp_path: Path) -> None:
 
 FAULTS: dict[str, tuple[str, str, str, int | None]] = {
     "misspelt field": ("place =", "palce =", "unknown field palce; did you mean place?", 2),
-    "other field": ("place =", "zzz = 1\nplace =", "unknown field zzz; must be one of rule, ", 2),
+    "other field": ("place =", "zzz = 1\nplace =", "unknown field zzz; expected one of rule, ", 2),
     "misspelt table": (
         "[[waiver]]",
         "[[waivers]]",
@@ -86,7 +86,7 @@ FAULTS: dict[str, tuple[str, str, str, int | None]] = {
     "one table": ("[[waiver]]", "[waiver]", "waiver: input should be a valid list", None),
     "no reason": ('reason = "the meter reads every two seconds"\n', "", "reason is missing", 2),
     "empty reason": ('"the meter reads every two seconds"', '" "', "at least 1 character", 2),
-    "no until": ("until = 2026-12-31\n", "", "until is missing; must be given", 2),
+    "no until": ("until = 2026-12-31\n", "", "until is missing", 2),
     "no such day": ("2026-12-31", '"2026-02-30"', "valid date", 2),
     "a moment": ("2026-12-31", "2026-12-31T10:00:00", "date", 2),
     "a number": ('"review committee"', "5", "valid string", 2),

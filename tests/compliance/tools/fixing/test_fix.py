@@ -193,7 +193,7 @@ def test_a_log_whose_name_is_taken_is_left(tmp_path: Path) -> None:
     assert [each["path"] for each in found["left"]] == [f"{RESULT}/result_1.log"]
     done = fix(tree, "--write")
     assert done.exit_code == Exit.FOUND
-    assert "result_1.txt is there already" in " ".join(done.stdout.split())
+    assert "result_1.txt exists already" in " ".join(done.stdout.split())
 
 
 def test_logs_that_waivers_name_keep_their_names(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_within_a_boundary_no_file_is_followed(
     monkeypatch.setenv(VARIABLE, str(loose.work))
     done = podium("check", loose.work)
     assert done.exit_code == Exit.USAGE
-    assert "nothing to judge" in done.stderr
+    assert "nothing to check" in done.stderr
 
 
 @pytest.mark.parametrize(

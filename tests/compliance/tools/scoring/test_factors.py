@@ -80,7 +80,7 @@ def test_check_and_score_judge_a_factor_alike(
 ) -> None:
     scaled(submission.root / submission.folder(), factor)
     formula = "the formula of the training rules (mean of the reference points / mean of the runs)"
-    expected = [(severity, f"scaling.json gives {factor:.6g}; {formula} gives 1")]
+    expected = [(severity, f"scaling.json has {factor:.6g}; {formula} gives 1")]
     assert alike(submission.root, RULE) == (expected if severity else [])
     (entry,) = score(submission.root).results
     assert (entry.factor, entry.published_factor, entry.computed_factor) == (factor, factor, 1)
