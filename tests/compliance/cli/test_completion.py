@@ -157,7 +157,8 @@ def test_a_folder_that_cannot_be_made_is_told_of(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
     done = podium("--install-completion", "bash")
     assert (done.exit_code, done.stdout) == (Exit.USAGE, "")
-    assert "cannot be made: Not a directory" in done.stderr
+    assert "podium: cannot make " in done.stderr
+    assert ": Not a directory" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--install-completion", "--show-completion"])

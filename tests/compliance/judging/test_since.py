@@ -181,7 +181,7 @@ def test_a_path_in_no_repository_is_refused(tree: Path, tmp_path: Path) -> None:
     usual(tmp_path / "plain")
     _refused(podium("check", tmp_path / "plain", "--since", "HEAD"), "needs a git repository")
     _refused(podium("check", tmp_path / "nowhere", "--since", "HEAD"), "no such file or folder")
-    _refused(podium("check", "-", "--since", "HEAD"), "not with standard input")
+    _refused(podium("check", "-", "--since", "HEAD"), "not standard input")
 
 
 def _refused(done: Done, told: str) -> None:

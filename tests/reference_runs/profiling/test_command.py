@@ -219,7 +219,7 @@ def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
         (["llama31_8b", "--device", "abacus"], "--device is abacus; must be auto, cpu or cuda"),
         (["ncf", "--device", "cpu", "--precision", "tf32"], "cpu has no TF32"),
         (["llama31_8b", "--scale", "reference"], "--data is needed at reference scale"),
-        (["llama31_8b", "--set", "last_step"], "--set is 'last_step'; must be KEY=VALUE"),
+        (["llama31_8b", "--set", "last_step"], "--set: expected KEY=VALUE, got 'last_step'"),
     ],
 )
 def test_what_cannot_be_profiled_is_said_in_one_line(words: list[str], said: str) -> None:

@@ -305,6 +305,6 @@ def test_what_a_killed_call_left_is_removed_and_named(store: Path, tmp_path: Pat
     os.utime(left, (0, 0))  # one that is new might be being made
     done = podium("results", "site", store, "--output", tmp_path / "site", "--no-charts")
     assert done.exit_code == 0
-    assert "left behind by a call that was killed" in done.stderr
+    assert "left by a killed call" in done.stderr
     assert re.search(r"site: \d+ pages, [\d.]+ KiB", done.stderr)
     assert not left.exists()
