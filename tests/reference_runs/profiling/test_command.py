@@ -192,7 +192,7 @@ def test_the_page_fetches_nothing_and_shows_without_complaint(
     assert told == []
     # Its script has run: tables can be sorted
     assert "<button" in shown
-    for title in ("Utilisation beside the log", "Timeline of the recorded steps", "Roofline"):
+    for title in ("Utilization of the machine", "Timeline of the recorded steps", "Roofline"):
         assert title in shown
 
 

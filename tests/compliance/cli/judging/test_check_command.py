@@ -858,7 +858,7 @@ def read_only() -> Iterator[Callable[[Path], None]]:
 def test_the_module_is_the_command(log: Path) -> None:
     done = subprocess_podium("check", log, "--round", "5.1")
     assert (done.returncode, done.stderr) == (Exit.CLEAN, "")
-    assert "1 log judged by training 5.1 (profile policy, from the options)" in done.stdout
+    assert "1 log checked against training 5.1 (profile policy, from the options)" in done.stdout
     assert subprocess_podium("check", "nowhere").returncode == Exit.USAGE
 
 
