@@ -41,7 +41,7 @@ STATED = {
     "policy": "policy only; the official verifier does not check it",
     "verifier": "official verifier only",
     "both": "",
-    "podium": "podium only; neither the policy nor the official verifier requires it",
+    "podium": "podium only; not in the policy or the verifier",
     "plugin": "plug-in",
     "house": "project rule in podium.toml",
 }

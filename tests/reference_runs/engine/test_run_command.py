@@ -235,7 +235,7 @@ REAL = ("--scale", "reference")
         (("llama31_8",), "did you mean llama31_8b"),
         (("llama31_8b", "--set", "opt_base_learning_rat=1"), "did you mean opt_base_learning_rate"),
         (("llama31_8b", "--set", "last_step=many"), "--set last_step is 'many'; must be like"),
-        (("llama31_8b", "--set", "last_step"), "must be KEY=VALUE"),
+        (("llama31_8b", "--set", "last_step"), "expected KEY=VALUE"),
         (("llama31_8b", "--round", "4.0"), "llama31_8b was in 5.1, 6.0, 6.1"),
         (("llama31_8b", "--scale", "reference"), "--data is needed at reference scale: train.bin"),
         (("llama31_8b", "--data", "."), "--data goes with --scale reference"),

@@ -260,7 +260,10 @@ def test_the_sheets_are_listed() -> None:
         (["run", "--kind", "sparse_gemm"], "list training has no kernel of this kind"),
         (["from", "resnot"], "no bundled trainer is named resnot; did you mean resnet"),
         (["from", "minigo", "--scale", "reference"], "its model makes its data"),
-        (["from", "llama31_8b", "--set", "last_step"], "--set is 'last_step'; must be KEY=VALUE"),
+        (
+            ["from", "llama31_8b", "--set", "last_step"],
+            "--set: expected KEY=VALUE, got 'last_step'",
+        ),
         (["compare"], "nothing to compare"),
         (["compare", "NV_V10"], "there is no file and no public sheet NV_V10"),
     ],

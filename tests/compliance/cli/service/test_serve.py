@@ -74,7 +74,7 @@ def test_a_rule_is_explained_and_an_unknown_one_is_not(tree: Path) -> None:
     assert told["text"].split() == podium("rules", "explain", rule, "--round", "6.0").stdout.split()
     failed, why = asked(here(tree), "explain", rule="--help")
     assert failed
-    assert "--help is no rule of training" in why
+    assert "--help is not a rule of training" in why
 
 
 def test_illegal_hyperparameters_are_an_answer(tree: Path) -> None:
