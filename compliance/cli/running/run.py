@@ -110,9 +110,7 @@ RoundOption = Annotated[
 ]
 SeedOption = Annotated[
     int,
-    typer.Option(
-        "--seed", min=0, help="Seed of the first run; each later run adds 1.", metavar="N"
-    ),
+    typer.Option("--seed", min=0, help="Seed of the first run, plus 1 per run.", metavar="N"),
 ]
 RunsOption = Annotated[
     int, typer.Option("--runs", min=1, help="Independent runs, one log each.", metavar="N")
@@ -135,9 +133,7 @@ SubsetOption = Annotated[
 ]
 CacheOption = Annotated[
     Path | None,
-    typer.Option(
-        "--cache", help="Cache the generated data of smoke scale in this folder.", metavar="DIR"
-    ),
+    typer.Option("--cache", help="Cache the data of smoke scale in this folder.", metavar="DIR"),
 ]
 WeightsOption = Annotated[
     Path | None,
@@ -153,15 +149,11 @@ DryOption = Annotated[
 ]
 TraceOption = Annotated[
     Path | None,
-    typer.Option(
-        "--trace", help="Write a trace of some steps to FILE; print tables.", metavar="FILE"
-    ),
+    typer.Option("--trace", help="Write a trace of some steps; print tables.", metavar="FILE"),
 ]
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option(
-        "--checkpoint", help="Save the state to FILE after each evaluation.", metavar="FILE"
-    ),
+    typer.Option("--checkpoint", help="Save the state after each evaluation.", metavar="FILE"),
 ]
 ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Resume from --checkpoint; the pause counts as run time.")
