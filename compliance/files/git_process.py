@@ -78,7 +78,7 @@ def run_git(
         except GitCommandNotFound:
             raise UsageFault("git is not installed; install git") from None
         except OSError as error:
-            raise UsageFault(f"cannot start git {words[0]}: {error.strerror}") from None
+            raise UsageFault(f"git {words[0]} cannot be started: {error.strerror}") from None
         assert started.proc is not None
         try:
             return _finished(started.proc, words[0], seconds)

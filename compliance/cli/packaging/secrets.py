@@ -38,6 +38,6 @@ def read_key(path: Path) -> str:
         # Bounded: a wrong path may name a checkpoint or an endless device
         return read_given(path, LARGEST_KEY).decode("utf-8")
     except OSError as error:
-        raise UsageFault(f"cannot read {path}: {error.strerror}") from None
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageFault(f"{path} is not UTF-8 text") from None

@@ -137,7 +137,7 @@ def _keys(passphrase_file: Path | None, identities: list[Path], iterations: int 
     from podium.compliance.tools.bundling.encryption.openssl import MOST_ITERATIONS
 
     if iterations and iterations > MOST_ITERATIONS:
-        raise UsageFault(f"--iterations: expected 1 to {MOST_ITERATIONS}")
+        raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
     passphrase = read_passphrase(passphrase_file)
     ask = None if passphrase else _prompt()
     return Keys(passphrase, tuple(map(read_key, identities)), iterations, ask)

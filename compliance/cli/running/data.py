@@ -93,7 +93,7 @@ def prepare(
             with bar("pieces", len(recipe.pieces), quiet=quiet) as move:
                 made = make(recipe, target, processes(jobs), move)
         except OSError as error:
-            raise UsageFault(f"cannot make {target}: {error.strerror}") from None
+            raise UsageFault(f"{target} cannot be made: {error.strerror}") from None
     size = sum(path.stat().st_size for path in made)
     typer.echo(f"{target}: {len(made)} files, {size:,} bytes, and SHA256SUMS")
 

@@ -106,7 +106,7 @@ def _read(path: Path) -> KernelRun:
     try:
         text = read_given(path, LARGEST + 1)
     except OSError as error:
-        raise UsageFault(f"cannot read {path}: {error.strerror}") from None
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     if len(text) > LARGEST:
         raise UsageFault(f"{path} is larger than {LARGEST:,} bytes")
     try:

@@ -72,7 +72,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageFault(f"cannot make {folder}: {error.strerror}") from None
+        raise UsageFault(f"{folder} cannot be made: {error.strerror}") from None
     for name, text in files.items():
         if text:
             with draft_file(folder / name) as stream:

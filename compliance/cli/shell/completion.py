@@ -121,7 +121,7 @@ def _install(name: str, shell: Shell) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageFault(f"cannot make {path.parent}: {error.strerror}") from None
+        raise UsageFault(f"{path.parent} cannot be made: {error.strerror}") from None
     write_whole(path, shell.script)
     needs = shell.needs.format(path=path, folder=path.parent)
     print_text(f"completion for {name} written to {path}\n{needs}\n")

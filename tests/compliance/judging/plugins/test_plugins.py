@@ -133,7 +133,7 @@ def test_no_plugins_leaves_them_out(site: Path, log: Path, monkeypatch: pytest.M
     assert report("check", log, status=1)["verdict"] == "rejected"
     monkeypatch.setenv("PODIUM_NO_PLUGINS", "1")
     assert report("check", log) == bare
-    assert "left out" in podium("plugins").stdout
+    assert "disabled" in podium("plugins").stdout
 
 
 def test_python_callers_have_them_unless_they_say_no(

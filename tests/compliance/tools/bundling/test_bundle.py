@@ -525,9 +525,9 @@ def test_what_a_caller_does_wrong_is_one_line(
         "by openssl needs a passphrase": (tree, home / "a.tar.enc"),
         "by legacy needs a passphrase": (tree, home / "a.tar.gz", "--cipher", "legacy"),
         "--cipher: expected age, openssl": (tree, home / "a.tar", "--cipher", "rot13"),
-        "--iterations: expected 1 to": (tree, home / "a.tar.enc", "--iterations", "99999999", *key),
+        "--iterations must be": (tree, home / "a.tar.enc", "--iterations", "99999999", *key),
         "no passphrase in the first": (tree, home / "b", "--passphrase-file", home / "empty.txt"),
-        "cannot read": (tree, home / "b", "--passphrase-file", home / "absent"),
+        "cannot be read": (tree, home / "b", "--passphrase-file", home / "absent"),
         "cannot be written": (tree, home / "absent" / "a.tar"),
     }
     before = sorted(home.iterdir())
