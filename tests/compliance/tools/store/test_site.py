@@ -272,7 +272,7 @@ def test_a_folder_that_holds_something_is_left_alone(store: Path, tmp_path: Path
 def test_the_store_is_not_written_into(store: Path) -> None:
     before = content(store)
     done = podium("results", "site", store, "--output", store / "site")
-    assert (done.exit_code, "lies in the tree" in done.stderr) == (2, True)
+    assert (done.exit_code, "is inside the tree" in done.stderr) == (2, True)
     assert content(store) == before
 
 

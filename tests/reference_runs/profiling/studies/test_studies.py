@@ -190,7 +190,7 @@ def test_the_command_writes_a_study_after_each_setting(program: Path, tmp_path: 
     assert kept["complete"] is True
     assert kept["variants"][1]["speedup"] == 4
     assert "Eager against compiled" in (out / "study.html").read_text()
-    assert "cut short" in render_study({**kept, "complete": False})
+    assert "interrupted" in render_study({**kept, "complete": False})
 
 
 def test_a_study_without_any_profile_says_why(program: Path) -> None:
