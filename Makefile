@@ -1,4 +1,4 @@
-# Everything runs in a virtual environment of its own; `make demo` and `make test` set it up.
+# Everything runs in a virtual environment; `make demo` and `make test` create it.
 VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
@@ -13,11 +13,11 @@ CODE    := compliance logging_spec rules reference_runs
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP)  ## make the virtual environment
+setup: $(STAMP)  ## create the virtual environment
 
 LOCKED ?=
 LOCK   := requirements-dev.lock
-# What builds podium is locked, too: with isolation pip would download it again, in any version
+# The build tools are locked, too: with isolation pip would download them again, in any version
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(if $(LOCKED),--no-build-isolation)
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
 
@@ -32,7 +32,7 @@ OLD_NEEDS := '.[bundle,dask,mcp,metrics,plots,probe,remote,results,review,tables
 	'hypothesis>=6.115' 'markdown-it-py>=3' 'mlperf-logging>=4.1.68' 'orjson>=3.10' 'packaging>=24' 'pytest>=8.3' \
 	'pyyaml>=6.0.1' 'rules>=3.5' 'scipy>=1.11'
 
-lowest:  ## run some tests with the oldest libraries that pyproject.toml allows, but torch (needs uv)
+lowest:  ## run some tests with the oldest libraries that pyproject.toml allows, except torch (needs uv)
 	uv venv --quiet --clear --python $(PYTHON) $(OLD)
 	uv pip install --quiet --python $(OLD)/bin/python --resolution lowest-direct $(OLD_NEEDS)
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" PATH="$(CURDIR)/$(OLD)/bin:$$PATH" $(OLD)/bin/python -m pytest \
@@ -53,19 +53,19 @@ demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack, verify; le
 test: $(STAMP)  ## the quick test suite
 	$(BIN)/python -m pytest -m 'not long' -n 2 --dist worksteal
 
-test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from a seed or two (more with PODIUM_THOROUGH=1)
+test-long: $(STAMP)  ## the slow tests: damaged and fuzzed logs, every trainer from a seed or two (more with PODIUM_THOROUGH=1)
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal --durations=25
 
 kills: $(STAMP)  ## kill loggers and commands N times (2000) at random moments
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.kills.harness $(N)
 
-hostile: $(STAMP)  ## have every command read N (100000) hostile inputs, by a seed
+hostile: $(STAMP)  ## run every command on N (100000) hostile inputs, by a seed
 	$(BIN)/python benchmarks/hostile.py $(N)
 
-fuzz: $(STAMP) .fuzz/atheris  ## fuzz for SECONDS (600) what reads and prints, guided by coverage
+fuzz: $(STAMP) .fuzz/atheris  ## fuzz the readers and writers for SECONDS (600), guided by coverage
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-.fuzz/atheris:  # beside the environment: it is not there for every Python, and nothing else needs it
+.fuzz/atheris:  # outside of the environment: it does not exist for every Python, and nothing else needs it
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target .fuzz 'atheris>=2.3'
 
 lint: $(STAMP)  ## ruff and mypy
@@ -73,7 +73,7 @@ lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-audit: $(STAMP)  ## dangerous code, licences and known faults of what podium needs
+audit: $(STAMP)  ## suspicious code, licenses and known vulnerabilities of dependencies
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(CODE) .ci
 	$(BIN)/python .ci/licences.py
 	$(BIN)/python .ci/advisories.py
@@ -93,13 +93,13 @@ docs: $(STAMP)  ## regenerate the rule pages, the manual page and the schemas
 	    $(BIN)/podium schema $$name > docs/schemas/podium-$$name.json || exit 1; done
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 
-pictures: $(STAMP)  ## make the pictures of the documentation anew (needs chromium)
+pictures: $(STAMP)  ## regenerate the pictures of the documentation (needs chromium)
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python docs/examples/pictures.py
 
-site: $(STAMP)  ## build the site of the documentation in build/site, without a network
+site: $(STAMP)  ## build the documentation site in build/site, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
-release: $(STAMP)  ## build, check and try what is released, in dist/; of a tagged commit
+release: $(STAMP)  ## build, check and test a release in dist/, from a tagged commit
 	$(INSTALL) -e '.[release]'
 	$(BIN)/python .ci/release.py
 
@@ -107,5 +107,5 @@ rates: $(STAMP)  ## how often each rule fires on the published submissions in CO
 	$(BIN)/python benchmarks/rates.py $(CORPUS)
 	$(BIN)/podium rules pages --write
 
-clean:  ## remove what make has made, demo/ included
+clean:  ## remove everything that make created, including demo/
 	rm -rf $(VENV) .fuzz demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

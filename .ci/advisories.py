@@ -1,10 +1,10 @@
-"""Known faults of what podium needs, by pip-audit; or a line that says why they were not looked up.
+"""Known vulnerabilities of podium's dependencies, by pip-audit; or a line why it was skipped.
 
-PODIUM_ADVISORIES=1 make audit     # where there is a network, and pip-audit is installed
+PODIUM_ADVISORIES=1 make audit     # requires a network and pip-audit
 
-pip-audit asks a service for each package, and no maintained list of such faults is handed out as a
-package. Continuous integration reaches package indexes only, so there the look-up is left out; a
-list that came with the code would go stale and pass what it does not know.
+pip-audit queries a service for each package; no maintained list of vulnerabilities is available as
+a package. Continuous integration reaches package indexes only, so the check is skipped there; a
+list in the repository would become outdated and accept unknown vulnerabilities.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import sys
 
 
 def main() -> int:
-    """Ask pip-audit where that was asked for; its exit status, or 0 where it was not."""
+    """Run pip-audit if requested; its exit status, or 0 if not requested."""
     if not os.environ.get("PODIUM_ADVISORIES"):
-        print("advisories: skipped, as they need a network; PODIUM_ADVISORIES=1 looks them up")
+        print("advisories: skipped, as they require a network; PODIUM_ADVISORIES=1 enables them")
         return 0
     program = shutil.which("pip-audit")
     if program is None:
         print("advisories: pip-audit is not installed: pip install pip-audit")
         return 1
-    # The environment that podium is in, not the one of pip-audit
+    # The environment of podium, not that of pip-audit
     places = [path for path in sys.path if path.endswith("site-packages")]
     words = [program, *(word for path in places for word in ("--path", path))]
     return subprocess.run(words, check=False).returncode  # noqa: S603 - a program of this name

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Check results in somebody's CI: annotations, a summary in Markdown, reports for other programs.
+# Check results in a user's CI: annotations, a summary in Markdown, reports for other programs.
 #
-# The environment says what: PODIUM_PATH (default .), PODIUM_ROUND, PODIUM_USAGE, PODIUM_PROFILE;
-# PODIUM_FAIL_ON (error, warning or never); PODIUM_FORMAT, what is printed (default github);
-# PODIUM_SUMMARY, a file that Markdown is added to; PODIUM_SARIF and PODIUM_JUNIT, files to write,
-# which must not lie below PODIUM_PATH. Exit status: 0 nothing wrong, 1 findings that fail, 2 nothing
-# to judge or bad arguments, 3 a fault of podium.
+# Environment variables: PODIUM_PATH (default .), PODIUM_ROUND, PODIUM_USAGE, PODIUM_PROFILE;
+# PODIUM_FAIL_ON (error, warning or never); PODIUM_FORMAT, the printed format (default github);
+# PODIUM_SUMMARY, a file that Markdown is appended to; PODIUM_SARIF and PODIUM_JUNIT, files to write,
+# which must be outside of PODIUM_PATH. Exit status: 0 passed, 1 findings that fail, 2 nothing
+# to check or bad arguments, 3 an internal error of podium.
 set -uo pipefail
 
 path=${PODIUM_PATH:-.}
@@ -18,7 +18,7 @@ case $fail_on in
   error | never) ;;
   warning) options+=(--strict) ;;
   *)
-    echo "fail-on is '$fail_on'; must be error, warning or never" >&2
+    echo "fail-on is '$fail_on'; expected error, warning or never" >&2
     exit 2
     ;;
 esac
@@ -27,7 +27,7 @@ report() { podium check "${options[@]}" --quiet "$@" -- "$path"; }
 
 podium check "${options[@]}" --format "${PODIUM_FORMAT:-github}" -- "$path"
 status=$?
-# Where nothing was judged there is nothing to report. The reports say again what has failed already
+# If nothing was checked, there are no reports. The reports repeat the failure
 if [ "$status" -le 1 ]; then
   [ -z "${PODIUM_SUMMARY:-}" ] || report --format markdown >> "$PODIUM_SUMMARY" || true
   [ -z "${PODIUM_SARIF:-}" ] || report --format sarif --output "$PODIUM_SARIF" || true

@@ -1,10 +1,10 @@
-"""Licences of what podium needs, with every extra: each must be one that pyproject.toml accepts.
+"""Check the licenses of podium's dependencies, with every extra, against those in pyproject.toml.
 
-python .ci/licences.py     # a line for each that is not, and exit status 1
+python .ci/licences.py     # a line for each unaccepted license, and exit status 1
 
-What is judged is what is installed here, found from podium's own requirements on. A licence comes
-from the package's SPDX expression, else from its classifiers, else from its licence field, whose
-words pyproject.toml translates; packages that state none are named there with theirs.
+Installed packages are checked, starting from podium's own requirements. A license is read from the
+package's SPDX expression, else from its classifiers, else from its license field, whose words
+pyproject.toml translates; packages that state none are listed there with their license.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def needed(name: str, extras: frozenset[str]) -> Iterator[tuple[str, Distribution | None]]:
-    """(name, what is installed of it) of all that a package needs with some extras, once each."""
+    """Name and installed distribution of all dependencies of a package with extras, once each."""
     waiting, seen = [(name, extras)], {(canonicalize_name(name), extras)}
     found = {canonicalize_name(name)}
     while waiting:
@@ -58,7 +58,7 @@ def _installed(name: str) -> Distribution | None:
 
 
 def stated(found: Distribution, words: Mapping[str, str], known: Mapping[str, str]) -> str:
-    """The licence of a package as an SPDX expression; empty where nobody states one."""
+    """The license of a package as an SPDX expression; empty if it states none."""
     about = found.metadata
     if name := known.get(canonicalize_name(about["Name"])):
         return name
@@ -75,8 +75,8 @@ def stated(found: Distribution, words: Mapping[str, str], known: Mapping[str, st
 
 
 def accepts(expression: str, accepted: Mapping[str, str]) -> bool:
-    """Whether an SPDX expression is satisfied by accepted licences; an unknown word is none."""
-    # A licence with an exception is one that the list names so, not its two halves
+    """Whether accepted licenses satisfy an SPDX expression; unknown words are not accepted."""
+    # A license with an exception is listed under that name, not as its two halves
     spdx = _spdx()
     try:
         terms = spdx.parse(expression, strict=True)
@@ -90,31 +90,31 @@ def accepts(expression: str, accepted: Mapping[str, str]) -> bool:
 
 @cache
 def _spdx() -> Licensing:
-    return get_spdx_licensing()  # reads every known licence
+    return get_spdx_licensing()  # reads every known license
 
 
 def problems(rules: Mapping[str, Any], extras: frozenset[str]) -> Iterator[str]:
-    """A line for each package whose licence is not accepted, unknown, or cannot be looked up."""
+    """A line for each package whose license is not accepted, unknown, or not installed."""
     for name, found in needed("podium", extras):
         if found is None:
-            yield f"{name}: not installed here, so its licence cannot be looked up"
+            yield f"{name}: not installed, so its license is unknown"
             continue
         licence = stated(found, rules["words"], rules["packages"])
         if not accepts(licence, rules["accepted"]):
-            yield f"{name} {found.version}: {licence or 'states no licence'}"
+            yield f"{name} {found.version}: {licence or 'states no license'}"
 
 
 def main() -> int:
-    """Print what is not accepted; 1 if there is any."""
+    """Print the problems; 1 if there are any."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    # The tools of `make release` are installed by it alone, and nothing needs them afterwards
+    # The tools of `make release` are only installed by it, and no other target needs them
     extras = frozenset({*project["project"]["optional-dependencies"]} - {"release"})
     rules = project["tool"]["podium"]["licences"]
     found = [*problems(rules, extras)]
     for line in found:
-        print(f"licence not accepted: {line}")
+        print(f"license not accepted: {line}")
     if not found:
-        print(f"licences: all {len([*needed('podium', extras)])} packages have accepted ones")
+        print(f"licenses: all {len([*needed('podium', extras)])} packages have accepted ones")
     return 1 if found else 0
 
 

@@ -1,12 +1,12 @@
-"""Make a release: what is checked, built, tried and described before anything is uploaded.
+"""Make a release: check, build, test and describe it; nothing is uploaded.
 
 python .ci/release.py [--draft] [--output dist]
 
 A release is a commit with the tag v and the version of `version.py`, and a dated section of
-CHANGELOG.md with that version; --draft builds all the same from any commit. The wheel is installed
-in a new environment of each Python from 3.11 on that is here, and checks a log there. In the folder
-are then the wheel, the source distribution, a list of what the wheel brings with it (SBOM, in
-CycloneDX's JSON) and the checksums of these files.
+CHANGELOG.md with that version; --draft builds from any commit. The wheel is installed in a new
+environment of each available Python from 3.11 on, and checks a log there. The folder then contains
+the wheel, the source distribution, a list of the wheel's dependencies (SBOM, in CycloneDX's JSON)
+and the checksums of these files.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 class NotReady(Exception):
-    """The repository is not that of a release; the message says what is missing."""
+    """The repository is not ready for a release; the message says what is missing."""
 
 
 def run(*words: str | Path, where: Path = ROOT) -> str:
-    """The output of a program. Raises NotReady with what it printed where it fails."""
+    """The output of a program. Raises NotReady with the output if the program fails."""
     done = subprocess.run(  # noqa: S603 - programs of this environment, or named by PYTHONS
         [str(each) for each in words],
         cwd=where,
@@ -45,12 +45,12 @@ def run(*words: str | Path, where: Path = ROOT) -> str:
     )
     if done.returncode:
         shown = " ".join(str(each) for each in words)
-        raise NotReady(f"`{shown}` ended with exit status {done.returncode}:\n{done.stdout}")
+        raise NotReady(f"`{shown}` failed with exit status {done.returncode}:\n{done.stdout}")
     return done.stdout
 
 
 def version() -> str:
-    """The version that the wheel will have. Raises NotReady where version.py names none."""
+    """The version of the wheel. Raises NotReady if version.py has none."""
     text = (ROOT / "compliance/version.py").read_text(encoding="utf-8")
     if found := re.search(r'^VERSION = "([^"]+)"$', text, flags=re.MULTILINE):
         return found[1]
@@ -58,7 +58,7 @@ def version() -> str:
 
 
 def demand_release(name: str) -> None:
-    """Raise NotReady where the commit is not tagged, something is not committed or undocumented."""
+    """Raise NotReady if the commit has no tag, uncommitted changes, or no changelog section."""
     if run("git", "status", "--porcelain"):
         raise NotReady("there are changes that are not committed")
     tags = run("git", "tag", "--points-at", "HEAD").split()
@@ -70,7 +70,7 @@ def demand_release(name: str) -> None:
 
 
 def pythons() -> Iterator[Path]:
-    """The Pythons that are here, of those that podium supports."""
+    """The installed Pythons among those that podium supports."""
     for each in PYTHONS:
         found = shutil.which(f"python{each}")
         if found:
@@ -78,7 +78,7 @@ def pythons() -> Iterator[Path]:
 
 
 def tried(python: Path, wheel: Path, place: Path) -> Path:
-    """Install the wheel in a new environment and check a log there; that environment's Python."""
+    """Install the wheel in a new environment and check a log; returns that environment's Python."""
     run(python, "-m", "venv", place)
     inside = place / "bin" / "python"
     install = (inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
@@ -91,9 +91,9 @@ def tried(python: Path, wheel: Path, place: Path) -> Path:
 
 
 def main() -> int:
-    """Make the release; 1 where it cannot be made."""
+    """Make the release; 1 if it fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--draft", action="store_true", help="from any commit, tagged or not")
+    parser.add_argument("--draft", action="store_true", help="build from any commit, tagged or not")
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
     asked = parser.parse_args()
     output: Path = asked.output.resolve()

@@ -1,12 +1,12 @@
-"""Training steps of the full models on a GPU: samples per second, and the share of its peak used.
+"""Training steps of the full models on a GPU: samples per second, and fraction of the peak.
 
     python benchmarks/accelerator.py [NAME ...] [--precision bf16] [--steps 10]
 
-Each benchmark takes whole optimizer steps at reference scale, by its trainer's own code, on made-up
-batches of the real shape that lie in pinned memory of the host. Where a model does not fit on one
-GPU, its width is kept and its depth (or its tables' length) cut, as the table says. FLOPs are those
-that torch counts in a forward pass, times three (times two where the weights are frozen); what is
-computed again to save memory does not count.
+Each benchmark runs whole optimizer steps at reference scale, with its trainer's code, on synthetic
+batches of the real shape in pinned host memory. If a model does not fit on one GPU, its depth (or
+the length of its tables) is reduced, but not its width; the table says so. FLOPs are those that
+torch counts in a forward pass, times three (times two for frozen weights); recomputation to save
+memory does not count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault
 
 PEAK = 989e12
-"""Dense bf16 FLOPs per second of an H100 or H200 SXM, as NVIDIA's data sheets have it."""
+"""Dense bf16 FLOPs per second of an H100 or H200 SXM, according to NVIDIA's data sheets."""
 
 Make = Callable[[Any, Any], Any]
 """A local batch of the real shape, from the task and its config."""
@@ -44,17 +44,17 @@ Make = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """What a benchmark trains on here: changes to its config, a batch, and what is counted."""
+    """The configuration of a benchmark: changes to its config, a batch, and the counted unit."""
 
     unit: str
     batch: Make
     size: int
-    """Samples of a step."""
+    """Samples per step."""
     changes: dict[str, Any] = field(default_factory=dict)
     cut: str = ""
-    """What of the model is smaller than the benchmark's."""
+    """Reduced parts of the model."""
     each: int = 1
-    """Units of a sample: tokens of a sequence, say."""
+    """Units per sample, such as tokens of a sequence."""
     backward: int = 2
     """Work of the backward pass, in forward passes."""
 
@@ -83,7 +83,7 @@ def _scenes(task: Any, config: Any) -> Any:
 
 
 OBJECTS = 8
-"""In a scene."""
+"""Objects per scene."""
 
 
 def _volumes(_: Any, config: Any) -> Any:
@@ -143,7 +143,7 @@ def _papers(_: Any, config: Any) -> Any:
 
 
 DEGREE = 12
-"""Neighbours of each relation."""
+"""Neighbors per relation."""
 
 
 def _positions(task: Any, config: Any) -> Any:
@@ -200,11 +200,11 @@ BUILDERS = {
     "minigo": ("minigo.model", "DualNet"),
     "retinanet": ("retinanet.model", "Detector"),
 }
-"""Models whose trainer begins with somebody's weights: here they are random."""
+"""Models whose trainer starts from published weights: here the weights are random."""
 
 
 def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
-    """The task at the case's shape, and its batch."""
+    """The task with the case's shape, and its batch."""
     config = replace(find(name).reference(), **case.changes)
     config = replace(config, global_batch_size=case.size, gradient_accumulation_steps=1)
     task = task_of(name)(config, setting, ranks)
@@ -216,23 +216,23 @@ def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
 
 
 def pinned(batch: Any) -> Any:
-    """The batch in memory that the device reads by itself, as the data loader leaves it."""
+    """The batch in pinned memory, like the output of the data loader."""
     return next(iter(DataLoader([batch], batch_size=None, pin_memory=True)))
 
 
 def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
-    """Of two products of every query with every key; causal or not, grouped or not."""
+    """FLOPs of two products of every query with every key; causal or not, grouped or not."""
     batch, heads, queries, width = query
     return 2 * batch * heads * queries * key[2] * (width + value[3])
 
 
 def recurrent_flops(inputs: Any, weights: Any, *_: Any, **__: Any) -> int:
-    """Of the products with each matrix of a recurrent net, at each step."""
+    """FLOPs of the products with each matrix of a recurrent network, at each step."""
     return 2 * inputs[0] * inputs[1] * sum(math.prod(w) for w in weights if len(w) == 2)
 
 
 def grouped_flops(rows: Any, weights: Any, *_: Any, **__: Any) -> int:
-    """Of rows in groups, each times a matrix of its own."""
+    """FLOPs of grouped rows, with a separate matrix for each group."""
     return 2 * math.prod(rows) * int(weights[-1])
 
 
@@ -243,11 +243,11 @@ UNCOUNTED = {
     torch.ops.aten._scaled_dot_product_cudnn_attention: attention_flops,
     torch.ops.aten._cudnn_rnn: recurrent_flops,
 }
-"""What torch's counter leaves out, or cannot count where heads share keys."""
+"""Operators that torch's counter omits, or counts incorrectly if heads share keys."""
 
 
 def forward_flops(stepper: Stepper, batch: Any) -> int:
-    """What torch counts in one forward pass."""
+    """FLOPs that torch counts in one forward pass."""
     counter = FlopCounterMode(display=False, custom_mapping=UNCOUNTED)
     with counter, torch.no_grad(), stepper._autocast():
         stepper.task.loss(stepper.model, batch)
@@ -287,7 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(CASES))
     parser.add_argument("--precision", default="bf16", choices=("fp32", "bf16"))
-    parser.add_argument("--steps", type=int, default=10, help="of each of three turns")
+    parser.add_argument("--steps", type=int, default=10, help="steps in each of three turns")
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
     setting = Setting(

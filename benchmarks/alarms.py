@@ -1,10 +1,9 @@
-"""What the default profile warns of in accepted submissions: the figures of docs/alarms.md.
+"""Warnings of the default profile in accepted submissions: the figures of docs/alarms.md.
 
     python benchmarks/alarms.py CORPUS
 
-CORPUS holds folders of rounds, such as training_results_v5.0, as they were published. Waived
-findings do not count, nor those that follow from another, nor those about code, which the corpus
-has none of.
+CORPUS contains folders of published rounds, such as training_results_v5.0. Waived findings do not
+count, nor do consequences of others, nor those about code, which the corpus does not contain.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from podium.compliance.reporting.models import Finding, Report
 
 ABOUT_CODE = ("code.", "repo.", "seeds.source", "tree.no-code")
 FEW = 3
-"""Warnings that a reader of one submission can be asked to look at."""
+"""Number of warnings that a reader of one submission can be expected to read."""
 
 
 @dataclass
 class Alarms:
-    """Warnings by rule; of each submission its causes, which are (rule, result or submission)."""
+    """Warnings by rule; for each submission its causes, as (rule, result or submission)."""
 
     warnings: Counter[str] = field(default_factory=Counter)
     causes: dict[tuple[str, str], set[tuple[str, str]]] = field(default_factory=dict)
     rejected: list[str] = field(default_factory=list)
 
     def add(self, name: str, report: Report) -> None:
-        """Add the report on a round's folder."""
+        """Add the report of a round's folder."""
         submissions = [each.path for each in report.submissions]
         results = [each.path for each in report.results]
         for path in submissions:
@@ -70,14 +69,14 @@ class Alarms:
 
 
 def counted(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Those that say something of their own, and of what the corpus has."""
+    """Findings that are not consequences of others, and not about missing code."""
     for each in findings:
         if not (each.waived or each.caused_by or each.id.startswith(ABOUT_CODE)):
             yield each
 
 
 def enclosing(path: str, folders: Iterable[str]) -> str | None:
-    """The folder that a path lies in."""
+    """The folder that contains a path."""
     return next(
         (each for each in folders if each == "." or f"{path}/".startswith(f"{each}/")), None
     )

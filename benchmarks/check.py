@@ -1,15 +1,14 @@
-"""Speed of `podium check`: against the official checker, a bare pass, logs alone; and its start.
+"""Speed of `podium check`: against the official checker, a bare pass, logs only; and its start.
 
-A round with source code is the largest round in FOLDER, with as much made-up code as a published
-round has for its logs.
+The round with source code is the largest round in FOLDER, with as much synthetic code as a
+published round has for its logs.
 
     python benchmarks/check.py [FOLDER] [--every N]
 
-All are measured in one run on the same logs, so only the ratios mean something: CPU time, but for
-several processes, where it is the time on the wall. A bare pass reads
-each file, finds the token and decodes each record with the fastest JSON library. Packages are the
-rounds in FOLDER, against the logs in them judged as loose logs. The start is that of
-whole processes.
+All measurements are in one run on the same logs, so only the ratios are meaningful. They use CPU
+time, except for several processes, where they use wall time. A bare pass reads each file, finds the
+token and decodes each record with the fastest JSON library. Packages are the rounds in FOLDER,
+compared with their logs checked as loose logs. The start is that of whole processes.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ MEMORY_BAR_MB = 300
 START_BAR_MS = 250
 CODE_TO_VERIFIER_BAR, CODE_TO_BARE_BAR, CODE_MEMORY_BAR_MB = 1.8, 4.0, 100
 STARTS = 11
-"""Processes started; the median counts."""
+"""Number of processes that are started; the median counts."""
 
 
 def bare_pass(logs: list[Path]) -> int:
@@ -74,7 +73,7 @@ def bare_pass(logs: list[Path]) -> int:
 
 
 def official(logs: list[Path]) -> None:
-    """The official tool's check of each log, in this process, as fast as it goes."""
+    """The official tool's check of each log, in this process, at its best speed."""
     from mlperf_logging.compliance_checker import mlp_compliance
 
     logging.disable(logging.CRITICAL)
@@ -90,16 +89,16 @@ def official(logs: list[Path]) -> None:
 
 
 class Spent(NamedTuple):
-    """Seconds: of CPU in this process alone, and on the wall."""
+    """Seconds of CPU time in this process only, and of wall time."""
 
     cpu: float
     wall: float
 
 
 def timed(works: Sequence[Callable[[], object]], repeats: int) -> list[Spent]:
-    """The least of several runs of each: the one least disturbed.
+    """The minimum over several runs of each, which has the least noise.
 
-    They take turns, so that a machine that is slow for a while is slow for all of them.
+    They alternate, so that a slow phase of the machine affects all of them.
     """
     runs: list[list[Spent]] = [[] for _ in works]
     for _ in range(repeats):
@@ -111,7 +110,7 @@ def timed(works: Sequence[Callable[[], object]], repeats: int) -> list[Spent]:
 
 
 def peak_memory_mb(folder: Path) -> float:
-    """Peak resident memory of `podium check FOLDER --jobs 1`, in a process of its own."""
+    """Peak resident memory of `podium check FOLDER --jobs 1`, in a separate process."""
     words = ["podium", "check", str(folder), "--jobs", "1", "--format", "json"]
     command = [sys.executable, "-c", _WITH_PEAK, *words]
     done = subprocess.run(command, cwd=ROOT / "src", capture_output=True, check=False)
@@ -123,7 +122,7 @@ import atexit, re, sys
 from pathlib import Path
 
 def peak():
-    # What getrusage reports counts the process that started this one, too
+    # getrusage also counts the process that started this one
     sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 
 atexit.register(peak)
@@ -134,7 +133,7 @@ sys.exit(main())
 
 
 def command_seconds(arguments: list[str]) -> float:
-    """Seconds of CPU that `podium` takes with these arguments, all its processes together."""
+    """CPU seconds of `podium` with these arguments, summed over all its processes."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "podium", *arguments]
@@ -145,13 +144,13 @@ def command_seconds(arguments: list[str]) -> float:
 
 
 def start_ms(arguments: list[str]) -> float:
-    """Median CPU milliseconds of `podium` with these arguments, its bytecode compiled before."""
+    """Median CPU milliseconds of `podium` with these arguments, with compiled bytecode."""
     spent = [command_seconds(arguments) for _ in range(STARTS + 1)]
     return statistics.median(spent[1:]) * 1000
 
 
 def command_ratio(folder: Path, profile: Profile) -> float:
-    """How many times as long `podium check ROUND` takes as `podium check LOG…`, start and all."""
+    """The ratio of `podium check ROUND` to `podium check LOG…`, including the start."""
     alone = whole = 0.0
     for entry, logs in rounds_in(folder):
         rules = RoundRequest().choose(entry).rules
@@ -173,7 +172,7 @@ def rounds_in(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
 
 
 def package_ratio(folder: Path, profile: Profile) -> float:
-    """How many times as long the rounds in a folder take as the logs in them alone."""
+    """The ratio of the rounds in a folder to their logs only."""
     options = Options(profile=profile)
     alone = whole = 0.0
     for entry, logs in rounds_in(folder):
@@ -184,7 +183,7 @@ def package_ratio(folder: Path, profile: Profile) -> float:
 
 
 class WithCode(NamedTuple):
-    """Seconds of CPU for a round with source code, and the peak memory of its check."""
+    """CPU seconds for a round with source code, and the peak memory of its check."""
 
     bare: float
     verifier: float
@@ -193,7 +192,7 @@ class WithCode(NamedTuple):
 
 
 def check_with_code(folder: Path) -> WithCode:
-    """Check the round with the most bytes of logs, and made-up code, in each profile."""
+    """Check the round with the most bytes of logs, and synthetic code, in each profile."""
     source, _ = max(rounds_in(folder), key=lambda each: sum(log.stat().st_size for log in each[1]))
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place, source.name)
@@ -211,7 +210,7 @@ def check_with_code(folder: Path) -> WithCode:
 
 
 def print_with_code(spent: WithCode) -> None:
-    """Print how a round with source code compares, with the targets."""
+    """Print the figures of a round with source code, with the targets."""
     rows = (
         ("policy : verifier profile", spent.policy / spent.verifier, CODE_TO_VERIFIER_BAR),
         ("policy profile : bare pass", spent.policy / spent.bare, CODE_TO_BARE_BAR),
@@ -223,7 +222,7 @@ def print_with_code(spent: WithCode) -> None:
 
 
 def smallest(logs: list[Path]) -> Path:
-    """The smallest log: what one check costs however little there is to judge."""
+    """The smallest log: the fixed cost of a check."""
     return min(logs, key=lambda path: path.stat().st_size)
 
 
@@ -232,7 +231,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     default = ROOT.parent / "shared" / "corpus"
     parser.add_argument("folder", type=Path, nargs="?", default=default)
-    parser.add_argument("--every", type=int, default=4, help="Nth logs for the official checker")
+    parser.add_argument("--every", type=int, default=4, help="officially check every Nth log")
     arguments = parser.parse_args()
     if not arguments.folder.is_dir():
         sys.exit(f"{arguments.folder}: no such folder; name one with published results")

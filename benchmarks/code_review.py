@@ -1,10 +1,11 @@
-"""What `podium review code` costs on a round as large as 5.1: processor time and memory.
+"""CPU time and memory of `podium review code` on a round as large as 5.1.
 
     python benchmarks/code_review.py make FOLDER     # two rounds, about 10 million lines
     python benchmarks/code_review.py measure FOLDER
 
 5.1 has 5.25 million lines in 12,507 files of 16 submitters, 4.9 million of them in vendored
-libraries and data. The made-up rounds have as many, with changes as rare as in the real one.
+libraries and data. The synthetic rounds have the same numbers, with changes as rare as in the real
+one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ OWN_FILES, OWN_LINES = 40, 150
 LIBRARY_FILES, LIBRARY_LINES, LIBRARIES = 700, 335, 14
 DATA_LINES, DATA_FILES = 93_000, 18
 CHANGED, NEW = 0.04, 0.03
-"""The parts of a submitter's files that no other tree has."""
+"""Parts of a submitter's files that are unique to it."""
 
 SECONDS, MEBIBYTES = 60, 300
 
@@ -53,7 +54,7 @@ class Maker:
         return "\n".join(self.rng.choices(self.lines[kind], k=lines)) + "\n"
 
     def edited(self, text: str) -> str:
-        """A text with two lines changed."""
+        """A text with two changed lines."""
         lines = text.splitlines()
         for _ in range(2):
             lines[self.rng.randrange(len(lines))] = f"changed_{self.rng.random()}"
@@ -80,7 +81,7 @@ class Maker:
             (place / f"tokenizer_{number}.json").write_text(self.data)
 
     def own(self, code: Path, benchmark: str, number: int) -> None:
-        """Write one file of a submitter's own code: as the others have it, changed, or new."""
+        """Write one file of a submitter's code: shared with others, changed, or new."""
         ending = ".py" if number % 3 else ".sh"
         drawn, text = self.rng.random(), self.base[benchmark, number]
         if drawn < CHANGED:
@@ -90,7 +91,7 @@ class Maker:
         (code / f"part_{number}{ending}").write_text(text)
 
     def vendored(self, folder: Path, version: str) -> None:
-        """Write a library with a file of its version and two patched files."""
+        """Write a library with a file for its version and two patched files."""
         folder.mkdir()
         (folder / "setup.py").write_text(f'version = "{version}"\n')
         patched = {self.rng.randrange(LIBRARY_FILES) for _ in range(2)}
@@ -101,7 +102,7 @@ class Maker:
             (place / f"file_{number}.py").write_text(whole)
 
     def log(self, root: Path, benchmark: str, index: int) -> None:
-        """Write a description and ten logs."""
+        """Write a system description and ten logs."""
         (root / "systems").mkdir(parents=True, exist_ok=True)
         (root / "systems" / "ex.json").write_text('{"accelerator_model_name": "NVIDIA H100"}')
         results = root / "results" / "ex" / benchmark
@@ -132,12 +133,12 @@ def measure(folder: Path) -> int:
 
 
 def main() -> int:
-    """Make the rounds, or measure a review of them."""
+    """Generate the rounds, or measure a review of them."""
     what, folder = sys.argv[1], Path(sys.argv[2])
     if what == "measure":
         return measure(folder)
     for name in ("5.0", "5.1"):
-        # The same texts, and other changes
+        # The same texts, with other changes
         maker = Maker()
         maker.rng = random.Random(name)  # noqa: S311
         maker.round(folder, name)

@@ -1,10 +1,10 @@
-"""Whether two JSON reports, or two folders of them, differ in more than renamed ids and words.
+"""Compare two JSON reports, or two folders of them, except for renamed ids and words.
 
     python benchmarks/compare_reports.py OLD NEW [--renames FILE] [--allow-new-citations]
 
-Prints every difference and ends with status 1 if there is any. Findings are compared as a set, as
-a renamed id may sort elsewhere; all other lists in their order. Numbers are equal if they are
-written alike: 10 and 10.0 differ.
+Prints every difference and exits with status 1 if there are any. Findings are compared as a set,
+since a renamed id may sort differently; all other lists are compared in order. Numbers are equal if
+they are written the same way: 10 and 10.0 differ.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ UNORDERED = {"findings"}
 """Members that are compared as sets."""
 
 VERBATIM = {"path", "file", "actual", "submitter", "system"}
-"""Members whose texts are the user's, which no renaming touches."""
+"""Members with strings of the user, which are never renamed."""
 
 IDENTITY = ("id", "path", "line", "key", "actual")
-"""Findings that agree in these are one finding with other words, not two."""
+"""Findings with equal values here are one finding with changed words, not two."""
 
 
 @dataclass(frozen=True)
 class Renames:
-    """What counts as the same: old to new ids and names of members, and patterns of texts."""
+    """Equivalences: old to new ids and member names, and patterns of texts."""
 
     ids: dict[str, str] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
     texts: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def apply(self, value: Any, name: str = "") -> Any:
-        """A JSON value with all that was renamed under its new name."""
+        """A JSON value with all renames applied."""
         if isinstance(value, dict):
             return {self.fields.get(k, k): self.apply(v, k) for k, v in value.items()}
         if isinstance(value, list):
@@ -57,7 +57,7 @@ class Renames:
 
 
 def read_renames(path: Path) -> Renames:
-    """The tables of a TOML file; raises ValueError for one that is not TOML, or a bad pattern."""
+    """The tables of a TOML file; raises ValueError for invalid TOML or a bad pattern."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
         texts = tuple((re.compile(t["before"]), t["after"]) for t in tables.get("texts", ()))
@@ -67,7 +67,7 @@ def read_renames(path: Path) -> Renames:
 
 
 def differences(old: Any, new: Any, renames: Renames, *, citations: bool = False) -> Iterator[str]:
-    """Every difference as `PLACE: OLD -> NEW`; `citations`: an empty one may have been filled."""
+    """Every difference as `PLACE: OLD -> NEW`; `citations`: an empty citation may be filled."""
     yield from _between(renames.apply(old), renames.apply(new), "", citations)
 
 
@@ -92,7 +92,7 @@ def _between(old: Any, new: Any, place: str, citations: bool) -> Iterator[str]:
 
 
 def _between_sets(old: list[Any], new: list[Any], place: str, citations: bool) -> Iterator[str]:
-    """Entries of one side alone; of two that are about the same, what differs in them."""
+    """Entries of one side only; for two entries about the same, their differences."""
     before, after = Counter(map(_text, old)), Counter(map(_text, new))
     gone, come = _by_identity(before - after), _by_identity(after - before)
     for identity in dict.fromkeys((*gone, *come)):
@@ -130,7 +130,7 @@ def pairs(old: Path, new: Path) -> Iterator[tuple[str, Path, Path]]:
 
 
 def compare_files(old: Path, new: Path, renames: Renames, *, citations: bool) -> Iterator[str]:
-    """The differences of two files; one that is missing, or not JSON on one side, is one."""
+    """The differences of two files; a file that is missing or invalid JSON is a difference."""
     if not old.is_file() or not new.is_file():
         yield "only after" if new.is_file() else "only before"
         return
@@ -146,10 +146,10 @@ def compare_files(old: Path, new: Path, renames: Renames, *, citations: bool) ->
 
 
 def main() -> int:
-    """Compare, print, and say how many reports differ."""
+    """Compare, print, and report the number of differing reports."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("old", type=Path, help="a report, or a folder of reports")
-    parser.add_argument("new", type=Path, help="the same, made later")
+    parser.add_argument("new", type=Path, help="a later report, or folder of reports")
     parser.add_argument("--renames", type=Path, default=RENAMES, help="a TOML file")
     parser.add_argument(
         "--allow-new-citations", action="store_true", help="ignore `cites` that was empty"

@@ -1,7 +1,7 @@
-"""The emitter against the official one, ratios of one run: `python benchmarks/emitter.py`.
+"""Compare the emitter with the official one, as ratios of one run: `python benchmarks/emitter.py`.
 
-Bars: 4 times the official events per second with call sites; 4 microseconds of CPU per event
-beyond the write itself without them; memory that does not grow.
+Bars: 4 times the official events per second with call sites; without them 4 microseconds of CPU per
+event in addition to the write; memory that does not grow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINE = b"x" * 170 + b"\n"
 
 
 def cpu(work: Callable[[int], object], events: int, rounds: int = 5) -> float:
-    """Microseconds of CPU per event: the best of several rounds, so that noise adds nothing."""
+    """Microseconds of CPU per event: the best of several rounds, to exclude noise."""
     times = []
     work(events // 20)
     for _ in range(rounds):
@@ -37,7 +37,7 @@ def cpu(work: Callable[[int], object], events: int, rounds: int = 5) -> float:
 
 
 def logging_to(logger: Any) -> Callable[[int], object]:
-    """Work of logging one evaluation after the other."""
+    """A function that logs evaluations."""
 
     def work(events: int) -> None:
         for number in range(events):
@@ -47,7 +47,7 @@ def logging_to(logger: Any) -> Callable[[int], object]:
 
 
 def writing_to(path: str) -> Callable[[int], object]:
-    """Work of nothing but the writes."""
+    """A function that only writes."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def work(events: int) -> None:
@@ -58,7 +58,7 @@ def writing_to(path: str) -> Callable[[int], object]:
 
 
 def default_mllogger(kind: Any) -> Any:
-    """An MLLogger as scripts get it, its stdout being nowhere."""
+    """An MLLogger with its defaults, whose stdout is discarded."""
     stdout, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115 - open to the end
     try:
         logger = kind()
@@ -78,7 +78,7 @@ def speed(events: int, folder: str) -> None:
     path = os.path.join(folder, "emitter_bench.txt")
     null = cpu(writing_to(os.devnull), events)
     write = cpu(writing_to(path), events)
-    row("bare os.write to nowhere", null)
+    row("bare os.write to /dev/null", null)
     row("bare os.write to a file", write)
     with_sites = {
         "drop-in mllog": default_mllogger(MLLogger),
@@ -103,7 +103,7 @@ def speed(events: int, folder: str) -> None:
 
 
 def memory(events: int) -> None:
-    """Print how much memory grows while events are logged."""
+    """Print the growth of memory while events are logged."""
     work = logging_to(Logger(os.devnull, rank=0))
     work(10_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -122,9 +122,9 @@ def _official() -> Any:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=20_000, help="events of each round")
-    parser.add_argument("--memory", type=int, default=500_000, help="events of the memory test")
-    parser.add_argument("--folder", default=tempfile.gettempdir(), help="where a file is made")
+    parser.add_argument("--events", type=int, default=20_000, help="events per round")
+    parser.add_argument("--memory", type=int, default=500_000, help="events in the memory test")
+    parser.add_argument("--folder", default=tempfile.gettempdir(), help="folder for a test file")
     options = parser.parse_args()
     speed(options.events, options.folder)
     memory(options.memory)

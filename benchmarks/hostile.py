@@ -1,10 +1,10 @@
-"""Hostile inputs by the thousand: `make hostile N=100000`, or this file with `--help`.
+"""Run podium on thousands of hostile inputs: `make hostile N=100000`, or this file with `--help`.
 
-Each input is made from its number and the seed by the grammar of `tests/hostile.py`, and read by
-the command that takes such a file, in worker processes. Counted are calls that end in anything but
-the statuses 0, 1 and 2, tracebacks, findings of podium's own faults, output that a terminal would
-obey or that is no JSON or XML, calls of more than SECONDS, and those during which the process held
-more than MEGABYTES. `--only NUMBER` makes one input again.
+Each input is generated from its number and the seed by the grammar of `tests/hostile.py`, and read
+by the matching command, in worker processes. Faults are exit statuses other than 0, 1 and 2,
+tracebacks, findings of internal errors, output with terminal control sequences, output that is
+invalid JSON or XML, calls of more than SECONDS, and calls that use more than MEGABYTES. `--only
+NUMBER` repeats one input.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from tests.hostile_calls import Calls, faults  # noqa: E402
 SECONDS = 5.0
 MEGABYTES = 500.0
 PATIENCE = 60.0
-"""Seconds after which a call is ended; a machine with other work to do may make one take long."""
+"""Seconds after which a call is killed; a call may be slow on a loaded machine."""
 CHUNK = 500
-"""Inputs that one process reads: what it might leave behind shows, but not for ever."""
+"""Inputs per process: enough to show leaks between them, but limited."""
 
 
 class Read(NamedTuple):
-    """One input read: its number and kind, exit status, seconds, megabytes at most, faults."""
+    """One input: its number and kind, exit status, seconds, peak megabytes, faults."""
 
     number: int
     kind: str
@@ -50,7 +50,7 @@ class Read(NamedTuple):
 
 @dataclass
 class Tally:
-    """What came of all of them."""
+    """The results of all inputs."""
 
     ends: Counter[tuple[str, int]] = field(default_factory=Counter)
     slowest: Read | None = None
@@ -71,7 +71,7 @@ class Tally:
             self.largest = read
 
     def lines(self) -> list[str]:
-        """The figures as a table, a kind a line."""
+        """The figures as a table, one kind per line."""
         kinds = sorted({kind for kind, _ in self.ends})
         told = [f"{'':16}{'inputs':>8}{'exit 0':>8}{'exit 1':>8}{'exit 2':>8}{'other':>8}"]
         for kind in kinds:
@@ -93,7 +93,7 @@ class Tally:
 
 
 def peak() -> float:
-    """Megabytes that this process has held at once since the last call."""
+    """Peak memory of this process in megabytes since the last call."""
     with open("/proc/self/status", encoding="ascii") as stream:
         found = re.search(r"VmHWM:\s+(\d+)", stream.read())
     with open("/proc/self/clear_refs", "w", encoding="ascii") as stream:
@@ -102,7 +102,7 @@ def peak() -> float:
 
 
 def read_one(calls: Calls, seed: int, number: int) -> Read:
-    """Make an input from its number and read it; a slow one twice, as the machine may be busy."""
+    """Generate an input by number and read it; a slow one twice, in case the machine is busy."""
     read = _once(calls, seed, number)
     if read.seconds > SECONDS:
         read = read._replace(seconds=min(read.seconds, _once(calls, seed, number).seconds))
@@ -119,17 +119,17 @@ def _once(calls: Calls, seed: int, number: int) -> Read:
 
 
 def work(place: Path, seed: int, numbers: range, sender: Connection) -> None:
-    """Read some inputs and send what came of each."""
+    """Read some inputs and send the result of each."""
     os.chdir(place)
     calls = Calls(place / "in")
     peak()
-    # What others read of this process is the last number: where it dies, the next one is at fault
+    # The parent remembers the last number: if this process dies, the next one is at fault
     for number in numbers:
         sender.send(read_one(calls, seed, number))
 
 
 class Worker:
-    """A process, the numbers that it has still to read, and when it was last heard of."""
+    """A process, its remaining numbers, and the time of its last message."""
 
     def __init__(self, top: Path, seed: int, numbers: range) -> None:
         self.numbers, self.heard = numbers, time.monotonic()
@@ -148,7 +148,7 @@ class Worker:
         shutil.rmtree(self.place, ignore_errors=True)
 
     def receive(self, tally: Tally) -> bool:
-        """Take what there is to hear; whether there may be more."""
+        """Receive a message; whether there may be more."""
         try:
             read: Read = self.receiver.recv()
         except EOFError:
@@ -160,7 +160,7 @@ class Worker:
         return True
 
     def overdue(self, tally: Tally) -> bool:
-        """Whether a call takes too long; it is counted then."""
+        """Whether a call takes too long, which is then counted."""
         if time.monotonic() - self.heard <= PATIENCE:
             return False
         self._lost(tally, f"took more than {PATIENCE:.0f} s")
@@ -173,7 +173,7 @@ class Worker:
 
 
 def run(count: int, seed: int, jobs: int, top: Path, end: float) -> Tally:
-    """Read inputs 0 to `count`, several processes at a time; none is begun after `end`."""
+    """Read inputs 0 to `count`, several processes at a time; starts none after `end`."""
     tally, workers = Tally(), list[Worker]()
     waiting = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)][::-1]
     while waiting or workers:
@@ -196,13 +196,13 @@ def run(count: int, seed: int, jobs: int, top: Path, end: float) -> Tally:
 
 
 def main() -> int:
-    """Read them, print the figures, and end with 1 where there was a fault."""
+    """Read the inputs, print the figures, and exit with 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("count", type=int, nargs="?", default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--seconds", type=float, default=86_400, help="end after so long")
-    parser.add_argument("--only", type=int, help="the number of one input, to look at it")
+    parser.add_argument("--seconds", type=float, default=86_400, help="stop after this time")
+    parser.add_argument("--only", type=int, help="read only the input with this number")
     asked = parser.parse_args()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="podium-hostile.") as top:

@@ -1,13 +1,13 @@
-"""What podium takes where there is much: a large round, a full folder, a huge log, many live logs.
+"""Resource use of podium under load: a large round, a full folder, a huge log, many live logs.
 
     python benchmarks/load.py round [--times 10] [--corpus FOLDER]
     python benchmarks/load.py folder [--files 100000]
     python benchmarks/load.py log [--gigabytes 20]
     python benchmarks/load.py watch [--logs 1000] [--seconds 600]
 
-Each makes its input in a temporary folder below `--place`, calls the command as a shell would, and
-prints what it took beside the bar. Memory is that of all its processes together, shared pages
-counted once; time is of the processor, which other work on the machine changes less.
+Each generates its input in a temporary folder below `--place`, calls the command like a shell, and
+prints the cost next to the bar. Memory is that of all its processes together, with shared pages
+counted once; time is CPU time, which other work on the machine affects less.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tests.builders import build  # noqa: E402 - a script finds the packages now
 from tests.compliance.trees import usual  # noqa: E402
 
 LOGS_OF_5_1 = 1669
-"""Logs of the published round 5.1."""
+"""Number of logs in the published round 5.1."""
 MB = 1 << 20
 
 
 class Took(NamedTuple):
-    """Exit status, seconds on the wall and of the processor, megabytes at most, bytes printed."""
+    """Exit status, seconds of wall and CPU time, peak megabytes, bytes printed."""
 
     status: int
     wall: float
@@ -52,7 +52,7 @@ class Took(NamedTuple):
 
 
 def family(pid: int) -> Iterator[int]:
-    """A process and all below it."""
+    """A process and all its descendants."""
     yield pid
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -61,9 +61,9 @@ def family(pid: int) -> Iterator[int]:
 
 
 def held(pid: int) -> float:
-    """Megabytes that a process and those below it hold together: pages that they share count once.
+    """Megabytes of a process and its descendants, with shared pages counted once.
 
-    Of what is mapped from files, libraries above all, that of the first is counted, used by all.
+    Mapped files, mostly libraries, are counted for the first process only, since all share them.
     """
     total = 0
     for one in family(pid):
@@ -77,7 +77,7 @@ def held(pid: int) -> float:
 
 
 def called(words: list[str], place: Path, most: float = 3600.0) -> Took:
-    """Call podium; ended by an interrupt after `most` seconds."""
+    """Call podium; interrupt it after `most` seconds."""
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}"}
     begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     printed = 0
@@ -124,7 +124,7 @@ def told(what: str, took: Took, most: float | None = None) -> bool:
 
 
 def copy_round(corpus: Path, to: Path, copies: int) -> int:
-    """Copies of a round's submissions, each under a name and with clocks of its own; their logs."""
+    """Copy a round's submissions with separate names and shifted clocks; returns their logs."""
     logs = 0
     for number in range(copies):
         late = (number + 1) * 1_000_003
@@ -145,7 +145,7 @@ def copy_round(corpus: Path, to: Path, copies: int) -> int:
 
 
 def load_round(asked: argparse.Namespace, place: Path) -> bool:
-    """A round of so many times the logs of 5.1, and one of a tenth of that."""
+    """A round with a multiple of 5.1's logs, and one with a tenth of that."""
     corpus = asked.corpus / "training_results_v5.0"
     per_copy = sum(1 for _ in corpus.rglob("result_*"))
     rates = []
@@ -166,11 +166,11 @@ def load_round(asked: argparse.Namespace, place: Path) -> bool:
 
 
 def load_folder(asked: argparse.Namespace, place: Path) -> bool:
-    """A folder of so many logs; and a submission with so many files of code in one folder."""
+    """A folder with many logs; and a submission with as many code files in one folder."""
     good, logs = build("training", "5.1", "closed", "llama31_8b"), place / "logs"
     logs.mkdir()
     for number in range(asked.files):
-        if number % 10_000 == 0:  # a file has not as many names as that everywhere
+        if number % 10_000 == 0:  # not all file systems allow more names for a file
             source = good.set("seed", number).write(place / f"source{number}")
         os.link(source, logs / f"result_{number}.txt")
     took = called(["check", "logs", "--round", "5.1", "--jobs", "2", "--quiet"], place)
@@ -192,7 +192,7 @@ def load_folder(asked: argparse.Namespace, place: Path) -> bool:
 
 
 def load_log(asked: argparse.Namespace, place: Path) -> bool:
-    """A log of so many gigabytes of a framework's own lines, and one of a tenth of that."""
+    """A log with gigabytes of a framework's lines, and one with a tenth of that."""
     fits = True
     for gigabytes in (asked.gigabytes / 10, asked.gigabytes):
         path = place / "result_0.txt.zst"
@@ -222,7 +222,7 @@ def write_log(path: Path, size: int) -> None:
 
 
 def load_watch(asked: argparse.Namespace, place: Path) -> bool:
-    """So many logs, each of which gets a line every ten seconds."""
+    """Many logs, each of which gets a line every ten seconds."""
     records = build("training", "5.1", "closed", "llama31_8b").bytes().splitlines(keepends=True)
     head = b"".join(records[:-3])
     paths = [place / f"{number // 100}/result_{number % 100}.txt" for number in range(asked.logs)]
@@ -243,7 +243,7 @@ def load_watch(asked: argparse.Namespace, place: Path) -> bool:
     grower.start()
     names = [str(path) for path in paths]
     words = ["watch", *names, "--round", "5.1", "--format", "json"]
-    # What it takes to begin is not what it takes each second
+    # The cost of the start differs from the cost per second
     start, whole = (
         called([*words, "--timeout", str(seconds)], place) for seconds in (10, 10 + asked.seconds)
     )
@@ -259,7 +259,7 @@ ACTS = {"round": load_round, "folder": load_folder, "log": load_log, "watch": lo
 
 
 def main() -> int:
-    """Make the load and measure; 1 where a bar is missed."""
+    """Generate the load and measure; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("act", choices=ACTS)
     parser.add_argument("--times", type=float, default=10)
@@ -268,7 +268,7 @@ def main() -> int:
     parser.add_argument("--gigabytes", type=float, default=20)
     parser.add_argument("--logs", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--place", type=Path, help="a folder on a disk with room")
+    parser.add_argument("--place", type=Path, help="a folder on a disk with enough space")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="podium-load.", dir=asked.place) as place:
         fits = ACTS[asked.act](asked, Path(place).resolve())

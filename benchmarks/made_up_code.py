@@ -1,4 +1,4 @@
-"""Made-up source code for a round: as much as a published round has for its logs.
+"""Synthetic source code for a round: as much as a published round has for its logs.
 
 The round 5.1 has 5.25 million lines of code in 12,507 files, and 1,669 logs.
 """
@@ -14,10 +14,10 @@ LINES_PER_LOG = 3150
 LINES_PER_FILE = 420
 
 _SAMPLES = 4000
-"""Lines of each kind that are made; files are drawn from them."""
+"""Number of generated lines of each kind; files are drawn from them."""
 
 _SHARE_WITH_HIT = 0.03
-"""The share of the files that have a path of one machine or a password."""
+"""Fraction of files with a hard-coded path or a password."""
 
 _HITS = (
     "cd /home/jdoe/mlperf",
@@ -57,9 +57,9 @@ def _words(rng: random.Random, least: int, most: int) -> list[str]:
 
 
 def _text(rng: random.Random) -> str:
-    """Seldom a line that looks like a hit, or a long line; else an empty string.
+    """Rarely a line that looks like a hit, or a long line; otherwise an empty string.
 
-    The scanners look closer at about one line in a hundred, as in Python packages.
+    The scanners examine about one line in a hundred, as in Python packages.
     """
     drawn = rng.random()
     if drawn < 0.005:

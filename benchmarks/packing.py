@@ -1,11 +1,11 @@
-"""Speed of `podium pack`, the whole command, against `cp -r` of the same logs.
+"""Speed of `podium pack`, the whole command, compared with `cp -r` of the same logs.
 
     python benchmarks/packing.py [FOLDER] [--gigabytes 5] [--rounds 3]
 
-Ten logs, mostly lines of a framework, are written below FOLDER (the current one), which should lie
-on the disk that matters. They are copied with `cp -r` and packed in turns, each to a place of its
-own, which goes again; the medians are compared. `podium pack` also judges each log and makes its
-SHA-256, so that where both ends lie in memory it is bound by the processor, and `cp` is not.
+Ten logs, mostly lines of a framework, are written below FOLDER (default: the current one), which
+should be on the disk of interest. They are alternately copied with `cp -r` and packed, each to a
+separate folder that is then removed; the medians are compared. `podium pack` also checks each log
+and computes its SHA-256, so if both folders are in memory it is bound by the CPU, and `cp` is not.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.builders import build  # noqa: E402 - a script finds the packages now
 
 RUNS = 10
 REST_SECONDS = 15
-"""A virtual machine gives freed memory back: only what is started at once finds it still there."""
+"""A virtual machine returns freed memory to the host: only an immediate start still has it."""
 BAR = 0.7
 CONFIG = """\
 submitter = "Example"
@@ -43,18 +43,18 @@ system = "example"
 benchmark = "llama31_8b"
 logs = ["logs/*.log"]
 """
-"""No description and no code: what is missing is reported, and `--force` packs all the same."""
+"""Without description and code: missing files are reported, and `--force` packs anyway."""
 
 
 class Took(NamedTuple):
-    """Seconds on the wall and of the processor."""
+    """Seconds of wall and CPU time."""
 
     wall: float
     cpu: float
 
 
 def write_logs(folder: Path, size: int) -> None:
-    """A result's logs, each with its records spread over many lines of a framework."""
+    """A result's logs, each with its records distributed over many lines of a framework."""
     folder.mkdir(parents=True)
     noise = "".join(
         f"[rank{i % 64}] iteration {i} loss {3 - i * 1e-5:.5f} tokens/s {9e4 + i % 97:.1f}\n"
@@ -62,7 +62,7 @@ def write_logs(folder: Path, size: int) -> None:
     ).encode()
     log = build("training", "6.1", "closed", "llama31_8b")
     for number in range(RUNS):
-        # Runs that evaluate to the same would be taken for copies of one.
+        # Runs with equal evaluations would be reported as copies.
         run = log.set("seed", 1 + number).shift("eval_accuracy", number / 1000)
         records = run.bytes().splitlines(keepends=True)
         between = size // RUNS // len(records)
@@ -74,7 +74,7 @@ def write_logs(folder: Path, size: int) -> None:
 
 
 def took(command: list[str], place: Path) -> Took:
-    """How long a command takes, its child processes too."""
+    """The time of a command, including its child processes."""
 
     def cpu() -> float:
         return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
@@ -102,12 +102,12 @@ def main() -> None:
 
 
 def compare(place: Path, rounds: int) -> None:
-    """Copy and pack by turns, print both and their ratio."""
+    """Copy and pack alternately, print both and their ratio."""
     size = sum(path.stat().st_size for path in (place / "logs").iterdir())
     acts = {
         "cp -r": (["/bin/cp", "-r", "logs", "copy"], place / "copy"),
         "podium pack": (
-            # As cp: nothing is brought to the disk
+            # Like cp: no flush to the disk
             [sys.executable, "-m", "podium", "pack", ".", "--force", "--no-sync"],
             place / "out",
         ),

@@ -1,9 +1,9 @@
-"""What `podium profile` costs the run that it watches: level 0 against the plain loop, in turns.
+"""Cost of `podium profile` for the profiled run: level 0 and the plain loop, interleaved.
 
-Blocks of steps alternate between the run's own loop as `podium run` calls it and the same under the
-run level with the machine's utilisation sampled, so that whatever else the machine does falls on
-both. Prints processor time per step, that of sampling included, and the ratio; the deeper levels
-print their overhead in every profile.
+Blocks of steps alternate between the run's loop as `podium run` calls it, and the same loop under
+the run level with the machine's utilization sampled, so that background load affects both equally.
+Prints CPU time per step, including sampling, and the ratio; every profile prints the overhead of
+the deeper levels.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from podium.reference_runs.profiling.wanted import ProfileRequest
 
 
 def plain(made: Measuring) -> float:
-    """Processor seconds per step of a block as `podium run` trains it."""
+    """CPU seconds per step of a block as `podium run` trains it."""
     stepper, steps = made.stepper, (made.done, made.done + made.turn_steps)
     at = block_at(stepper.task.config, stepper.task.setting, *steps)
     began = time.process_time()
@@ -33,7 +33,7 @@ def plain(made: Measuring) -> float:
 
 
 def watched(made: Measuring) -> float:
-    """Processor seconds per step of a block under the run level."""
+    """CPU seconds per step of a block under the run level."""
     began = time.process_time()
     made.run()
     return (time.process_time() - began) / made.turn_steps
@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["llama31_8b"])
     parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=10, help="steps of a block")
+    parser.add_argument("--steps", type=int, default=10, help="steps per block")
     options = parser.parse_args()
     for name in options.names:
         request = run_request(name, Setting(device="cpu"), {})

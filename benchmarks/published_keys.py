@@ -1,10 +1,10 @@
-"""Make `rules/published_keys.json`: which keys the published logs of each benchmark carry.
+"""Generate `rules/published_keys.json`: the keys in the published logs of each benchmark.
 
     python benchmarks/published_keys.py CORPUS [--write]
 
-CORPUS holds folders such as training_results_v5.1. Without --write the file is only compared:
-status 1 where it is not what the logs give. A log counts for the benchmark that it names, in the
-round of its folder; one that names no benchmark of the round is left out.
+CORPUS contains folders such as training_results_v5.1. Without --write the file is only compared;
+exit status 1 if it does not match the logs. A log counts for the benchmark that it names, in the
+round of its folder; a log without a benchmark of the round is skipped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def collect(corpus: Path) -> dict[str, Any]:
 
 
 def _logs(folder: Path, rules: Round) -> Iterator[tuple[str, set[str]]]:
-    """Each log's benchmark, and the keys it carries."""
+    """Each log's benchmark, and its keys."""
     for path in sorted(folder.rglob("result_*")):
         if path.is_file():
             log = read_log(path)
@@ -66,7 +66,7 @@ def _sorted(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def text_of(data: dict[str, Any]) -> str:
-    """The file's text: a line for each key."""
+    """The file's content: a line for each key."""
     return re.sub(r"\[\s+([^\]]*?)\s+\]", _one_line, json.dumps(data, indent=1)) + "\n"
 
 
@@ -85,7 +85,7 @@ def main() -> int:
         TARGET.write_text(text, encoding="utf-8", newline="\n")
         return 0
     same = TARGET.is_file() and TARGET.read_text(encoding="utf-8") == text
-    print(f"{TARGET.name} is {'up to date' if same else 'stale: --write makes it anew'}")
+    print(f"{TARGET.name} is {'up to date' if same else 'outdated: --write updates it'}")
     return 0 if same else 1
 
 

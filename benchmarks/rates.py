@@ -2,12 +2,11 @@
 
     python benchmarks/rates.py CORPUS [--output FILE]
 
-CORPUS holds folders of rounds, such as training_results_v5.0, as they were published. Each round is
-judged by the policy profile and reviewed without earlier rounds; a finding of any severity counts
-unless it is waived. Of a rule it is
-counted on how many results, or submissions, it fires, and how many it is about: those of the rounds
-that have the rule, of its division and benchmark. The corpus has no code, so that nothing is said
-of rules on code and repositories. Writes compliance/rulebook/rates.json.
+CORPUS contains folders of published rounds, such as training_results_v5.0. Each round is checked
+with the policy profile and reviewed without earlier rounds; a finding of any severity counts unless
+it is waived. For each rule, the results or submissions on which it fires are counted, and those to
+which it applies: those of the rounds that have the rule, of its division and benchmark. The corpus
+has no code, so rules on code and repositories have no rates. Writes compliance/rulebook/rates.json.
 """
 
 from __future__ import annotations
@@ -35,24 +34,24 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
 OF_RESULTS = ("log", "result", "seeds", "power", "rcp", "throughput", "review")
-"""Families of rules that are about one result or its logs, whatever its benchmark."""
+"""Families of rules about one result or its logs, for any benchmark."""
 
 OF_SUBMISSIONS = ("system", "tree", "params")
-"""Families of rules that are about a submission as a whole."""
+"""Families of rules about a submission as a whole."""
 
 OF_DESCRIPTIONS = ("review.description-changes",)
-"""Rules of other families that are about a submission as well."""
+"""Rules of other families that are also about a submission."""
 
 WITHOUT_CODE = (
     *("seeds.source", "seeds.source-line"),
     *("review.config-disagrees", "review.shared-code", "review.opaque-file"),
 )
-"""Rules of these families that need the code."""
+"""Families of rules that need the code."""
 
 
 @dataclass
 class Measured:
-    """Results and submissions by rule: on which it fires, and which it is about."""
+    """Results and submissions by rule: those on which it fires, and those to which it applies."""
 
     results: int = 0
     submissions: int = 0
@@ -106,9 +105,9 @@ class Measured:
 
 
 def told_by_place(report: Outcome) -> dict[str, set[str]]:
-    """Ids of findings by the path of each result, and of each submission, that they lie in."""
+    """Ids of findings by the path of the result, and of the submission, that contains them."""
     told: dict[str, set[str]] = {}
-    # The longest first: a result of `a/b` is no result of `a`
+    # The longest first: a result of `a/b` is not a result of `a`
     places = [
         sorted((entry.path for entry in entries), key=len, reverse=True)
         for entries in (report.results, report.submissions)
@@ -124,12 +123,12 @@ def told_by_place(report: Outcome) -> dict[str, set[str]]:
 
 
 def within(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or lies below it."""
+    """Whether a path is a folder, or inside it."""
     return folder == "." or path == folder or path.startswith(f"{folder}/")
 
 
 def unit_of(rule: Rule) -> str:
-    """What a rule is counted on: results or submissions; empty where it is not counted."""
+    """The unit of a rule: results or submissions; empty if it is not counted."""
     if not isinstance(rule.source, FixedRule):
         return "results"
     if rule.table in OF_SUBMISSIONS or rule.id in OF_DESCRIPTIONS:
@@ -138,7 +137,7 @@ def unit_of(rule: Rule) -> str:
 
 
 def is_about(rules: Round, rule: Rule, result: ResultEntry) -> bool:
-    """Whether a rule of a round can be broken by this result."""
+    """Whether a rule of a round applies to this result."""
     if isinstance(rule.source, Check):
         return not rule.source.divisions or result.division in rule.source.divisions
     if isinstance(rule.source, FixedRule):
@@ -148,14 +147,14 @@ def is_about(rules: Round, rule: Rule, result: ResultEntry) -> bool:
 
 
 def rounds_in(corpus: Path) -> Iterator[tuple[Round, Path]]:
-    """The rounds that a corpus has, oldest first, training before HPC."""
+    """The rounds in a corpus, oldest first, training before HPC."""
     for usage in USAGES:
         for folder in sorted(corpus.glob(f"{usage}_results_v*")):
             yield find_round(usage, folder.name.rpartition("_v")[2]), folder
 
 
 def measure(corpus: Path) -> Measured:
-    """Judge every round of a corpus."""
+    """Check every round of a corpus."""
     measured = Measured()
     for rules, folder in rounds_in(corpus):
         material = read_round(folder, (), Options(usage=rules.usage, round=rules.name))
@@ -172,7 +171,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=beside)
     given = parser.parse_args(None if arguments is None else [*arguments])
     text = json.dumps(measure(given.corpus).to_dict(), indent=1)
-    # One rule a line: [fired, judged] need not be spread over four
+    # One rule per line: [fired, judged] need not span four
     text = text.replace("[\n   ", "[").replace(",\n   ", ", ").replace("\n  ]", "]")
     given.output.write_text(text + "\n", encoding="utf-8", newline="\n")
 

@@ -1,10 +1,10 @@
-"""How long `podium check --cache` takes of a whole round: without, cold, warm, after one change.
+"""Time of `podium check --cache` for a whole round: without, cold, warm, after one change.
 
     python benchmarks/recall.py [ROUND] [--turns N]
 
-Whole processes, start and all: seconds on the wall and of CPU in user mode, of each the median of
-some turns. The round is copied, the largest one where none is named; every report must be that of a
-check without the cache. Every file is hashed each time.
+Whole processes, including the start: seconds of wall time and of user CPU time, the medians of some
+turns. The round is copied, by default the largest one; every report must equal that of a check
+without the cache. Every file is hashed each time.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 
 BAR_S = 1.0
-"""Seconds on the wall that an unchanged round may take again."""
+"""Maximum seconds of wall time for an unchanged round."""
 
 
 class Spent(NamedTuple):
-    """Seconds of one call, and what it printed."""
+    """Seconds of one call, and its output."""
 
     wall: float
     user: float
@@ -50,11 +50,11 @@ def check(tree: Path, *options: str) -> Spent:
 
 
 def turn(tree: Path, cache: Path, log: Path) -> dict[str, Spent]:
-    """A check without, one that fills the cache, one of what is unchanged, one of one change."""
+    """A check without a cache, one that fills it, one without changes, one after one change."""
     shutil.rmtree(cache, ignore_errors=True)
     made = {"without": check(tree), "cold": check(tree, "--cache-dir", str(cache))}
     made["warm"] = check(tree, "--cache-dir", str(cache))
-    # A line that is no record: another content, and the same report
+    # A line that is not a record: another content, and the same report
     with log.open("a") as stream:
         stream.write("noise\n")
     made["one log changed"] = check(tree, "--cache-dir", str(cache))

@@ -1,12 +1,12 @@
-"""What `podium results` takes: a build beside a plain loop of msgspec and pyarrow; queries; pages.
+"""Cost of `podium results`: a build and a plain loop of msgspec and pyarrow; queries; pages.
 
     python benchmarks/results.py [--corpus FOLDER] [--times 4] [--jobs 2] [--place FOLDER] [--full]
 
-Rounds are copied so many times, each copy with clocks of its own, and other output is put between
-their log lines until they have as many bytes for each record as published rounds have in full.
-From logs, records and bytes follows what 17 rounds would take: 24 955 logs, 11.8 million records,
-5.45 GB. `--full` makes them all: as many copies, and lines of training statistics in each log up
-to the records that a published one has on average.
+Rounds are copied, each copy with shifted clocks, and other output is inserted between their log
+lines until the bytes per record match full published rounds. The numbers of logs, records and bytes
+give the cost of 17 rounds: 24 955 logs, 11.8 million records, 5.45 GB. `--full` generates all of
+them: the same number of copies, and lines of training statistics in each log up to the average
+number of records of a published one.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ sys.path[:0] = [str(Path(__file__).resolve().parent)]
 from load import ROOT, called, copy_round  # noqa: E402 - a script finds it now
 
 LOGS, RECORDS, BYTES = 24_955, 11_800_000, 5_450_000_000
-"""Of 17 published rounds in full."""
+"""Logs, records and bytes of 17 published rounds in full."""
 FULL_COPIES, FULL_STATISTICS = 15, 297
-"""Of the corpus, and lines for each of its logs, that make as much."""
+"""Copies of the corpus, and lines per log, that match them."""
 FIRST = ("index.html", "style.css", "pages.js")
-"""What the first page of a site loads."""
+"""Files that the first page of a site loads."""
 NOISE = b"[1,7]<stdout>: iteration 1200 | loss 2.31 | lr 4.0e-05 | grad norm 0.93 | 812.4 ms\n"
 QUERIES = {
     "count": "SELECT count(*) FROM records",
@@ -52,9 +52,9 @@ def logs_of(root: Path) -> Iterator[Path]:
 
 
 def with_statistics(data: bytes, lines: int) -> bytes:
-    """A log with as many lines of training statistics, in the form of its first, and their times.
+    """A log with additional lines of training statistics, in the form of its first line.
 
-    They stand before `run_stop`, as trainers of late rounds log them.
+    They precede `run_stop`, as in logs of late rounds.
     """
     first, stop = data.find(b":::MLLOG {"), data.find(b'"key": "run_stop"')
     stop = data.rfind(b"\n", 0, stop) + 1
@@ -71,7 +71,7 @@ def with_statistics(data: bytes, lines: int) -> bytes:
 
 
 def pad(root: Path, statistics: int) -> tuple[int, int, int]:
-    """Put other output, and lines of statistics, between log lines; logs, log lines and bytes."""
+    """Insert other output and statistics between log lines; returns logs, log lines and bytes."""
     logs = records = size = 0
     each = BYTES / RECORDS
     for path in logs_of(root):
@@ -93,7 +93,7 @@ class _Line(msgspec.Struct):
 
 
 def plain_loop(root: Path, output: Path) -> float:
-    """Seconds of the processor for a loop that judges nothing and knows one dialect alone."""
+    """CPU seconds of a loop that checks nothing and supports only one dialect."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     decode = msgspec.json.Decoder(_Line).decode
     names = ("file", "line", "key", "time_ms", "value", "metadata")
@@ -122,7 +122,7 @@ def plain_loop(root: Path, output: Path) -> float:
 
 
 def main() -> None:
-    """Make the rounds, build, loop, query."""
+    """Generate the rounds, build, loop, query."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpus")
     parser.add_argument("--times", type=int, default=4)
@@ -134,14 +134,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.place) as name:
         place = Path(name)
         for source in sorted(given.corpus.glob("*_results_v*")):
-            # Early rounds lie deeper, where a copy of a submission has no name of its own
+            # Early rounds are deeper, so copies of a submission have no separate names
             nested = source.name.endswith("v0.5")
             copy_round(source, place / "rounds" / source.name, 1 if nested else times)
         measure(place, given.jobs, statistics)
 
 
 def measure(place: Path, jobs: int, statistics: int) -> None:
-    """Print what the build, the loop and the queries take."""
+    """Print the cost of the build, the loop and the queries."""
     logs, records, size = pad(place / "rounds", statistics)
     rounds = [str(path) for path in sorted((place / "rounds").iterdir())]
     print(f"{logs} logs, {records} log lines, {size / 1e6:.0f} MB, {os.cpu_count()} cores")
@@ -165,7 +165,7 @@ def measure(place: Path, jobs: int, statistics: int) -> None:
 
 
 def pages(place: Path, times: float) -> None:
-    """Print what the site takes, `times` over as well, and how soon a browser shows it."""
+    """Print the cost of the site, also scaled by `times`, and its loading time in a browser."""
     took = called(["results", "site", "store", "--output", "site", "--quiet"], place)
     site = place / "site"
     files = [path for path in site.rglob("*") if path.is_file()]
@@ -183,10 +183,10 @@ def pages(place: Path, times: float) -> None:
 
 
 def shown(site: Path, name: str) -> str:
-    """How long Chromium takes from asking for a page to the end of its scripts and pictures."""
+    """The time of Chromium from requesting a page to the end of its scripts and pictures."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
-        return "an unknown time: chromium is not here"
+        return "an unknown time: chromium is not installed"
     script = site / "pages.js"
     kept = script.read_bytes()
     tell = "addEventListener('load', () => setTimeout(() => { document.title = "
@@ -209,7 +209,7 @@ def shown(site: Path, name: str) -> str:
             took.append(int(re.findall(r"<title>took (\d+) ms", done.stdout)[0]))
     finally:
         script.write_bytes(kept)
-    return f"{sorted(took)[2]} ms (the median of {len(took)}, of a browser just started)"
+    return f"{sorted(took)[2]} ms (the median of {len(took)}, of a newly started browser)"
 
 
 def query(store: Path) -> None:

@@ -1,12 +1,12 @@
-"""What workers of a scheduler give and cost, and what follows from that for many of them.
+"""Speed and cost of a scheduler's workers, and a model for many of them.
 
     python benchmarks/scale.py [CORPUS] [--times 4] [--workers 1 2 4 8] [--batches 400]
 
-The logs of published rounds are judged so many times by processes and by local workers of dask.
-CPU seconds are those of all processes; on a machine with other work to do only they mean
-something, and more workers than cores show what each costs, not what it gives. Batches of nothing
-tell what one costs the scheduler and a worker. The figures go into the model that is printed last,
-and that docs/limits.md explains.
+The logs of published rounds are checked several times by processes and by local workers of dask.
+CPU seconds are those of all processes; on a loaded machine only they are meaningful, and more
+workers than cores show the cost of each, not the speedup. Empty batches show the cost per batch for
+the scheduler and a worker. The figures are inputs of the model that is printed last and that
+docs/limits.md explains.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from podium.compliance.judging.workers.processes import TaskPolicy  # noqa: E402
 
 MODELLED = (8, 64, 256, 1000, 4000)
 ROUND_BYTES, ROUND_FILES = 5_450_000_000, 24_955
-"""Of 17 published rounds in full."""
+"""Bytes and files of 17 published rounds in full."""
 
 
 class Spent(NamedTuple):
-    """Seconds: on the wall, of CPU here, and of CPU in all processes below this one."""
+    """Seconds of wall time, of CPU time here, and of CPU time in all child processes."""
 
     wall: float
     here: float
@@ -49,7 +49,7 @@ class Spent(NamedTuple):
 
 
 def below() -> float:
-    """CPU seconds of the processes below this one, those that they have waited for included."""
+    """CPU seconds of all child processes, including finished ones."""
     waited = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = waited.ru_utime + waited.ru_stime
     for each in psutil.Process().children(recursive=True):
@@ -61,21 +61,21 @@ def below() -> float:
 
 
 def spent(work: Callable[[], object]) -> Spent:
-    """What a call takes."""
+    """The cost of a call."""
     wall, here, others = time.perf_counter(), time.process_time(), below()
     work()
     return Spent(time.perf_counter() - wall, time.process_time() - here, below() - others)
 
 
 def judged(tasks: list[Task], engine: Engine) -> list[FileVerdict]:
-    """The files judged, by an engine."""
+    """The verdicts of the files, from an engine."""
     return [one for batch in judge_files(tasks, engine) for one in batch]
 
 
 def empty_batches(engine: Engine, count: int) -> Spent:
-    """What so many batches take that have one task each, and nothing to do."""
-    # Of Python itself, as what is defined in a program can be imported by no other process; a task
-    # is the number of seconds that it may take
+    """The cost of batches that have one empty task each."""
+    # A function of Python itself, since no other process can import those of a program; a task is
+    # the number of seconds that it may take
     care = TaskPolicy[int, int](float, max)
     most, batching.BATCH_BYTES = batching.BATCH_BYTES, 0
     try:
@@ -88,7 +88,7 @@ def empty_batches(engine: Engine, count: int) -> Spent:
 
 
 def measure(tasks: list[Task], size: int, counts: list[int], count: int) -> tuple[Spent, Spent]:
-    """Print what each number of workers takes; returns one worker's, and that of a batch."""
+    """Print the cost for each number of workers; returns those of one worker and of a batch."""
     print(f"{'':24} {'start':>6} {'wall':>7} {'here':>7} {'below':>7}  of CPU")
     for jobs in counts:
         took = spent(lambda jobs=jobs: judged(tasks, Processes(jobs)))
@@ -105,7 +105,7 @@ def measure(tasks: list[Task], size: int, counts: list[int], count: int) -> tupl
             if jobs == 2 or len(counts) == 1:
                 batch = Spent(*(each / count for each in empty_batches(engine, count)))
     print(
-        f"a batch of nothing: {batch.here * 1e3:.1f} ms of CPU in client and scheduler, "
+        f"an empty batch: {batch.here * 1e3:.1f} ms of CPU in client and scheduler, "
         f"{batch.below * 1e3:.1f} ms in its worker"
     )
     return one, batch
@@ -114,22 +114,22 @@ def measure(tasks: list[Task], size: int, counts: list[int], count: int) -> tupl
 def _row(name: str, start: float, took: Spent, size: int) -> None:
     rate = size / 1e6 / (took.here + took.below)
     times = f"{start:6.1f} {took.wall:7.1f} {took.here:7.1f} {took.below:7.1f}"
-    print(f"{name:24} {times}  {rate:.0f} MB a second of CPU")
+    print(f"{name:24} {times}  {rate:.0f} MB per second of CPU")
 
 
 def model(size: int, files: int, rate: float, batch: Spent, client: float) -> None:
-    """Print the seconds that many workers take for so many bytes and files, and what limits them.
+    """Print the seconds of many workers for given bytes and files, and the limiting factor.
 
-    `rate` is what a worker reads in bytes a second, `client` what a file costs the client in
-    seconds of CPU.
+    `rate` is a worker's reading rate in bytes per second, `client` is the client's cost per file in
+    CPU seconds.
     """
-    print(f"\n{size / 1e9:,.1f} GB in {files:,} files: seconds by the model")
+    print(f"\n{size / 1e9:,.1f} GB in {files:,} files: seconds according to the model")
     print(f"{'workers':>8} {'batches':>9} {'reading':>9} {'scheduler':>10} {'client':>8}")
     for workers in MODELLED:
         weight = size + files * batching.FILE_BYTES
         share = weight / (workers * batching.BATCHES_PER_WORKER)
         held = min(batching.BATCH_BYTES, max(batching.LEAST_BYTES, share))
-        # A file is never cut
+        # A file is never split
         count = max(1.0, min(files, weight / held))
         reading = (size / rate + count * batch.below) / min(workers, count)
         seconds = {"reading": reading, "scheduler": count * batch.here, "client": files * client}
@@ -143,13 +143,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     default = ROOT.parent / "shared" / "corpus"
     parser.add_argument("folder", type=Path, nargs="?", default=default)
-    parser.add_argument("--times", type=int, default=4, help="how often each log is judged")
+    parser.add_argument("--times", type=int, default=4, help="number of checks of each log")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
-    parser.add_argument("--batches", type=int, default=400, help="batches of nothing")
+    parser.add_argument("--batches", type=int, default=400, help="empty batches")
     arguments = parser.parse_args()
     rounds = sorted(arguments.folder.glob("*_results_v*"))
     if not rounds:
-        sys.exit(f"{arguments.folder}: no rounds in it")
+        sys.exit(f"{arguments.folder}: no rounds in this folder")
     once = list(discover(rounds, Options()).tasks)
     tasks = once * arguments.times
     size = sum(os.stat(task.path).st_size for task in tasks)
@@ -160,7 +160,7 @@ def main() -> None:
     with engine_of("dask", 2) as engine:
         whole = spent(lambda: check_paths(rounds, Options(engine=engine)))
     file_s, package_s = one.here / len(tasks), whole.here / len(once)
-    print(f"client: {file_s * 1e3:.2f} ms of CPU a file, {package_s * 1e3:.2f} with its package")
+    print(f"client: {file_s * 1e3:.2f} ms of CPU per file, {package_s * 1e3:.2f} with its package")
     rate = size / one.below
     model(ROUND_BYTES, ROUND_FILES, rate, batch, package_s)
     model(1000 * ROUND_BYTES, 1000 * ROUND_FILES, rate, batch, package_s)

@@ -1,8 +1,8 @@
-"""What a trainer's step costs beside a plain torch loop of the same model, and what logging adds.
+"""Cost of a trainer's step compared with a plain torch loop of the same model, and of logging.
 
-Blocks of steps take turns, so that whatever else the machine does falls on all of them: as the
-trainer takes them with a log in a file, the same with a logger that makes no lines, and as a loop
-of a few lines takes them. Prints processor time per step and the ratios.
+Blocks of steps are interleaved, so that background load affects all of them: the trainer's loop
+with a log in a file, the same with a logger that generates no lines, and a loop of a few lines.
+Prints CPU time per step and the ratios.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from podium.reference_runs.engine.stepper import Stepper
 
 
 class Nowhere:
-    """A sink that keeps nothing."""
+    """A sink that discards everything."""
 
     def write(self, line: bytes) -> None:
-        """Forget it."""
+        """Discard it."""
 
     def retry(self) -> None:
-        """Nothing is kept."""
+        """Do nothing, since nothing is stored."""
 
     sync = close = retry
 
 
 class Quiet(Logger):
-    """A logger that makes no lines at all."""
+    """A logger that generates no lines."""
 
     def __init__(self) -> None:
         super().__init__(Nowhere(), rank=1)
 
 
 def as_trained(stepper: Stepper, log: Logger, steps: tuple[int, int]) -> None:
-    """A block as the trainer's loop takes and logs it, with a quality instead of an evaluation."""
+    """A block with the trainer's loop and log, with a given quality instead of an evaluation."""
     config, setting = stepper.task.config, stepper.task.setting
     with log.block(**block_at(config, setting, *steps)):
         mean = train_block(stepper, log, steps, lambda _: None)
@@ -57,7 +57,7 @@ def as_trained(stepper: Stepper, log: Logger, steps: tuple[int, int]) -> None:
 
 
 def plainly(stepper: Stepper, steps: tuple[int, int]) -> None:
-    """The same steps, written as a loop of torch alone; the sum of losses is read at the end."""
+    """The same steps in a plain torch loop; the sum of losses is read at the end."""
     task: Any = stepper.task
     model, optimizers = stepper.model, stepper.optimizers
     parameters = [each for each in model.parameters() if each.requires_grad]
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["llama31_8b", "rgat"])
     parser.add_argument("--turns", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=20, help="steps of a block")
+    parser.add_argument("--steps", type=int, default=20, help="steps per block")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for name in options.names:

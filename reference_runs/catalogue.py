@@ -1,4 +1,4 @@
-"""Which trainers are bundled, and where each lives; importing this imports no torch."""
+"""The bundled trainers and their packages; importing this imports no torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOMES = {
     "resnet": "resnet",
     "retinanet": "retinanet",
     "unet3d": "unet3d",
-    # One model class serves both sizes, so that two names share a folder
+    # One model class serves both sizes, so two names share a folder
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
     "deepseekv3_671b": "deepseekv3_671b",
@@ -48,30 +48,30 @@ HOMES = {
 """Benchmark name on the command line → folder below `reference_runs/benchmarks`."""
 
 ADDED: dict[str, str] = {}
-"""Trainers that other packages bring, by benchmark: the package with their `config` and `train`."""
+"""Trainers from other packages, by benchmark: the package with their `config` and `train`."""
 
 
 def add(name: str, package: str) -> None:
-    """Take a trainer of another package; raises UnknownBenchmark where podium has one of the name.
+    """Register a trainer of another package; raises UnknownBenchmark if podium bundles that name.
 
-    The package is laid out as the folders of this one are.
+    The package has the same modules as the packages in `reference_runs/benchmarks`.
     """
     if name in HOMES:
-        raise UnknownBenchmark(f"{package} brings a trainer {name}, which podium has itself")
+        raise UnknownBenchmark(f"{package} provides a trainer {name}, which podium already bundles")
     ADDED[name] = package
 
 
 def package_of(name: str) -> str:
-    """The package that a benchmark's trainer lies in."""
+    """The package that contains a benchmark's trainer."""
     return ADDED.get(name) or f"podium.reference_runs.benchmarks.{HOMES[name]}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """A bundled trainer: its two scales, and the rounds whose rules know it, oldest first.
+    """A bundled trainer: its two scales, and the rounds whose rules include it, oldest first.
 
     `rounds` is empty for a benchmark that was in no round with machine-readable rules; its log then
-    follows the newest round's form. `division` is the one whose rules a smoke run can satisfy.
+    has the format of the newest round. `division` is the one whose rules a smoke run can satisfy.
     """
 
     name: str
@@ -80,17 +80,17 @@ class Benchmark:
     reference: Callable[[], Config]
     rounds: tuple[str, ...]
     data: str
-    """The files that `--data` must name a folder of, at reference scale."""
+    """The files that the `--data` folder must contain, at reference scale."""
     point: ReferencePoint | None = None
-    """The convergence point that the reference scale has its hyperparameters from."""
+    """The reference convergence point that supplies the hyperparameters at reference scale."""
     usage: Literal["training", "hpc"] = "training"
     division: Literal["closed", "open"] = "closed"
     axes: tuple[str, ...] = ()
-    """Axes of a mesh that the model can be divided along."""
+    """Axes of a mesh along which the model can be divided."""
 
 
 def names() -> tuple[str, ...]:
-    """The benchmarks that can be run, in alphabetical order."""
+    """The benchmarks that can run, in alphabetical order."""
     return tuple(sorted(HOMES))
 
 
@@ -98,9 +98,9 @@ def find(name: str) -> Benchmark:
     """A bundled benchmark; raises UnknownBenchmark with the nearest name."""
     if name not in HOMES and name not in ADDED:
         meant = difflib.get_close_matches(name, HOMES, 1)
-        hint = f"did you mean {meant[0]}" if meant else f"there are {', '.join(names())}"
+        hint = f"did you mean {meant[0]}" if meant else f"the trainers are {', '.join(names())}"
         raise UnknownBenchmark(f"no bundled trainer is named {name}; {hint}")
-    # Config modules import no torch, so that listing and dry logs work without it
+    # Config modules import no torch, so listing and dry logs work without it
     module = import_module(f"{package_of(name)}.config")
     for each in module.BENCHMARKS:
         if each.name == name:
@@ -112,7 +112,7 @@ def find(name: str) -> Benchmark:
 def task_of(name: str) -> type[Task[Any]]:
     """The class that trains a benchmark.
 
-    Raises TorchMissing without torch, IncompleteTrainer where the class lacks a method.
+    Raises TorchMissing without torch, IncompleteTrainer if the class lacks a method.
     """
     need_torch()
     found: type[Task[Any]] = import_module(f"{package_of(name)}.train").TASK
@@ -126,7 +126,7 @@ def task_of(name: str) -> type[Task[Any]]:
 
 
 def need_torch() -> None:
-    """Raise TorchMissing where torch cannot be imported."""
+    """Raise TorchMissing if torch cannot be imported."""
     try:
         import_module("torch")
     except ModuleNotFoundError:

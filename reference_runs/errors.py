@@ -1,22 +1,22 @@
-"""What can go wrong with a run that its user can fix; each error is one sentence."""
+"""Errors of a run that the user can fix; each message is one sentence."""
 
 from __future__ import annotations
 
 
 class RunFault(Exception):
-    """A run cannot start or go on, for a reason that the user can act on."""
+    """A run cannot start or continue, for a reason that the user can act on."""
 
 
 class RunAborted(RunFault):
-    """A run that had begun could not go on; its log says aborted."""
+    """A run failed after it had begun; its log has the status "aborted"."""
 
 
 class Interrupted(RunAborted):
-    """A run was ended from outside."""
+    """A run was stopped from outside."""
 
 
 class UnknownBenchmark(RunFault):
-    """No bundled trainer goes by that name."""
+    """No bundled trainer has that name."""
 
 
 class IncompleteTrainer(RunFault):
@@ -24,28 +24,28 @@ class IncompleteTrainer(RunFault):
 
 
 class UnknownSetting(RunFault):
-    """A `--set` names no field of the config, or gives it a value of the wrong type."""
+    """A `--set` names an unknown field of the config, or gives it a value of the wrong type."""
 
 
 class DataMissing(RunFault):
-    """The real dataset's files are not below `--data`, or are not what they must be."""
+    """The files of the real dataset are not below `--data`, or have unexpected content."""
 
 
 class DataDamaged(RunFault):
-    """A file of the dataset cannot be used, which showed after training had begun."""
+    """A file of the dataset turned out to be unusable after training had begun."""
 
 
 class TorchMissing(RunFault):
-    """The extra that brings torch is not installed."""
+    """torch, an optional dependency, is not installed."""
 
 
 class LibraryMissing(DataMissing):
-    """A library that reads files of a kind is not installed."""
+    """A library that reads a kind of file is not installed."""
 
 
 _PEER_GONE = (
     *("Connection closed by peer", "Connection reset by peer", "Broken pipe"),
-    # Of gloo, of NCCL, of its watchdog, and of the store where ranks meet
+    # Messages of gloo, of NCCL, of its watchdog, and of the rendezvous store
     *("Timed out waiting", "remote process exited", "Watchdog caught", "NCCL communicator was"),
     *("Connection was likely closed", "recvValue failed", "sendBytes failed"),
 )

@@ -155,7 +155,7 @@ def _described(package: Package, change: Callable[[dict[str, Any]], Any]) -> str
     try:
         fields = json.loads(package.description.read_text())
         told = change(fields)
-    except (ValueError, AttributeError, IndexError):
+    except (ValueError, AttributeError, IndexError, TypeError):
         return "not possible"
     package.description.write_text(json.dumps(fields, indent=1))
     return repr(told)

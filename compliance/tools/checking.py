@@ -1,4 +1,4 @@
-"""`podium.check`: the check as Python callers start it."""
+"""`podium.check`: the Python API of the check."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def check(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
 ) -> Report:
-    """Judge a log, a folder of logs, a submission or a round; returns the whole report.
+    """Check a log, a folder of logs, a submission or a round; returns the whole report.
 
-    `select` and `ignore` are lists of rule ids or globs. Plug-ins that are installed judge as well,
-    unless PODIUM_NO_PLUGINS is set. Raises ComplianceError (UsageFault, NothingToJudge) for
-    arguments that cannot be followed; anything wrong with the content is a finding of the report.
+    `select` and `ignore` are lists of rule ids or globs. Installed plug-ins run too, unless
+    PODIUM_NO_PLUGINS is set. Raises ComplianceError (UsageFault, NothingToJudge) for invalid
+    arguments. Errors in the content are findings of the report.
     """
     options = Options(
         usage=usage,
@@ -54,9 +54,9 @@ def _profile(name: str) -> Profile:
 
 
 def _selectors(option: str, given: Iterable[str]) -> tuple[str, ...]:
-    """The globs of an argument; raises UsageFault for a string, and for one that matches nothing.
+    """The globs of an argument; raises UsageFault for a string and for a glob without a match.
 
-    A string is iterable as well: its letters would be taken for globs, and `*` matches all rules.
+    A string is iterable too: its characters would be used as globs, and `*` matches all rules.
     """
     if isinstance(given, str):
         raise UsageFault(f"{option} is the string {given!r}; expected a list such as [{given!r}]")

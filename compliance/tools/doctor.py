@@ -1,4 +1,4 @@
-"""`podium doctor`: what a submission still lacks, in the order in which to fix it."""
+"""`podium doctor`: the open steps of a submission, in the order in which to do them."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
     from podium.rules.finding import Finding
 
 SHOWN = 5
-"""Findings listed for one step; the command lists them all."""
+"""Number of findings shown for one step; the command of the step lists all of them."""
 
 MOST_NAMED = 4
-"""Submissions that a message names."""
+"""Number of submissions that a message names."""
 
 FOLDERS = {
-    "systems": "one description per system; podium system init writes one",
-    "results": "the logs: results/<system>/<benchmark>/result_<i>.txt",
+    "systems": "one description per system; `podium system init` writes one",
+    "results": "the logs, as results/<system>/<benchmark>/result_<i>.txt",
 }
-"""Folders without which nothing can be judged as a submission."""
+"""Folders that every submission must have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the rules it is judged by, and the command that lists its findings.
+    """One step: its rules, and the command that lists its findings.
 
-    Errors must always be fixed; `missing` are rules whose warnings, too, mean that something
-    required is absent. `begins_with` is the kind of file, or `result`, that a step begins with.
+    Errors must always be fixed. A warning of one of the rules in `missing` means that something
+    required is absent, so it must be fixed too. A step starts with the first file of the kind
+    `begins_with`, or with the first `result`.
     """
 
     title: str
@@ -108,7 +109,7 @@ STEPS = (
 
 @dataclass(slots=True)
 class StepStatus:
-    """A step with what was found: what must be done, and how much is only advised."""
+    """A step with its findings: those that must be fixed, and the number of the others."""
 
     step: Step
     to_do: list[Finding] = field(default_factory=list)
@@ -116,13 +117,13 @@ class StepStatus:
 
 
 def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
-    """The text for a submission, and whether it is complete.
+    """The text for a submission, and whether the submission is complete.
 
-    Raises ComplianceError where there is no such folder, or it holds several submissions.
+    Raises ComplianceError for a folder that does not exist, or that has several submissions.
     """
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
-        raise NothingToJudge(f"{path} {what}; must be a submission's folder")
+        raise NothingToJudge(f"{path} {what}; expected the folder of a submission")
     if names_results(path, RoundRequest(options.usage, options.round)):
         return _examine_assembled(path, options, width)
     absent = [name for name in FOLDERS if not (path / name).is_dir()]
@@ -130,15 +131,16 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
         refuse_misnamed(path)
         if found := kinds_of([path])[path].submissions:
             names = ", ".join(map(str, found[:MOST_NAMED]))
-            raise NothingToJudge(
-                f"{path} is a folder of several submissions, or of one ({names}); name one of them"
-            )
+            raise NothingToJudge(f"{path} is a folder of submissions ({names}); name one of them")
         return _unbegun(path, absent, width), False
     return _examine_tree(path, path, options, width)
 
 
 def _examine_assembled(path: Path, options: Options, width: int) -> tuple[str, bool]:
-    """The text for a folder whose podium.toml names the results, as `podium pack` assembles it."""
+    """The text for a folder whose podium.toml names the results.
+
+    The folder is checked as `podium pack` would assemble it.
+    """
     with assembled(path, options) as made:
         if not made.faults and all((made.tree / name).is_dir() for name in FOLDERS):
             return _examine_tree(made.tree, path, options, width, made.refused)
@@ -149,7 +151,7 @@ def _examine_assembled(path: Path, options: Options, width: int) -> tuple[str, b
 def _examine_tree(
     tree: Path, path: Path, options: Options, width: int, remarks: Sequence[str] = ()
 ) -> tuple[str, bool]:
-    """The text for a tree, with remarks in front; its commands name `path`."""
+    """The text for a tree, after the remarks; the commands in the text name `path`."""
     report = check_paths([tree], options)
     parts = by_step(report)
     to_do = any(part.to_do for part in parts)
@@ -161,16 +163,16 @@ def _examine_tree(
 
 
 def by_step(report: Outcome) -> list[StepStatus]:
-    """The findings by step; waived ones are left out."""
+    """The findings by step, without the waived ones."""
     parts = [StepStatus(step) for step in STEPS]
     for finding in report.findings:
-        # Neither asks for anything to be done
+        # Neither requires any action
         if finding.waived or (finding.severity == "note" and not finding.official):
             continue
-        # Its cause is what must be done
+        # The finding that causes it must be fixed
         if finding.caused_by:
             continue
-        # There always is one, as the last step takes every rule
+        # The last step matches every rule
         part = next(part for part in parts if matches(finding.id, part.step.rules))
         rejects = finding.severity == "error" or finding.official
         if rejects or matches(finding.id, part.step.missing):
@@ -192,7 +194,7 @@ def _unbegun(path: Path, absent: list[str], width: int) -> str:
 
 def _not_packed(path: Path, lacking: list[str], width: int) -> str:
     file = clean(str(path / CONFIG))
-    lines = [*wrap(f"{file} names files that a submission needs and that are missing:", width), ""]
+    lines = [*wrap(f"{file} does not describe a complete submission:", width), ""]
     for each in lacking:
         lines += wrap(clean(each), width, "  - ", "    ")
     command = f"      $ podium pack {_quoted(path)} --dry-run"
@@ -200,11 +202,11 @@ def _not_packed(path: Path, lacking: list[str], width: int) -> str:
 
 
 def _head(name: str, rules: Rules, remarks: Sequence[str], width: int) -> list[str]:
-    lines = [f"{clean(name)}, by the policy of {rules.usage} {rules.round}"]
-    # Complete for the newest round is not complete for the one that is meant
+    lines = [f"{clean(name)}: checked against the policy of {rules.usage} {rules.round}"]
+    # A submission that is complete for the newest round may be incomplete for the intended one
     if rules.chosen_by == "default":
         remarks = [
-            "nothing names its round: put round and usage into podium.toml, or give --round",
+            "no round is specified: set round and usage in podium.toml, or pass --round",
             *remarks,
         ]
     for each in remarks:
@@ -228,7 +230,7 @@ def _steps(
 def _part(
     number: int, part: StepStatus, names: Mapping[str, str], width: int, *, begun: bool
 ) -> Iterator[str]:
-    state = "done" if begun else "nothing yet"
+    state = "done" if begun else "nothing to check yet"
     if part.to_do:
         state = f"{len(part.to_do)} to do"
     if part.advised:
@@ -251,8 +253,8 @@ def _last(count: int, path: Path, report: Outcome) -> str:
     judges = " and ".join(_JUDGES[each] for each in sorted(report.rejected_by))
     if not count and not judges:
         return f"Complete.\n      $ {_next_command(path)}"
-    to_do = f"{plural(count, 'thing is', 'things are')} to do"
-    reasons = [to_do] * bool(count) + [f"{judges} would reject it"] * bool(judges)
+    to_do = f"{plural(count, 'item')} left"
+    reasons = [to_do] * bool(count) + [f"{judges} would reject this submission"] * bool(judges)
     return f"Not complete: {'; '.join(reasons)}."
 
 
@@ -265,16 +267,16 @@ _JUDGES = {
 
 
 def _next_command(path: Path) -> str:
-    """What makes a package of a complete submission: only one with a podium.toml is assembled."""
+    """The command that packages a complete submission: `pack` if it has a podium.toml."""
     if (path / CONFIG).is_file():
         return f"podium pack {_quoted(path)}"
     name, here = f"{path.absolute().name}.tar.zst", Path.cwd().resolve()
-    # An archive in the tree itself would be refused
+    # `podium bundle` refuses an archive inside the tree
     within = path.resolve() in (here, *here.parents)
     archive = path.resolve().parent / name if within else Path(name)
     return f"podium bundle {_quoted(path)} {_quoted(archive)}"
 
 
 def _quoted(path: Path) -> str:
-    # The command is there to be copied into a shell
+    # The user copies the command into a shell
     return clean(shlex.quote(str(path)))

@@ -1,1 +1,1 @@
-"""Datasets before a run: made from what is published, and verified without training."""
+"""Datasets: built from published sources, and verified without training."""

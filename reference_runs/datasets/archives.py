@@ -1,6 +1,6 @@
-"""Images that lie in tar archives, as webdataset has them, or in files of their own.
+"""Images in tar archives, as in webdataset, or in separate files.
 
-An archive is read in place: where its members begin is found once, from their headers.
+An archive is read in place: the offsets of its members are found once, from their headers.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ IMAGES = ("jpg", "jpeg")
 
 
 class Member(NamedTuple):
-    """A file in an archive, and where its bytes are."""
+    """A file in an archive, and the position of its bytes."""
 
     archive: Path
     name: str
-    """Without the folders in the archive."""
+    """The name without the folders in the archive."""
     begin: int
     size: int
 
@@ -34,16 +34,16 @@ class Member(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What the files of one sample share: all up to the first dot."""
+        """The part of the name that all files of a sample share: everything up to the first dot."""
         return self.name.partition(".")[0]
 
     @property
     def kind(self) -> str:
-        """What follows, in lower case."""
+        """The rest of the name, in lower case."""
         return self.name.partition(".")[2].lower()
 
     def read(self) -> bytes:
-        """Its content; raises DataMissing where the archive ends before."""
+        """The content; raises DataMissing if the archive is truncated."""
         try:
             with self.archive.open("rb") as stream:
                 stream.seek(self.begin)
@@ -58,27 +58,27 @@ class Member(NamedTuple):
 
 
 def archives(folder: Path) -> list[Path]:
-    """The tar archives in a folder, by name."""
+    """The tar archives of a folder, sorted by name."""
     return sorted(folder.glob("*.tar"))
 
 
 def members(archive: Path) -> Iterator[Member]:
-    """The files in an archive that is not compressed, in its order; raises DataMissing."""
+    """The files of an uncompressed archive, in its order; raises DataMissing."""
     try:
         with tarfile.open(archive, "r:") as opened:
             for each in opened:
                 if each.isfile():
                     name = each.name.rpartition("/")[2]
                     yield Member(archive, name, each.offset_data, each.size)
-                # Else each header is kept until the end: of an ImageNet, gigabytes
+                # Otherwise tarfile keeps each header until the end: gigabytes for ImageNet
                 opened.members = []  # type: ignore[attr-defined]
     except (OSError, tarfile.TarError) as error:
         raise unreadable(archive, error) from None
 
 
 def unreadable(archive: Path, error: Exception) -> DataMissing:
-    """What is raised for a file that is no archive, or a damaged one."""
-    # tarfile says in more lines what each kind of compression made of it
+    """The error for a file that is not an archive, or that is damaged."""
+    # tarfile's message has a line for each kind of compression that it tried
     reason = str(error).partition("\n")[0]
     return DataMissing(f"{archive} cannot be read as an archive: {reason}")
 

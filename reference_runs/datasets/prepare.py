@@ -1,4 +1,4 @@
-"""A dataset made from what is published: piece by piece, so that it goes on after a kill."""
+"""Build a dataset from its published source, in pieces, so that a killed call can continue."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the work that one process does: it writes files into a folder that it is given."""
+    """A part of the work for one process: it writes files into the folder that it receives."""
 
     name: str
     make: Callable[[Path], object]
-    """Raises DataMissing; goes to other processes, so that it must be a module's function."""
+    """Raises DataMissing. Pickled for other processes, so it must be a module-level function."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a dataset is made."""
+    """The steps that build a dataset."""
 
     pieces: Sequence[Piece]
     described: str
-    """The sources and settings: pieces are gone on with where this is the same."""
+    """The sources and settings: existing pieces are reused only if this is unchanged."""
     join: Callable[[Sequence[Path], Path], object] | None = None
-    """Makes the dataset's files of the pieces' folders; None where they are those files."""
+    """Builds the dataset's files from the folders of pieces; None if the pieces are these files."""
 
 
 def work_folder(target: Path) -> Path:
-    """Where the pieces of a new folder lie until all are done: beside it."""
+    """The folder of pieces until all are done, next to the new folder."""
     return target.absolute().with_name(f".{target.absolute().name}.podium-parts")
 
 
 def prepare(
     recipe: Recipe, target: Path, workers: int, watch: Callable[[int], object]
 ) -> list[Path]:
-    """Make a dataset in a new folder, or go on with one that was cut short; returns its files.
+    """Build a dataset in a new folder, or continue an interrupted call; returns its files.
 
-    The folder gets its name when all is done; `SHA256SUMS` in it has the files' checksums. `watch`
-    is called with how many pieces are done. Raises DataMissing for what cannot be used, RunFault
-    where the folder holds something, OSError where it cannot be written.
+    The folder gets its final name when everything is done; its `SHA256SUMS` has the checksums of
+    the files. `watch` is called with the number of finished pieces. Raises DataMissing for unusable
+    sources, RunFault if the folder is not empty, OSError if it cannot be written.
     """
     work = work_folder(target)
     pieces, whole = work / "pieces", work / "whole"
@@ -75,20 +75,20 @@ def prepare(
 
 
 def _begin(recipe: Recipe, target: Path, work: Path) -> None:
-    """Raise RunFault where the folder has files, or its pieces are of another dataset."""
+    """Raise RunFault if the folder has files, or its pieces belong to another dataset."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise RunFault(f"{target} already exists; choose a new folder")
     plan, wanted = work / "plan.json", json.dumps(recipe.described)
     if plan.exists() and plan.read_text(encoding="utf-8") != wanted:
         raise RunFault(
-            f"{work} holds pieces of another source or setting; remove it, or choose a new folder"
+            f"{work} has pieces of another source or setting; remove it, or choose a new folder"
         )
     (work / "pieces").mkdir(parents=True, exist_ok=True)
     plan.write_text(wanted, encoding="utf-8")
 
 
 def _made(recipe: Recipe, parts: Path, workers: int) -> Iterator[None]:
-    """Make the pieces that are not there; each gets its name when it is whole."""
+    """Build the missing pieces; each gets its final name when it is complete."""
     left = [piece for piece in recipe.pieces if not (parts / piece.name).is_dir()]
     if workers < 2 or len(left) < 2:
         for piece in left:
@@ -109,8 +109,8 @@ def _made(recipe: Recipe, parts: Path, workers: int) -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """Let this process end when the one that started it is gone, even by SIGKILL."""
-    # Ctrl-C reaches all processes of a terminal: the parent reports it
+    """End this process when its parent process is gone, even by SIGKILL."""
+    # Ctrl-C is sent to all processes of a terminal: the parent reports it
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -119,7 +119,7 @@ def _end_with_parent() -> None:
 
 def _end_after(sentinel: int) -> None:
     wait([sentinel])
-    # sys.exit would end this thread only
+    # sys.exit would end only this thread
     os._exit(1)
 
 
@@ -130,20 +130,20 @@ def _make(piece: Piece, parts: Path) -> None:
 
 
 def _fresh(folder: Path) -> Path:
-    """An empty folder, where a process that was killed may have left one."""
+    """An empty folder, even if a killed process left one."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     return folder
 
 
 def _collect(folders: Sequence[Path], whole: Path) -> None:
-    """Move the pieces' files together; a file that an earlier call moved is there already."""
+    """Move the files of the pieces into one folder; files moved by an earlier call are skipped."""
     for folder in folders:
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):
             final = whole / path.relative_to(folder)
             final.parent.mkdir(parents=True, exist_ok=True)
             if final.exists():
-                raise DataMissing(f"the source holds {final.relative_to(whole)} twice")
+                raise DataMissing(f"the source contains {final.relative_to(whole)} twice")
             os.replace(path, final)
 
 

@@ -1,4 +1,4 @@
-"""Which datasets are made from what is published, and by what."""
+"""The datasets that podium can build from published sources, and their recipes."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ PREPARED = (
     "llama31_8b",
     "resnet",
 )
-"""Benchmarks whose published dataset is no folder that `--data` could name."""
+"""Benchmarks whose published dataset is not yet a folder that `--data` can name."""
 
 SHARED = {"deepseekv3_671b": "llama31_8b", "gpt_oss_20b": "llama31_8b"}
-"""Benchmarks that take another's dataset."""
+"""Benchmarks that use the dataset of another benchmark."""
 
 
 def recipe_of(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> Recipe:
-    """How a benchmark's dataset is made; raises RunFault, or DataMissing for the source."""
+    """The recipe of a benchmark's dataset; raises RunFault, or DataMissing for the source."""
     benchmark = find(name)
     if name not in PREPARED:
         raise RunFault(
-            f"{name}'s dataset is not prepared by podium, but for {', '.join(PREPARED)};"
-            f" --data is needed as {benchmark.data}"
+            f"{name}: podium cannot prepare this dataset, only those of {', '.join(PREPARED)};"
+            f" --data must contain {benchmark.data}"
         )
     if not source.is_dir():
-        raise DataMissing(f"--from: there is no folder {source}")
+        raise DataMissing(f"--from: folder {source} does not exist")
     if tokenizer is not None and not tokenizer.is_file():
-        raise DataMissing(f"--tokenizer: there is no file {tokenizer}")
+        raise DataMissing(f"--tokenizer: file {tokenizer} does not exist")
     module = import_module(f"{package_of(SHARED.get(name, name))}.prepare")
     made: Recipe = module.recipe(name, source, tokenizer, subset=subset)
     return made

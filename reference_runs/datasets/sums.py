@@ -1,4 +1,4 @@
-"""Checksums of files as md5sum, sha1sum, sha256sum and sha512sum write and check them."""
+"""Checksums of files in the format of md5sum, sha1sum, sha256sum and sha512sum."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "SHA256SUMS"
-"""The file of checksums that `prepare` leaves, and that `verify` looks for."""
+"""The file of checksums that `prepare` writes and `verify` looks for."""
 KINDS = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
-"""Digits of a checksum → how it is made."""
+"""Number of digits of a checksum → hash function."""
 
 
 class Sum(NamedTuple):
-    """A file's checksum, as it was published or written down."""
+    """The checksum of a file, as published or recorded."""
 
     path: str
     digits: str
@@ -31,7 +31,7 @@ class Sum(NamedTuple):
 
 
 def read_sums(path: Path) -> list[Sum]:
-    """The checksums of a file, each with a path below the dataset's folder; raises DataMissing."""
+    """The checksums in a file, with paths relative to the dataset's folder; raises DataMissing."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
@@ -41,16 +41,16 @@ def read_sums(path: Path) -> list[Sum]:
 
 def _parsed(path: Path, at: int, line: str) -> Sum:
     digits, _, name = line.strip().partition(" ")
-    # A star marks a file that was read as bytes, which changes nothing here
+    # A star marks a file that was read in binary mode, which changes nothing here
     name = name.lstrip().removeprefix("*").removeprefix("./")
     usual = len(digits) in KINDS and set(digits.lower()) <= set("0123456789abcdef")
     if not usual or not name or os.path.isabs(name) or ".." in name.split("/"):
-        raise DataMissing(f"{path}:{at} is no line of a checksum and a path below the folder")
+        raise DataMissing(f"{path}:{at} is not a checksum followed by a path below the folder")
     return Sum(name, digits.lower())
 
 
 def differences(folder: Path, sums: Iterable[Sum], watch: Callable[[Sum], object]) -> Iterator[str]:
-    """What is wrong with each file that is missing or another; all files are read."""
+    """A message for each file that is missing or differs; all files are read."""
     for each in sums:
         path = folder / each.path
         try:
@@ -64,15 +64,15 @@ def differences(folder: Path, sums: Iterable[Sum], watch: Callable[[Sum], object
 
 
 def digest(path: Path, kind: str = "sha256") -> str:
-    """A file's checksum; raises OSError."""
+    """The checksum of a file; raises OSError."""
     with path.open("rb") as stream:
-        # The weak ones are what datasets were published with: they tell damage, not fraud
+        # Datasets were published with the weak hashes: they detect damage, not fraud
         return hashlib.file_digest(
             stream, lambda: hashlib.new(kind, usedforsecurity=False)
         ).hexdigest()
 
 
 def sums_text(folder: Path, paths: Iterable[Path]) -> str:
-    """Lines that `sha256sum --check` takes; raises OSError."""
+    """Lines that `sha256sum --check` accepts; raises OSError."""
     lines = (f"{digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths)
     return "".join(lines)

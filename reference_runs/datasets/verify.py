@@ -1,4 +1,4 @@
-"""A dataset read as a run would read it, without training: which samples are unusable."""
+"""Read a dataset as a run does, without training, and report the samples that are unusable."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.task import Task
 
 AT_ONCE = 16
-"""Samples between two messages of a reading process."""
+"""Samples between two messages of a worker process."""
 MOST_FAULTS = 20
-"""Faults of a part that are kept; the others are counted."""
+"""Faults that are listed for each part; the others are counted."""
 
 
 @dataclass
 class SplitReport:
-    """What was found of the training or the evaluation data."""
+    """The findings about the training or the evaluation data."""
 
     name: str
     samples: int
     chosen: int = 0
-    """Samples that are to be read; 0 where opening the data has read them."""
+    """Samples to read; 0 if opening the data already read them."""
     read: int = 0
     faulty: int = 0
-    """Samples that could not be used."""
+    """Samples that are unusable."""
     faults: list[str] = field(default_factory=list)
-    """What is wrong, each text once."""
+    """The faults, each message once."""
     seconds: float = 0.0
 
 
 @dataclass
 class Sums:
-    """What a list of checksums says of the files."""
+    """The result of comparing files with a list of checksums."""
 
     source: str
     files: int
@@ -54,27 +54,29 @@ class Sums:
 
 @dataclass
 class Verified:
-    """A dataset, verified."""
+    """The result of verifying a dataset."""
 
     benchmark: str
     parts: list[SplitReport]
     sums: Sums | None
     unopened: str | None = None
-    """Why it cannot be opened, or holds another number of samples than the benchmark's."""
+    """Why the dataset cannot be opened, or has another number of samples than the benchmark's."""
 
     @property
     def faults(self) -> list[str]:
-        """All that is wrong, each in one line."""
+        """All faults, one line each."""
         found = [self.unopened] if self.unopened else []
         for part in self.parts:
             found += part.faults
             if part.faulty > len(part.faults) == MOST_FAULTS:
-                found.append(f"{part.name}: {part.faulty} samples are faulty, {MOST_FAULTS} shown")
+                found.append(
+                    f"{part.name}: {part.faulty} samples are faulty, {MOST_FAULTS} of them shown"
+                )
         return found + (self.sums.faults if self.sums else [])
 
     @property
     def usable(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether the dataset has no faults."""
         return not self.faults
 
 
@@ -84,11 +86,11 @@ def verified(
     listed: Path | None,
     watch: Callable[[SplitReport], object],
 ) -> Verified:
-    """Open a dataset, count it and read its samples; compare its files with their checksums.
+    """Open a dataset, count and read its samples, and compare its files with their checksums.
 
-    how: samples of a part that are read, spread evenly (None: all), and processes that read beside
-    this one. listed: checksums; None for those in the folder. `watch` is called with a part now and
-    then. Raises DataMissing where the list of checksums cannot be read.
+    how: number of samples to read from each part, evenly spread (None: all), and number of worker
+    processes. listed: checksums; None for the file in the folder. `watch` is called with a part
+    from time to time. Raises DataMissing if the list of checksums cannot be read.
     """
     folder = request.setting.data
     assert folder is not None
@@ -118,7 +120,7 @@ def _read_part(
         data.check()
     if hasattr(data, "set_epoch"):
         data.set_epoch(1)
-    # What has no samples by index was read as a whole
+    # A part without samples by index was read completely when it was opened
     indices = _spread(len(data), most) if hasattr(data, "__getitems__") else range(0)
     part.chosen, began = len(indices), time.monotonic()
     for count, texts in _read(data, indices, workers):
@@ -131,7 +133,7 @@ def _read_part(
 
 
 def _opened(request: RunRequest) -> dict[str, Any]:
-    """The parts of the dataset, opened and counted as behind `run_start`."""
+    """The parts of the dataset, opened and counted as in a run after `run_start`."""
     task: Task[Any] = task_of(request.benchmark.name)(
         request.config(), request.setting, Ranks(torch.device("cpu"))
     )
@@ -143,14 +145,14 @@ def _opened(request: RunRequest) -> dict[str, Any]:
 
 
 def _spread(count: int, most: int | None) -> Sequence[int]:
-    """All indices, or `most` of them from the first to the last."""
+    """All indices, or `most` of them, evenly spread from the first to the last."""
     if most is None or most >= count:
         return range(count)
     return [index * (count - 1) // max(1, most - 1) for index in range(most)]
 
 
 def _read(data: Any, indices: Sequence[int], workers: int) -> Iterator[tuple[int, list[str]]]:
-    """How many samples were read at a time, and what was wrong with those that were faulty."""
+    """The number of samples in each batch of reads, and the messages of the faulty ones."""
     batches = ([*indices[at : at + AT_ONCE]] for at in range(0, len(indices), AT_ONCE))
     yield from DataLoader(
         _Tried(data), batch_sampler=batches, num_workers=workers, collate_fn=_unchanged
@@ -158,14 +160,14 @@ def _read(data: Any, indices: Sequence[int], workers: int) -> Iterator[tuple[int
 
 
 class _Tried(Dataset[Any]):
-    """A dataset of which only is kept whether a sample could be read."""
+    """A dataset that yields only whether each sample could be read."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
 
     def __getitems__(self, indices: Sequence[int]) -> tuple[int, list[str]]:
         faults = []
-        # One at a time, so that one faulty sample hides no other
+        # One at a time, so that a faulty sample does not hide the others
         for index in indices:
             try:
                 self._data.__getitems__([index])

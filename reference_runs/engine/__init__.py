@@ -1,1 +1,1 @@
-"""What all trainers share: launching, ranks, the loop, checkpoints. Imports no benchmark."""
+"""The parts that all trainers share: launch, ranks, loop, checkpoints. Imports no benchmark."""

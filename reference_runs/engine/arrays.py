@@ -1,4 +1,4 @@
-"""Arrays and tensors of the user's files: what cannot be read is told by its path."""
+"""Arrays and tensors in the user's files; errors name the path of the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def mapped_array(path: Path) -> NDArray[Any]:
-    """A .npy file, mapped into memory; raises DataMissing where it is none."""
+    """A .npy file, mapped into memory; raises DataMissing if it is not one."""
     try:
         found: NDArray[Any] = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
@@ -26,10 +26,10 @@ def mapped_array(path: Path) -> NDArray[Any]:
 
 
 def saved_tensors(path: Path, what: str, mapped: bool = False) -> Any:
-    """What `torch.save` wrote; raises DataMissing where it is none.
+    """The content of a file from `torch.save`; raises DataMissing if it is invalid.
 
-    what: what the file must hold, for the message. mapped: read nothing before it is used; files
-    that PyTorch wrote before 1.6 cannot be.
+    what: description of the expected content, for the message. mapped: memory-map the file, which
+    files from PyTorch before 1.6 do not support.
     """
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)

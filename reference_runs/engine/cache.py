@@ -1,4 +1,4 @@
-"""What smoke scale makes once, at some cost, and keeps under the hash of what made it."""
+"""Generated smoke-scale inputs that are expensive, cached under the hash of their description."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 def kept_weights(
     setting: Setting, kind: str, what: tuple[object, ...], make: Callable[[], dict[str, Tensor]]
 ) -> dict[str, Tensor]:
-    """Weights from the cache; where it has none that `what` describes, they are made.
+    """Weights from the cache, generated if the cache has none that `what` describes.
 
-    Making them may draw random numbers: the processor's generator is put back, as a run must draw
-    the same whether or not the cache has them.
+    Generating them may draw random numbers. The CPU generator is then restored, since a run must
+    draw the same numbers with or without a cached file.
     """
     path = _place(setting, kind, what)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         state = torch.get_rng_state()
-        # Ranks may make it at the same time: each has a draft, and the last rename wins
+        # Ranks may generate it at the same time: each writes a draft, and the last rename wins
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         torch.save(make(), draft)
         draft.replace(path)

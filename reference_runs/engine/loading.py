@@ -1,4 +1,4 @@
-"""Batches of a dataset, loaded in the training process or by processes that stay from epoch on."""
+"""Batches of a dataset, loaded in the training process or by persistent worker processes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 COPIED = 2
-"""Steps' batches that lie on a GPU at once: the one that it computes, and the next."""
+"""Steps whose batches are on a GPU at once: the current one and the next."""
 
 
 class Loader:
-    """A dataset and the processes that load it, which end with this object."""
+    """A dataset and its worker processes, which end with this object."""
 
     def __init__(self, data: Any, workers: int, *, pinned: bool) -> None:
         self.data = data
@@ -30,12 +30,12 @@ class Loader:
             num_workers=workers,
             collate_fn=_unchanged,
             pin_memory=pinned,
-            # To start them takes longer than many an epoch's first batches
+            # Starting them can take longer than the first batches of an epoch
             persistent_workers=workers > 0,
         )
 
     def batches(self, indices: Iterable[Sequence[int]], epoch: int = 0) -> Iterator[Any]:
-        """The batches of an epoch by the indices of each; raises DataMissing."""
+        """The batches of an epoch, by the indices of each; raises DataMissing."""
         self._orders.coming = (_Order(epoch, each) for each in indices)
         for batch in self._loader:
             if isinstance(batch, _Fault):
@@ -44,10 +44,10 @@ class Loader:
 
 
 def prefetched(shares: Iterable[Any], device: torch.device) -> Iterator[Any]:
-    """What each step takes, on the device; a GPU copies it while it computes the step before.
+    """The batches of each step on the device; a GPU copies them during the previous step.
 
-    The copies have a stream of their own, which the step's own waits for. What was copied is let go
-    of when the step after has been queued and the device is through with it: two are there at most.
+    Copies use a separate CUDA stream, which the step's stream waits for. A batch is released when
+    the next step is queued and the device has finished with it: at most two exist at once.
     """
     if device.type != "cuda":
         yield from shares
@@ -63,10 +63,10 @@ def prefetched(shares: Iterable[Any], device: torch.device) -> Iterator[Any]:
                 near = tree_map(lambda part: _on(part, device), share)
             computing.wait_stream(copying)
             yield near
-            # The step has been queued by now
+            # The step is queued by now
             used.append((near, computing.record_event()))
     finally:
-        # The allocator knows of the copies' stream alone: it would give away what is still read
+        # The allocator knows only the copy stream: it would reuse memory that is still being read
         computing.synchronize()
 
 
@@ -77,14 +77,14 @@ def _on(part: Any, device: torch.device) -> Any:
 
 
 class _Order(NamedTuple):
-    """What a loading process needs to make a batch."""
+    """The instructions for a worker process to load a batch."""
 
     epoch: int
     indices: Sequence[int]
 
 
 class _Orders:
-    """The orders of one epoch after the other."""
+    """The instructions for the batches of successive epochs."""
 
     coming: Iterable[_Order] = ()
 
@@ -93,16 +93,16 @@ class _Orders:
 
 
 class _Fault:
-    """In a batch's place: what is wrong with its data."""
+    """A data error, returned in place of a batch."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
 class _Epochs(Dataset[Any]):
-    """A dataset whose epoch is set with the epoch's first batch.
+    """A dataset whose epoch is set with the first batch of the epoch.
 
-    Each process has a copy of its own, so that nothing else would tell it.
+    Each worker process has a separate copy, so it must receive the epoch with the batch.
     """
 
     def __init__(self, data: Any) -> None:
@@ -115,7 +115,7 @@ class _Epochs(Dataset[Any]):
             self._epoch = order.epoch
             return self._data.__getitems__(order.indices)
         except DataMissing as error:
-            # torch would add the process's own traceback to an exception's text
+            # torch would add the worker's traceback to the exception's message
             return _Fault(str(error))
 
 

@@ -1,4 +1,4 @@
-"""The life of a run, from init_start to run_stop, for every benchmark."""
+"""A run from init_start to run_stop, the same for every benchmark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run has come: steps done, the last loss and the last quality."""
+    """The progress of a run: finished steps, the last loss and the last quality."""
 
     step: int
     loss: float | None = None
@@ -41,15 +41,15 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: `quality` is that of its last evaluation, None if there was none."""
+    """The result of a run: `quality` is from its last evaluation, None if there was none."""
 
     converged: bool
     step: int
     quality: float | None
     trained_ms: int | None = None
-    """When the weights that were evaluated last were updated, in milliseconds since 1970."""
+    """The time of the update before the last evaluation, in milliseconds since 1970."""
     trace: str = ""
-    """Tables of where the time went, if steps of the run were traced."""
+    """Tables of the time per operator, if steps of the run were traced."""
 
 
 def _ignore_progress(_: RunProgress) -> None:
@@ -57,17 +57,17 @@ def _ignore_progress(_: RunProgress) -> None:
 
 
 def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outcome:
-    """Run one training to its target or its last step, and log it.
+    """Train to the target or the last step, and log the run.
 
-    An exception leaves the log with a `run_stop` that says aborted, but for an interruption of a
-    run that has a checkpoint.
+    After an exception the log has a `run_stop` with the status "aborted", except after an
+    interruption of a run that has a checkpoint.
     """
     stepper, done = start(task, log)
     with timed(log, stepper) as run, traced(stepper, log) as tables:
         open_data(task, log)
         outcome = Outcome(False, done, None)
         for outcome in evaluated_blocks(stepper, log, done, watch):
-            # The clock stops with the first evaluation that meets the target, or the update before
+            # The clock stops at the first evaluation that meets the target, or the update before
             if outcome.converged:
                 stopped = outcome.trained_ms if task.config.evaluated_offline else None
                 run.success(stopped, **position(task.config, task.setting, outcome.step))
@@ -78,9 +78,9 @@ def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outc
 
 
 def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> Iterator[Outcome]:
-    """Train from evaluation to evaluation; yields how the run would end with each.
+    """Train from evaluation to evaluation; yields the outcome if the run ended there.
 
-    Raises DataDamaged where a file turns out to be unusable: its run has begun.
+    Raises DataDamaged if a file turns out to be unusable after the run has begun.
     """
     config, setting = stepper.task.config, stepper.task.setting
     try:
@@ -89,7 +89,7 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
                 mean_loss = train_block(stepper, log, (first, last), watch)
                 trained_ms = time.time_ns() // 1_000_000
             at = position(config, setting, last)
-            # No rule names this key, but submitters report such figures under it
+            # No rule has this key, but submitters report such values under it
             log.event("tracked_stats", {"train_loss": mean_loss}, metadata={"step": last})
             with log.evaluation(**at):
                 quality = stepper.evaluate()
@@ -104,66 +104,66 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
 
 
 def open_data(task: Task[Any], log: Logger) -> None:
-    """Stage and open the data, and log how many samples they hold: all of it on the clock.
+    """Stage and open the data, and log the number of samples, all in the timed part.
 
-    Raises DataMissing where they are not the benchmark's, RunFault where they fill no batch.
+    Raises DataMissing if it is not the benchmark's dataset, RunFault if it does not fill a batch.
     """
-    # No rank may touch the data before the first has logged run_start
+    # No rank may read the data before rank 0 has logged run_start
     task.ranks.gather(None)
-    # On the clock, as HPC rounds before 3.0 demand
+    # Timed, as HPC rounds before 3.0 require
     task.stage(log)
     task.open_data()
     wanted, found = task.config, task.samples()
     if task.saved_samples not in (None, found):
         raise DataMissing(
-            f"--resume: the data hold {found[0]} training and {found[1]} evaluation samples; when"
+            f"--resume: the data have {found[0]} training and {found[1]} evaluation samples; when"
             f" the checkpoint was written, {task.saved_samples[0]} and {task.saved_samples[1]}"
         )
     if found != (wanted.train_samples, wanted.eval_samples):
         task.config = _of_another_size(task, *found)
     task.config.check_filled()
-    # The log of a resumed run has them already
+    # The log of a resumed run already has them
     if task.setting.resume:
         return
-    # Behind run_start, where many published logs have them; rules do not fix the place
+    # After run_start, as in many published logs; the rules do not fix the position
     log.event(keys.TRAIN_SAMPLES, found[0])
     log.event(keys.EVAL_SAMPLES, found[1])
     if not _fits(wanted, *found):
         least = "at least " if wanted.samples_are_least else ""
         log.event(
             NOTE,
-            f"--allow-subset: the dataset holds {found[0]} training and {found[1]} evaluation"
+            f"--allow-subset: the dataset contains {found[0]} training and {found[1]} evaluation"
             f" samples; the benchmark's {least}{wanted.train_samples} and {wanted.eval_samples}",
         )
 
 
 def _of_another_size(task: Task[Any], training: int, evaluation: int) -> Config:
-    """The config with the counts that were found; raises DataMissing where these do not do."""
+    """The config with the actual counts; raises DataMissing if they are not acceptable."""
     config: Config = task.config
     if not task.setting.allow_subset and not _fits(config, training, evaluation):
         raise DataMissing(
             f"train_samples and eval_samples are {config.train_samples} and {config.eval_samples};"
-            f" the data hold {training} and {evaluation}"
+            f" the data contain {training} and {evaluation}"
         )
     return replace(config, train_samples=training, eval_samples=evaluation)
 
 
 def _fits(config: Config, training: int, evaluation: int) -> bool:
-    """Whether data of these sizes are the benchmark's."""
+    """Whether these sizes match the benchmark's dataset."""
     enough = config.samples_are_least and training >= config.train_samples
     return evaluation == config.eval_samples and (enough or training == config.train_samples)
 
 
 def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
-    """The untimed part: declare the run, build the model; returns the steps done before.
+    """The untimed part: log the declarations, build the model; returns the steps already done.
 
-    Nothing of a dataset is read here: the rules have that on the clock.
+    No data is read here: the rules require that in the timed part.
     """
     setting = task.setting
     seed_everything(setting.seed)
-    # Before a model is built, which may take minutes
+    # Before the model is built, which can take minutes
     task.check_files()
-    # The log has the declarations already; the checkpoint is refused where they would differ
+    # The log already has the declarations; the checkpoint is refused if they would differ
     if setting.resume:
         task.prepare()
         stepper = Stepper(task)
@@ -173,7 +173,7 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
         if restored.division:
             log.event(NOTE, restored.division)
         return stepper, restored.step
-    # Before init_start: the rules of 0.6 check that order
+    # Before init_start: the 0.6 rules check that order
     clear_caches(log, setting)
     with log.init():
         declare(log, task.config, setting, task.ranks)
@@ -185,14 +185,14 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
 
 @contextmanager
 def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
-    """Trace some steps where the setting asks for it; yields what returns their tables."""
+    """Trace some steps if the setting requests it; yields a function that returns their tables."""
     path, ranks = stepper.task.setting.trace, stepper.task.ranks
     if path is None or not ranks.first:
         yield str
         return
     from podium.reference_runs.profiling.traced import traced_steps
 
-    log.event(NOTE, "some steps of this run were profiled, which takes time")
+    log.event(NOTE, "some steps of this run were profiled, which slows them down")
     with traced_steps(path, ranks.device, stepper.model) as (stepped, tables):
         stepper.stepped = stepped
         yield tables
@@ -201,7 +201,7 @@ def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
 def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: Watch) -> float:
     """Train from one step count to another; returns the mean loss.
 
-    Where the benchmark counts whole epochs, each is an interval in the log.
+    If the benchmark counts whole epochs, each epoch is an interval in the log.
     """
     config, setting = stepper.task.config, stepper.task.setting
     counts_epochs = config.unit_in(setting.round) is Unit.EPOCHS
@@ -217,7 +217,7 @@ def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: W
             for loss in stepper.steps(epoch + 1, begin, end - step):
                 step += 1
                 stepper.task.ranks.check_stopped()
-                # Kept on the device: reading each loss would wait for the step to end
+                # Kept on the device: reading each loss would synchronize with the device
                 losses.append(loss)
                 if stepper.reports(step):
                     watch(RunProgress(step, float(loss)))
@@ -225,6 +225,6 @@ def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: W
 
 
 def log_quality(log: Logger, task: Task[Any], quality: float, at: Mapping[str, Any]) -> None:
-    """Log what was measured at a place in training, under the keys that the rules name."""
+    """Log the quality at a position in training, under the keys of the rules."""
     for key, value, more in task.config.quality_records(quality, task.setting.division):
         log.event(key, value, {**at, **more})

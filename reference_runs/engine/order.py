@@ -1,4 +1,4 @@
-"""The order of samples, where they are too many for a list of their numbers."""
+"""A permutation of samples without a list, for very large datasets."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ROUNDS = 6
 
 
 class Permutation(Sequence[int]):
-    """The numbers from 0 to `count` - 1, each once, in an order that follows from a seed.
+    """The numbers from 0 to `count` - 1, each once, in an order determined by a seed.
 
-    Nothing is kept but a few keys: each number is enciphered by a Feistel network over the next
-    power of four, and again for as long as what comes out is not below `count` (Black and Rogaway,
-    Ciphers with Arbitrary Finite Domains, 2002). A slice is an array, (S,).
+    Only a few keys are stored. A Feistel network encrypts each number over the next power of four,
+    repeatedly until the result is below `count` (Black and Rogaway, Ciphers with Arbitrary Finite
+    Domains, 2002). A slice is an array, (S,).
     """
 
     def __init__(self, count: int, seed: Sequence[int]) -> None:
@@ -56,7 +56,7 @@ def _places(count: int, at: int | slice) -> NDArray[np.uint64]:
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Every bit of a number in every bit of another (the finaliser of MurmurHash3)."""
+    """Mix every bit of a number into every other bit (the finalizer of MurmurHash3)."""
     x = (x ^ (x >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     x = (x ^ (x >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return x ^ (x >> np.uint64(33))

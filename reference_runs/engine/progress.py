@@ -1,4 +1,4 @@
-"""How far training has come, in the unit and under the keys that a round's log wants."""
+"""The position in training, in the unit and under the keys of a round's log."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 def blocks(config: Config, done: int = 0) -> Iterator[tuple[int, int]]:
-    """The parts of training that end in an evaluation, as step counts before and after each."""
+    """The blocks of training that end in an evaluation: step counts before and after each."""
     before = done
     for step in config.evaluation_steps():
         if step > config.last_step:
             return
-        # A resumed run leaves out the evaluations that its log has already
+        # A resumed run skips the evaluations that its log already has
         if step > before:
             yield before, step
             before = step
 
 
 def position(config: Config, setting: Setting, step: int) -> dict[str, Any]:
-    """Metadata of what happens after so many optimizer steps."""
+    """Metadata of an event after a number of optimizer steps."""
     samples = step * config.global_batch_size
     match config.unit_in(setting.round):
         case Unit.EPOCHS:
-            # Epochs count from 1, and one that has begun counts as its whole
+            # Epochs count from 1, and an epoch in progress counts as a whole one
             return {"epoch_num": -(-step // config.steps_per_epoch)}
         case Unit.FRACTIONS | Unit.FRACTIONS_FROM_ONE as unit:
             return {"epoch_num": samples / config.train_samples + (unit is Unit.FRACTIONS_FROM_ONE)}
@@ -39,14 +39,14 @@ def position(config: Config, setting: Setting, step: int) -> dict[str, Any]:
         case Unit.STEPS:
             return {"step_num": step}
         case _ if setting.division == "open":
-            # The official verifier wants epochs of open language models, the policy samples.
+            # The official verifier requires epochs for open language models, the policy samples.
             return {"samples_count": samples, "epoch_num": samples / config.epoch_samples}
         case _:
             return {"samples_count": samples}
 
 
 def block_at(config: Config, setting: Setting, first: int, last: int) -> dict[str, Any]:
-    """Metadata of the block that goes from one step count to another."""
+    """Metadata of the block between two step counts."""
     samples, length = (n * config.global_batch_size for n in (first, last - first))
     match config.unit_in(setting.round):
         case Unit.EPOCHS:

@@ -1,4 +1,4 @@
-"""Hyperparameters of the reference's own runs, from the convergence points that `rules` has."""
+"""Hyperparameters of the reference's runs, from the convergence points in `rules`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReferencePoint:
-    """Which convergence point a config at reference scale has its settings from."""
+    """The reference convergence point that supplies a config's settings at reference scale."""
 
     usage: Literal["training", "hpc"]
     round: str
@@ -21,7 +21,7 @@ class ReferencePoint:
     id: str
 
     def settings(self) -> Mapping[str, Any]:
-        """The point's hyperparameters by key; raises LookupError where there is no such point."""
+        """The point's hyperparameters by key; raises LookupError if the point does not exist."""
         for point in points_of(self.usage, self.round, self.benchmark):
             if point.id == self.id:
                 return {"global_batch_size": int(point.batch_size), **point.hyperparameters}

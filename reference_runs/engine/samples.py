@@ -1,4 +1,4 @@
-"""The number of samples in a dataset, compared with the number that the benchmark needs."""
+"""The number of samples in a dataset, compared with the benchmark's number."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class DatasetSize:
     exactly: bool = True
     """Whether a dataset of another size is refused."""
     more_training: bool = False
-    """Whether the training data may hold more: all of them are used then."""
+    """Whether larger training data is allowed; all of it is used then."""
 
     def check_training(self, where: object, found: int, what: str) -> None:
-        """Raise DataMissing where the training data do not hold what is wanted."""
+        """Raise DataMissing if the training data have an unacceptable size."""
         if self.more_training and found >= self.training:
             return
         least = "at least " if self.more_training else ""
         self._check(where, found, what, (self.training, least))
 
     def check_evaluation(self, where: object, found: int, what: str) -> None:
-        """Raise DataMissing where the evaluation data do not hold what is wanted."""
+        """Raise DataMissing if the evaluation data have an unacceptable size."""
         self._check(where, found, what, (self.evaluation, ""))
 
     def _check(self, where: object, found: int, what: str, limit: tuple[int, str]) -> None:
         wanted, least = limit
         if found == wanted or (found > 0 and not self.exactly):
             return
-        hint = "; --allow-subset takes what is there, in the open division" if found else ""
-        raise DataMissing(f"{where} holds {found} {what}; expected {least}{wanted}{hint}")
+        hint = "; --allow-subset accepts this size in the open division" if found else ""
+        raise DataMissing(f"{where} contains {found} {what}; expected {least}{wanted}{hint}")

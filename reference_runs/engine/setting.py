@@ -1,4 +1,4 @@
-"""Where and how a run happens, as against what it trains: the same for every benchmark."""
+"""The settings of a run that do not affect what it trains, the same for every benchmark."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Precision = Literal["fp32", "tf32", "bf16", "fp16", "fp8"]
 CompileMode = Literal["default", "reduce-overhead", "max-autotune"]
 
 ORG = "podium reference trainers"
-"""The organisation that a log names, unless an option names another."""
+"""The organization in a log, unless an option names another."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One run's surroundings.
+    """The environment of one run.
 
-    `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
-    generates at some cost, such as a pre-trained base; `allow_subset` takes a dataset of another
-    size than the benchmark's, in the open division; `threads` is torch's intra-op threads (the
-    small models of smoke scale are fastest with one). `compile_mode` is torch.compile's. `weights`
-    is a folder of published weights to start from. `shard` spreads the optimizer's state over the
-    ranks; `mesh` divides the model, too. `resume` goes on from the run's checkpoint. `trace` is
-    where a trace of some steps is written.
+    `data` is the folder of the real dataset (reference scale only). `cache` keeps generated inputs
+    of smoke scale that are expensive, such as a pretrained base. `allow_subset` accepts a dataset
+    of another size than the benchmark's, in the open division. `threads` is torch's number of
+    intra-op threads (one is fastest for the small models of smoke scale). `compile_mode` is the
+    mode of torch.compile. `weights` is a folder of published weights to start from. `shard` spreads
+    the optimizer state over the ranks; `mesh` divides the model, too. `resume` continues from the
+    run's checkpoint. `trace` is the folder for a trace of some steps.
     """
 
     scale: Scale = "smoke"

@@ -1,4 +1,4 @@
-"""Data brought from a shared file system to storage of each node's own, as HPC runs do."""
+"""Data staging: copies from a shared file system to the local storage of each node, for HPC."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 
 class Folder:
-    """A temporary folder that several ranks use; its maker removes it when it is done with it."""
+    """A temporary folder that several ranks use; the rank that made it removes it."""
 
     def __init__(self, purpose: str, *, make: bool) -> None:
         self.path = Path()
         if make:
             self.path = Path(tempfile.mkdtemp(prefix=f"podium-{purpose}-"))
-            # Unlike __del__ this also runs at the interpreter's exit
+            # Unlike __del__, this also runs when the interpreter exits
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def shared_folder(ranks: Ranks) -> Folder:
-    """The parallel file system's stand-in at smoke scale: the first rank makes it."""
+    """The replacement of the parallel file system at smoke scale; rank 0 makes it."""
     mine = Folder("parallel", make=ranks.first)
     mine.path = ranks.gather(mine.path)[0]
     return mine
 
 
 def node_folder(ranks: Ranks) -> Folder:
-    """A folder of this node's own, below TMPDIR: the node's first rank makes it."""
+    """A folder local to this node, below TMPDIR; the node's first rank makes it."""
     mine = Folder("node", make=local_rank() == 0)
     node = socket.gethostname()
     everyone = ranks.gather((node, local_rank(), mine.path))
@@ -50,52 +50,52 @@ def node_folder(ranks: Ranks) -> Folder:
 
 
 class StagedTask(Task[C]):
-    """A task whose data are brought near when the clock runs; made data, too, at smoke scale."""
+    """A task whose data are staged in the timed part; at smoke scale, generated data too."""
 
     shared: Folder
     near: Folder
-    """Where the data are read: the node's copy."""
+    """The folder that is read: the node's copy."""
 
     @abstractmethod
     def write_generated(self, folder: Path) -> None:
-        """Write the data of smoke scale where a parallel file system would have them."""
+        """Write the generated data of smoke scale where the parallel file system would have it."""
 
     @abstractmethod
     def open_data(self) -> None:
-        """Open the staged files, of either scale."""
+        """Open the staged files, at either scale."""
 
     def prepare(self) -> None:
-        """Write generated data into a folder that stands for the parallel file system."""
+        """Write generated data into a folder that replaces the parallel file system."""
         self.check_settings()
         if self.setting.scale == "smoke":
-            self.shared = shared_folder(self.ranks)  # held: it goes with the task
+            self.shared = shared_folder(self.ranks)  # kept as long as the task
             if self.ranks.first:
                 self.write_generated(self.source)
-            self.ranks.gather(None)  # no rank reads before all is written
+            self.ranks.gather(None)  # no rank reads before everything is written
 
     @property
     def source(self) -> Path:
-        """Where the data lie at first: the parallel file system, or the folder in its place."""
+        """The source folder: on the parallel file system, or its replacement."""
         return self.shared.path if self.setting.scale == "smoke" else self.data_folder
 
     def stage(self, log: Logger) -> None:
-        """Copy the data to the node, on the clock: before HPC 3.0 nothing else is allowed."""
+        """Copy the data to the node in the timed part, as HPC rounds before 3.0 require."""
         self.near = stage(log, self.source, self.ranks, again=self.setting.resume)
 
     def read_in_place(self) -> None:
-        """Take the shared folder for the node's."""
+        """Use the shared folder directly."""
         self.near = Folder("shared", make=False)
         self.near.path = self.source
 
 
 def stage(log: Logger, shared: Path, ranks: Ranks, *, again: bool = False) -> Folder:
-    """Copy a folder's files to each node, its ranks together, between the records of staging.
+    """Copy a folder's files to each node, with its ranks in parallel, and log the staging records.
 
-    A resumed run stages `again`, and its log has those records already.
+    A resumed run stages `again`, since its log already has those records.
     """
     if not again:
         log.start(keys.STAGING_START)
-    # Not the wall clock, which may be set while files are copied
+    # Not the wall clock, which may be set during the copy
     began = time.monotonic()
     local = node_folder(ranks)
     files = sorted(path for path in shared.rglob("*") if path.is_file())
@@ -103,7 +103,7 @@ def stage(log: Logger, shared: Path, ranks: Ranks, *, again: bool = False) -> Fo
         target = local.path / path.relative_to(shared)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    ranks.sum(torch.zeros(1, device=ranks.device))  # no rank reads before all have copied
+    ranks.sum(torch.zeros(1, device=ranks.device))  # no rank reads before all ranks have copied
     seconds = round(time.monotonic() - began, 3)
     if not again:
         log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})

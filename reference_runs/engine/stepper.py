@@ -1,4 +1,4 @@
-"""One optimizer step and one evaluation: precision, accumulation, the ranks' common gradient."""
+"""One optimizer step and one evaluation: precision, accumulation, gradient averaging."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Stepper:
-    """A task's model with its optimizers, on this rank's device, ready to train."""
+    """A task's model and optimizers on this rank's device, ready to train."""
 
     def __init__(self, task: Task[Any]) -> None:
         self.task = task
@@ -36,28 +36,28 @@ class Stepper:
         """Called after every step, for a profiler."""
         self.saved: int | None = None
         """The step of the last checkpoint, if there is one."""
-        # bf16 has the range of fp32: only fp16 loses small gradients without a scale
+        # bf16 has the range of fp32: only fp16 needs a loss scale for small gradients
         half = task.setting.precision == "fp16"
         self.scaler = torch.amp.GradScaler(task.device.type, enabled=half)
 
     def _build(self) -> nn.Module:
         task = self.task
-        # A full model's weights are drawn on the device: a processor takes minutes for billions.
+        # The weights of a full model are drawn on the device: a CPU takes minutes for billions.
         full = task.setting.scale == "reference"
         if full and task.ranks.mesh is not None and not task.keeps_whole:
             return self._build_in_parts(task.ranks.mesh)
         with task.device if full else nullcontext():
             model = self._fresh()
-        # Fake tensors cannot be moved, even to where they are
+        # Fake tensors cannot be moved, not even to their present device
         if any(each.device != task.device for each in (*model.parameters(), *model.buffers())):
             model = model.to(task.device)
         if task.ranks.mesh is None:
             return model
-        # Optimizers are made of what a rank holds: the model is cut before them
+        # The model is divided first: optimizers are built from the shards of a rank
         return task.divided(model, task.ranks.mesh)
 
     def _build_in_parts(self, mesh: DeviceMesh) -> nn.Module:
-        """The model cut before it has numbers: whole it may fit no rank."""
+        """The model, divided before its weights exist: the whole may not fit on any rank."""
         from podium.reference_runs.parallel.filling import fill_parts, node_mates
 
         with torch.device("meta"):
@@ -89,17 +89,17 @@ class Stepper:
         return DistributedDataParallel(
             model,
             find_unused_parameters=task.unused_parameters,
-            gradient_as_bucket_view=True,  # else every gradient is there twice
+            gradient_as_bucket_view=True,  # otherwise there are two copies of each gradient
         )
 
     def steps(self, epoch: int, begin: int, count: int) -> Iterator[Tensor]:
-        """Take steps of an epoch (from 1), starting at its step `begin` (from 0).
+        """Train steps of an epoch (from 1), starting with its step `begin` (from 0).
 
         Yields each step's mean loss over all ranks, a detached scalar on the device.
         """
         config = self.task.config
         batches = prefetched(self._shares(epoch, begin, count), self.task.device)
-        # An evaluation before this block has left the model in evaluation mode
+        # An evaluation before this block left the model in evaluation mode
         self.model.train()
         done = (epoch - 1) * config.steps_per_epoch + begin
         for step, micro in enumerate(batches, done + 1):
@@ -114,7 +114,7 @@ class Stepper:
 
     def step(self, step: int, micro: list[Any]) -> Tensor:
         """One optimizer step, counted from 1, on the local micro-batches of a global batch."""
-        # In double precision: sums over a large batch need more digits than single has
+        # In double precision: sums over a large batch need more digits than single precision has
         total = torch.zeros(2, dtype=torch.float64, device=self.task.device)
         if self._pipelined:
             micro = [type(micro[0])(*map(torch.cat, zip(*micro, strict=True)))]
@@ -132,18 +132,18 @@ class Stepper:
         with self._autocast():
             loss = self.task.loss(self._wrapped, batch)
         if self._pipelined:
-            return loss  # the stages have gone back through it
-        # Divided here by the batch size, so that half precision does not overflow.
+            return loss  # the pipeline stages already ran the backward pass
+        # Divided by the batch size here, so that half precision does not overflow.
         scaled = loss.total / self.task.config.global_batch_size
         self.scaler.scale(scaled).backward()
         return loss
 
     def _average_gradients(self, count: Tensor) -> None:
-        """Make the gradients those of the mean over all samples (DDP averaged over ranks)."""
+        """Scale the gradients to the mean over all samples (DDP averaged over ranks)."""
         task = self.task
-        # DDP has divided by the number of ranks, which is taken back here
+        # DDP divided by the number of ranks, which is undone here
         factor = task.config.global_batch_size * task.ranks.world / count
-        # Other than on the processor, looking at the factor would wait for the device.
+        # On an accelerator, reading the factor would synchronize with the device.
         if factor.device.type == "cpu" and factor == 1:
             return
         grads = [p.grad for p in self._parameters if p.grad is not None]
@@ -167,7 +167,7 @@ class Stepper:
         self.scaler.update()
 
     def evaluate(self) -> float:
-        """The quality now: a Python number, to which a benchmark may have added others."""
+        """The current quality: a Python number, to which a benchmark may have added others."""
         self.model.eval()
         with torch.no_grad(), self._autocast():
             model = self._wrapped if self._pipelined else self.model
@@ -175,14 +175,14 @@ class Stepper:
             return quality
 
     def reports(self, step: int) -> bool:
-        """Whether to read the loss after this step: on a GPU that waits for the device."""
+        """Whether to read the loss after this step: on a GPU that synchronizes with the device."""
         return self.task.device.type == "cpu" or step % 20 == 0
 
     def _autocast(self) -> AbstractContextManager[Any]:
         return autocast(self.task.device, self.task.setting.precision)
 
     def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
-        """Leave the ranks' gradients unshared until the last micro-batch."""
+        """Defer the gradient all-reduce until the last micro-batch."""
         if last or not isinstance(self._wrapped, DistributedDataParallel):
             return nullcontext()
         return self._wrapped.no_sync()
@@ -195,4 +195,4 @@ def _do_nothing() -> None:
 def _as_scalar(value: Tensor | float, like: Tensor) -> Tensor:
     if isinstance(value, torch.Tensor):
         return value.detach().to(like)
-    return torch.full((), value, dtype=like.dtype, device=like.device)  # copies nothing
+    return torch.full((), value, dtype=like.dtype, device=like.device)  # no copy between devices

@@ -1,4 +1,4 @@
-"""The interface between the shared loop and a benchmark: only what differs from one to another."""
+"""The interface between the shared loop and a benchmark: only the benchmark-specific parts."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ C = TypeVar("C", bound="Config")
 
 
 class Loss(NamedTuple):
-    """A batch's loss as a sum and what it is a sum over (samples, tokens, positives).
+    """A batch's loss as a sum, and the number of items in the sum (samples, tokens, positives).
 
-    The loop divides the sum of all ranks and micro-batches by the sum of the items, so that the
-    step does not depend on how a global batch is shared out.
+    The loop divides the sum over all ranks and micro-batches by the number of items, so that a step
+    does not depend on how the global batch is divided.
     """
 
     total: Tensor
@@ -42,92 +42,92 @@ class Loss(NamedTuple):
 
 
 class Task(ABC, Generic[C]):
-    """One benchmark's data, model, loss and metric, as the loop calls them.
+    """The data, model, loss and metric of one benchmark, called by the loop.
 
     Order of calls on every rank: `prepare`, `build` and `optimizers` in the untimed part; `stage`
-    and `open_data` when the clock runs; then for each step `loss`, `backward` by the loop,
-    `learning_rate` and `after_step`; at each evaluation `evaluate`. `prepare` takes the data of
-    `generated_data` at smoke scale, `open_data` those of `data_from_files` at reference scale.
+    and `open_data` in the timed part; then for each step `loss`, the loop's backward pass,
+    `learning_rate` and `after_step`; at each evaluation `evaluate`. `prepare` uses `generated_data`
+    at smoke scale, `open_data` uses `data_from_files` at reference scale.
     """
 
     training: Sized
-    """The training data, once `use` has taken them."""
+    """The training data, set by `use`."""
     evaluation: Sized
 
     unused_parameters: ClassVar[bool] = False
-    """Whether a step may leave some parameters without gradient (DDP must then look for them)."""
+    """Whether a step may leave some parameters without a gradient (DDP must then find them)."""
     files: ClassVar[tuple[str, ...]] = ()
-    """What must lie in `data_folder`, by name: files of the dataset and weights to begin with."""
+    """Names of the files that `data_folder` must contain: the dataset and initial weights."""
     data_grow: ClassVar[bool] = False
-    """Whether the training data change from epoch to epoch other than by `set_epoch`."""
+    """Whether the training data change between epochs by other means than `set_epoch`."""
     fp8_parts: ClassVar[tuple[str, ...]] = ()
-    """Beginnings of the names of layers whose products can be of 8 bits (`--precision fp8`)."""
+    """Name prefixes of layers whose products can be in 8 bits (`--precision fp8`)."""
     evaluates_as_trains: ClassVar[bool] = False
     """Whether an evaluation needs no more memory than the forward pass of `loss` on a micro-batch;
-    plans, which compute that, count evaluations of these alone."""
+    plans count only such evaluations, since they compute that pass."""
     keeps_whole: ClassVar[bool] = False
-    """Whether every rank of a mesh holds all weights, whose gradients DDP then averages."""
+    """Whether every rank of a mesh has all weights, whose gradients DDP then averages."""
 
     def __init__(self, config: C, setting: Setting, ranks: Ranks) -> None:
         self.config = config
         self.declared = config
-        """The config as it was before samples were counted."""
+        """The config before the samples were counted."""
         self.saved_samples: tuple[int, int] | None = None
-        """How many samples the data held when the checkpoint of a resumed run was written."""
+        """The number of samples of the data when the checkpoint of a resumed run was written."""
         self.setting = setting
         self.ranks = ranks
         self.device: torch.device = ranks.device
         self._loaders: dict[int, Loader] = {}
 
-    # --- what each benchmark defines ---
+    # --- defined by each benchmark ---
 
     @abstractmethod
     def build(self) -> nn.Module:
-        """A freshly initialised model, on the CPU or the meta device; from `config` alone."""
+        """A newly initialized model, on the CPU or the meta device; depends on `config` alone."""
 
     @abstractmethod
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """The optimizers of the model's parameters; make each with `self.optimizer`."""
+        """The optimizers of the model's parameters; create each with `self.optimizer`."""
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Any) -> Loss:
-        """The loss of one local micro-batch. `model` may be wrapped: call it, do not look in."""
+        """The loss of one local micro-batch. `model` may be wrapped: only call it."""
 
     @abstractmethod
     def evaluate(self, model: nn.Module) -> float:
         """The quality on the evaluation data; the same value on every rank.
 
-        The loop has put the model in evaluation mode, without gradients.
+        The loop has switched the model to evaluation mode, without gradients.
         """
 
     # --- data ---
 
     def check_settings(self) -> None:
-        """Raise RunFault for settings that training cannot have."""
+        """Raise RunFault for invalid settings."""
 
     def generated_data(self) -> Any:
-        """The synthetic data of smoke scale, as `use` takes them."""
-        raise NotImplementedError(f"{type(self).__name__} generates no data")
+        """The synthetic data of smoke scale, in the form that `use` accepts."""
+        raise NotImplementedError(f"{type(self).__name__} does not generate data")
 
     def data_from_files(self) -> Any:
-        """The real data below `data_folder`, as `use` takes them.
+        """The real data below `data_folder`, in the form that `use` accepts.
 
-        Raises DataMissing where these are not what the benchmark's README describes.
+        Raises DataMissing if they are not as the benchmark's README describes.
         """
-        raise NotImplementedError(f"{type(self).__name__} reads no files")
+        raise NotImplementedError(f"{type(self).__name__} does not read files")
 
     def use(self, data: Any) -> None:
-        """Train and evaluate on these data: by default a pair of both."""
+        """Set the data for training and evaluation: by default a pair of both."""
         self.training, self.evaluation = data
 
     def prepare(self) -> None:
-        """Check the settings and generate the synthetic data; touch none of the real files."""
+        """Check the settings and generate the synthetic data; read none of the real files."""
         self.check_settings()
         if self.setting.scale == "smoke":
             self.use(self.generated_data())
 
     def open_data(self) -> None:
-        """Open the real files, at reference scale: the clock runs."""
+        """Open the real files at reference scale, in the timed part."""
         if self.setting.scale == "reference":
             self.use(self.data_from_files())
 
@@ -135,7 +135,7 @@ class Task(ABC, Generic[C]):
         """A dataset with `__len__` and `__getitems__(indices) -> batch`, for `batches`."""
         return self.training
 
-    # --- what most benchmarks leave as it is ---
+    # --- defaults that most benchmarks use ---
 
     def learning_rate(self, step: int) -> float:
         """The learning rate of a step, counted from 1; a group's `scale` multiplies it.
@@ -147,18 +147,18 @@ class Task(ABC, Generic[C]):
 
     @property
     def data_folder(self) -> Path:
-        """Where the real dataset lies; raises DataMissing where `--data` is not given."""
+        """The folder of the real dataset; raises DataMissing without `--data`."""
         if self.setting.data is None:
-            raise DataMissing("--data is needed at reference scale")
+            raise DataMissing("--data is required at reference scale")
         return self.setting.data
 
     def samples(self) -> tuple[int, int]:
-        """How many samples the training and the evaluation data hold, as the log has it."""
+        """The number of training and evaluation samples, as in the log."""
         return len(self.training), len(self.evaluation)
 
     @property
     def expected(self) -> DatasetSize:
-        """How many samples the dataset must hold."""
+        """The number of samples that the dataset must contain."""
         config = self.config
         exactly = not self.setting.allow_subset
         return DatasetSize(
@@ -169,11 +169,11 @@ class Task(ABC, Generic[C]):
         )
 
     def needed_files(self) -> tuple[str, ...]:
-        """`files`, and what the config needs besides."""
+        """`files`, and further files that the config needs."""
         return self.files
 
     def check_files(self) -> None:
-        """Raise DataMissing where one of `files` is not there; none is opened."""
+        """Raise DataMissing if one of `files` does not exist; none is opened."""
         if self.setting.scale == "smoke":
             return
         for path in (self.data_folder / name for name in self.needed_files()):
@@ -181,17 +181,17 @@ class Task(ABC, Generic[C]):
                 raise DataMissing(f"{path} is missing")
 
     def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """The model cut along a mesh, with or without numbers; a decoder's blocks by default."""
+        """The model divided along a mesh, with or without weights; by default for decoders."""
         from podium.reference_runs.parallel.sharding import shard
 
         return shard(model, mesh, self.setting.precision)
 
     def pipelined(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """What is called instead of the model where that is this rank's stage of a pipeline.
+        """The module to call instead of the model if this rank has one stage of a pipeline.
 
-        Where gradients are wanted it is called with all micro-batches as one, and derives itself.
+        With gradients it is called with all micro-batches as one and runs the backward pass itself.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no stages")
+        raise NotImplementedError(f"{type(self).__name__} has no pipeline stages")
 
     def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
         """A function from the name and shape of a tensor to its initial values, for a mesh."""
@@ -200,7 +200,7 @@ class Task(ABC, Generic[C]):
         return partial(self.initial_tensor, RandomTensors(self.setting.seed, self.device))
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
-        """Random initial values of one tensor, distributed as those of `build`."""
+        """Random initial values of one tensor, with the distribution of `build`."""
         raise NotImplementedError(f"{type(self).__name__} cannot be divided along a mesh")
 
     @property
@@ -209,8 +209,8 @@ class Task(ABC, Generic[C]):
         return False
 
     def check_takes_weights(self) -> None:
-        """Raise RunFault where training cannot start from published weights (`--weights`)."""
-        raise RunFault(f"--weights: {self.config.name} starts from no published weights")
+        """Raise RunFault if training cannot start from published weights (`--weights`)."""
+        raise RunFault(f"--weights: {self.config.name} does not start from published weights")
 
     def order(self, epoch: int) -> Sequence[int]:
         """The samples of an epoch (from 1) in order; a permutation by seed and epoch."""
@@ -227,9 +227,9 @@ class Task(ABC, Generic[C]):
         yield from self.loaded(self.training_data(), indices, epoch)
 
     def largest_batch(self) -> Any:
-        """A micro-batch whose numbers mean nothing, of the most samples and the largest shapes.
+        """A micro-batch of meaningless values with the most samples and the largest shapes.
 
-        None where drawing one takes no more memory than a step; for plans at reference scale.
+        None if drawing one takes no more memory than a step; for plans at reference scale.
         """
         return None
 
@@ -243,19 +243,19 @@ class Task(ABC, Generic[C]):
 
     @property
     def micro_batch_size(self) -> int:
-        """Samples that a rank takes at once."""
+        """Samples per micro-batch of a rank."""
         parts = self.config.gradient_accumulation_steps * self.ranks.world
         return self.config.global_batch_size // parts
 
     def evaluation_batches(self, count: int, most: int | None = None) -> list[Sequence[int]]:
-        """The share of this rank in so many evaluation samples, cut as training data are.
+        """The rank's part of the evaluation samples, divided like the training data.
 
-        A rank holds no more of them at once than in training, nor than `most`.
+        A batch has at most as many samples as in training, and at most `most`.
         """
         return self.ranks.batches_of(range(count), self._evaluated_at_once(most))
 
     def idle_evaluation_batches(self, count: int) -> int:
-        """How many parts fewer this rank has than another; on a mesh, where all work on each."""
+        """How many fewer batches this rank has than others; on a mesh, all must join in."""
         return self.ranks.idle_batches(count, self._evaluated_at_once(None))
 
     def _evaluated_at_once(self, most: int | None) -> int:
@@ -263,16 +263,16 @@ class Task(ABC, Generic[C]):
         return size if most is None else min(size, most)
 
     def check_span(self, field: str, samples: str) -> None:
-        """Raise RunFault where the batch-norm span in `field` does not divide a micro-batch."""
+        """Raise RunFault if the batch-norm span in `field` does not divide a micro-batch."""
         span, size = getattr(self.config, field), self.micro_batch_size
         if size % span:
             raise RunFault(
                 f"{field} is {span}; must divide the {size} {samples} of a rank's"
-                " micro-batch, set one or the other with --set"
+                " micro-batch; set either with --set"
             )
 
     def _local_indices(self, order: Sequence[int], first: int) -> Iterator[list[int]]:
-        """The part of this rank in each micro-batch: neighbouring samples of the global batch."""
+        """The rank's part of each micro-batch: consecutive samples of the global batch."""
         size, parts = self.config.global_batch_size, self.config.gradient_accumulation_steps
         share = self.micro_batch_size
         for step in range(first, self.config.steps_per_epoch):
@@ -281,7 +281,7 @@ class Task(ABC, Generic[C]):
                 yield np.asarray(order[begin : begin + share]).tolist()
 
     def clip(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Limit the gradient's norm where the config has `opt_gradient_clip_norm`."""
+        """Clip the gradient norm if the config has `opt_gradient_clip_norm`."""
         limit = getattr(self.config, "opt_gradient_clip_norm", None)
         if limit and self.ranks.mesh is not None:
             from podium.reference_runs.parallel.sharding import clip
@@ -291,18 +291,18 @@ class Task(ABC, Generic[C]):
             torch.nn.utils.clip_grad_norm_(parameters, limit)
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """What follows an optimizer step: an average of weights, say."""
+        """Work after an optimizer step, such as an average of weights."""
 
     def stage(self, log: Logger) -> None:
-        """Bring data near (HPC): log `staging_start` and `staging_stop` around it."""
+        """Stage the data (HPC): log `staging_start` and `staging_stop` around the copy."""
 
     def read_in_place(self) -> None:
-        """Have `open_data` read the data where they lie: instead of `stage`, outside of a run."""
+        """Make `open_data` read the data in place, instead of `stage`, outside of a run."""
 
     def optimizer(self, kind: type[Optimizer], groups: Any, **settings: Any) -> Optimizer:
-        """An optimizer; with `setting.shard` each rank keeps the state of its share of tensors.
+        """An optimizer; with `setting.shard` each rank keeps the state of its share of the tensors.
 
-        The learning rate is set by the loop at every step, from `learning_rate`.
+        The loop sets the learning rate at every step, from `learning_rate`.
         """
         settings.setdefault("lr", 1.0)
         if self.ranks.mesh is not None:
@@ -320,15 +320,15 @@ class Task(ABC, Generic[C]):
     def adam(
         self, groups: Any, kind: type[Optimizer] = torch.optim.Adam, **settings: Any
     ) -> Optimizer:
-        """Adam by the config's fields that are named like its log keys."""
+        """Adam with the config fields that are named like its log keys."""
         config: Any = self.config
         betas = config.opt_adam_beta_1, config.opt_adam_beta_2
         return self.optimizer(kind, groups, betas=betas, eps=config.opt_adam_epsilon, **settings)
 
     def adamw(self, groups: Any) -> Optimizer:
-        """AdamW by the config's fields that are named like its log keys.
+        """AdamW with the config fields that are named like its log keys.
 
-        A group may have a `weight_decay` of its own.
+        A group may have a separate `weight_decay`.
         """
         config: Any = self.config
         return self.optimizer(
@@ -341,4 +341,4 @@ class Task(ABC, Generic[C]):
 
 
 FUSED = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
-"""Optimizers whose step is one kernel on a GPU: faster, without copies as large as the model."""
+"""Optimizers with a fused step on a GPU: faster, without copies as large as the model."""

@@ -1,1 +1,1 @@
-"""Kernels measured one by one: DeepBench's lists, and those that a trainer's step is made of."""
+"""Kernel measurements: DeepBench's lists, and the kernels of a trainer's step."""

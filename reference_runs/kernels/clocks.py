@@ -1,4 +1,4 @@
-"""A device's clock at this moment, where it tells."""
+"""The present clock rate of a device, if it is available."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MHZ = re.compile(r"^cpu MHz\s*:\s*([\d.]+)", re.MULTILINE)
 
 
 def clock_mhz(device: torch.device) -> float | None:
-    """Megahertz of a GPU's multiprocessors or of the fastest core now; None where it is unknown."""
+    """Megahertz of a GPU's multiprocessors or of the fastest core now; None if unknown."""
     if device.type == "cuda":
         return _of_gpu(device)
     return _of_processor() if device.type == "cpu" else None
@@ -21,7 +21,7 @@ def clock_mhz(device: torch.device) -> float | None:
 def _of_gpu(device: torch.device) -> float | None:
     try:
         return float(torch.cuda.clock_rate(device))
-    # Without NVML's or ROCm's library, or where the driver does not answer
+    # Without NVML's or ROCm's library, or if the driver does not answer
     except (RuntimeError, ImportError, AttributeError, OSError):
         return None
 

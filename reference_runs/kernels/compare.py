@@ -1,4 +1,4 @@
-"""Measured kernels and public sheets side by side."""
+"""Comparison of measured kernels and public sheets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EACH = ("part", "kernel", "device", "ms", "flop", "tflops", "gb_per_s", "speed")
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceTimes:
-    """What one device does: milliseconds of each problem that was measured."""
+    """The times of one device: milliseconds of each measured problem."""
 
     name: str
     precision: str
@@ -27,8 +27,8 @@ class DeviceTimes:
 
 
 def entry_of(name: str, run: KernelRun) -> DeviceTimes:
-    """A run as an entry."""
-    cut = () if run.complete else (f"{name}: this run was cut short",)
+    """A run as an entry of a comparison."""
+    cut = () if run.complete else (f"{name}: this run is incomplete",)
     return DeviceTimes(
         name=name,
         precision=run.precision,
@@ -38,9 +38,9 @@ def entry_of(name: str, run: KernelRun) -> DeviceTimes:
 
 
 def each_kernel(entries: Sequence[DeviceTimes]) -> list[Row]:
-    """A row for each kernel on each device, in the order of the first that has it.
+    """A row for each kernel on each device, in the order of the first entry that has the kernel.
 
-    `speed` is against the first entry; rates are by podium's formulas, whoever measured.
+    `speed` is relative to the first entry. All rates use podium's formulas.
     """
     problems = dict.fromkeys(problem for entry in entries for problem in entry.ms)
     return [
@@ -67,15 +67,15 @@ def _kernel(problem: Problem, entry: DeviceTimes, first: DeviceTimes) -> Row:
 
 
 def _numbers(precision: str) -> str:
-    """The sheets' names of half precision: what is stored takes two bytes."""
+    """The sheets' names of half precision: the stored type has two bytes."""
     return "fp16" if precision.endswith("fp16") else precision
 
 
 def summary(entries: Sequence[DeviceTimes]) -> list[Row]:
     """A row for each part on each device.
 
-    `total_ms` and `speed` (geometric mean against the first entry) are over the kernels that all
-    entries with any of that part have; `common` says how many these are.
+    `total_ms` and `speed` (geometric mean relative to the first entry) include only the kernels
+    that all entries with any kernel of that part have; `common` is their number.
     """
     return [*_summary(entries)]
 

@@ -1,4 +1,4 @@
-"""DeepBench's lists of problems: those of training, and of inference on servers and devices."""
+"""DeepBench's lists of problems: for training, and for inference on servers and devices."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ TRAINED_RECURRENT: tuple[RecurrentPass, ...] = get_args(RecurrentPass)
 
 @cache
 def plain(name: str) -> dict[str, Any]:
-    """A data file beside this module: problems or public sheets."""
+    """A data file in this module's folder: problems or public sheets."""
     found: dict[str, Any] = json.loads(files(__package__).joinpath("data", name).read_bytes())
     return found
 
 
 def rows(kind: str, name: ListName) -> Sequence[Sequence[Any]]:
-    """The rows of a list as DeepBench has them; none where it has no such list."""
+    """The rows of a DeepBench list; empty for a list that DeepBench does not have."""
     found: Sequence[Sequence[Any]] = plain("problems.json")[kind].get(name, ())
     return found
 
 
 def listed(name: ListName, ranks: int) -> list[Listed]:
-    """Every problem of a list, in its order, each once; those of training in all directions."""
+    """Every problem of a list, in order, without duplicates; training lists in all directions."""
     made = (problem for kind in _MAKERS for problem in _MAKERS[kind](name, ranks))
     return list(dict.fromkeys(made))
 

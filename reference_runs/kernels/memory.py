@@ -1,4 +1,4 @@
-"""How much memory there is for a kernel, asked before its tensors are made."""
+"""The available memory for a kernel, checked before its tensors are allocated."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 from podium.reference_runs.kernels.problems import AllReduce, Problem, SparseGemm, bytes_of
 
 ROOM = 1.5
-"""Times a kernel's tensors: libraries want buffers of their own."""
+"""Estimated memory as a multiple of a kernel's tensors: libraries need separate buffers."""
 
 
 def needed(problem: Problem, precision: str) -> float:
-    """Bytes that a kernel may take."""
+    """Estimated number of bytes that a kernel allocates."""
     size = bytes_of(problem, precision)
     if isinstance(problem, SparseGemm):
-        # Zeros are drawn in a dense matrix
+        # The zeros are drawn in a dense matrix
         size += 5 * problem.m * problem.k
     if isinstance(problem, AllReduce):
         size *= 2
@@ -24,7 +24,7 @@ def needed(problem: Problem, precision: str) -> float:
 
 
 def available(device: torch.device) -> float | None:
-    """Bytes that are free on a device; None where nothing tells."""
+    """Free bytes of a device; None if unknown."""
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
     if device.type == "mps":
@@ -42,7 +42,7 @@ def _of_machine() -> float | None:
 
 
 def _of_group() -> float | None:
-    """What a container's limit leaves, of cgroup 2; its page cache can be given back."""
+    """Bytes left under a container's limit (cgroup 2); its page cache is reclaimable."""
     limit, used = _read("/sys/fs/cgroup/memory.max"), _read("/sys/fs/cgroup/memory.current")
     if not limit.strip().isdigit() or not used.strip().isdigit():
         return None

@@ -1,4 +1,4 @@
-"""What torch's operators are: their kind, and the FLOP and sides of those that are products."""
+"""The kinds of torch's operators, and the FLOP and dimensions of products."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PARTS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
     ("recurrent", ("lstm", "gru_cell", "rnn")),
     ("all_reduce", ("allreduce", "all_reduce")),
 )
-"""Parts of an operator's name that tell its kind."""
+"""Parts of an operator's name that identify its kind."""
 
 
 def kind_of(operator: str) -> Kind:
-    """The kind of an operator by its name, aten::mm; `other` for what has no kind of its own."""
+    """The kind of an operator, by its name (aten::mm); `other` by default."""
     name = operator.partition("::")[2]
     if name in PRODUCTS:
         return "gemm"
@@ -37,9 +37,9 @@ def kind_of(operator: str) -> Kind:
 
 
 def described(operator: str, args: Any, out: Any) -> tuple[float, Sides]:
-    """FLOP and sides of a product, convolution or attention; 0 and none of anything else.
+    """FLOP and dimensions of a product, convolution or attention; 0 and none for other operators.
 
-    An operator on one number at a time has no FLOP here, as torch's own counter has it.
+    An elementwise operator counts no FLOP, as in torch's own counter.
     """
     name = operator.partition("::")[2]
     if name == GROUPED:
@@ -54,7 +54,7 @@ def described(operator: str, args: Any, out: Any) -> tuple[float, Sides]:
 
 
 def _product(name: str, args: Any) -> tuple[float, Sides]:
-    # The first of addmm and baddbmm is what the product is added to
+    # The first argument of addmm and baddbmm is added to the product
     a, b = args[1:3] if name in ("addmm", "baddbmm") else args[:2]
     batch = a.shape[0] if len(a.shape) == 3 else 1
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
@@ -65,9 +65,9 @@ def _product(name: str, args: Any) -> tuple[float, Sides]:
 
 
 def _grouped(args: Any) -> tuple[float, Sides]:
-    """Rows in groups times a matrix for each; or, for these matrices' gradients, group by group.
+    """Grouped rows times a matrix per group; or, for gradients of these matrices, group by group.
 
-    The sides are those of all groups together, however these are cut.
+    The dimensions are those of all groups together, regardless of their sizes.
     """
     a, b, ends = args[:3]
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
@@ -75,7 +75,7 @@ def _grouped(args: Any) -> tuple[float, Sides]:
 
 
 def _transposed(matrix: Any) -> int:
-    """Whether a matrix lies column by column in memory."""
+    """Whether a matrix is stored in column-major order."""
     rows, columns = matrix.stride()[-2:]
     return int(rows == 1 and columns >= matrix.shape[-2] and matrix.shape[-1] > 1)
 
@@ -90,13 +90,13 @@ def _backward(args: Any) -> tuple[float, Sides]:
     given, images, filters, transposed, mask = args[0], args[1], args[2], args[7], args[10]
     once = _of_window(images if transposed else given, filters)
     sides = _window(images, filters, args[4], args[5])
-    # Each gradient wanted, but that of the bias, is as much work as the forward pass
+    # Each requested gradient, except the bias's, costs as much as the forward pass
     wanted = {"backward_inputs": int(mask[0]), "backward_weights": int(mask[1])}
     return once * sum(wanted.values()), {**sides, **wanted}
 
 
 def _of_window(places: Any, filters: Any) -> float:
-    """Every place takes a filter's numbers once: multiplied and added."""
+    """Each output element is a sum of one product per element of the filter."""
     flop: float = 2.0 * math.prod(places.shape) * math.prod(filters.shape[1:])
     return flop
 
@@ -116,7 +116,7 @@ def _attention(args: Any, *, backward: bool) -> tuple[float, Sides]:
     query, key, value = args[1:4] if backward else args[:3]
     batch, heads, queries, width = query.shape
     keys, value_width = key.shape[-2], value.shape[-1]
-    # Forward: scores, and their values. Backward: scores again, and four gradients
+    # Forward: scores, and weighted values. Backward: scores again, and four gradients
     sums = 3 * width + 2 * value_width if backward else width + value_width
     sides = {"batch": batch, "heads": heads, "queries": queries, "keys": keys, "width": width}
     return 2.0 * batch * heads * queries * keys * sums, sides

@@ -1,4 +1,4 @@
-"""The kernels that can be measured, each with its FLOP and the numbers that it reads and writes.
+"""The kernels that can be measured, with their FLOP and the elements that they read and write.
 
 The formulas are DeepBench's (Baidu Research, Apache-2.0).
 """
@@ -30,7 +30,7 @@ GATES: dict[Cell, int] = {"vanilla": 1, "lstm": 4, "gru": 3}
 
 @dataclass(frozen=True)
 class Gemm:
-    """A (m, k) times B (k, n); `a_t` and `b_t` say that one lies transposed in memory."""
+    """A (m, k) times B (k, n); `a_t` and `b_t` say whether each is stored transposed."""
 
     m: int
     n: int
@@ -46,12 +46,12 @@ class Gemm:
 
     @property
     def numbers(self) -> float:
-        """Numbers read and written, each once."""
+        """Elements read and written, each counted once."""
         return float(self.m * self.k + self.k * self.n + self.m * self.n)
 
     @property
     def label(self) -> str:
-        """Sides, and which matrix lies transposed."""
+        """Dimensions, and the transposed matrices."""
         flags = "".join("T" if each else "N" for each in (self.a_t, self.b_t))
         return f"{self.m}x{self.n}x{self.k} {flags}"
 
@@ -76,12 +76,12 @@ class Convolution:
 
     @property
     def p(self) -> int:
-        """Rows of the output."""
+        """Height of the output."""
         return (self.h + 2 * self.pad_h - self.filter_h) // self.hstride + 1
 
     @property
     def q(self) -> int:
-        """Columns of the output."""
+        """Width of the output."""
         return (self.w + 2 * self.pad_w - self.filter_w) // self.wstride + 1
 
     @property
@@ -90,12 +90,12 @@ class Convolution:
         return self.flop_of_output(self.p, self.q)
 
     def flop_of_output(self, p: float, q: float) -> float:
-        """The FLOP of an output of p x q; some public sheets have sizes that are not whole."""
+        """The FLOP for an output of p x q; some public sheets have fractional sizes."""
         return 2.0 * p * q * self.k * self.c * self.filter_w * self.filter_h * self.n
 
     @property
     def numbers(self) -> float:
-        """Numbers read and written, each once: images, filters and outputs."""
+        """Elements read and written, each counted once: images, filters and outputs."""
         images = self.n * self.c * self.h * self.w
         filters = self.k * self.c * self.filter_h * self.filter_w
         return float(images + filters + self.n * self.k * self.p * self.q)
@@ -111,7 +111,7 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Recurrent:
-    """A recurrent layer over time without the product of its input, as DeepBench times it."""
+    """A recurrent layer over time without its input product, as DeepBench times it."""
 
     cell: Cell
     hidden: int
@@ -122,26 +122,26 @@ class Recurrent:
 
     @property
     def flop(self) -> float:
-        """Those of the recurrent product; a backward pass has two such products."""
+        """FLOP of the recurrent product; a backward pass has two such products."""
         once = 2.0 * GATES[self.cell] * self.hidden**2 * self.batch * self.timesteps
         return once * (2 if self.direction == "backward" else 1)
 
     @property
     def numbers(self) -> float:
-        """Numbers read and written: weights once, states and gates of every step."""
+        """Elements read and written: weights once, states and gates of every time step."""
         weights = GATES[self.cell] * self.hidden**2
         states = (1 + GATES[self.cell]) * self.hidden * self.batch * self.timesteps
         return float(weights + states) * (2 if self.direction == "backward" else 1)
 
     @property
     def label(self) -> str:
-        """Cell, width, sequences, steps of time and the direction."""
+        """Cell, width, sequences, time steps and the direction."""
         return f"{self.cell} {self.hidden} x{self.batch} t{self.timesteps} {self.direction}"
 
 
 @dataclass(frozen=True)
 class SparseGemm:
-    """A (m, k), of whose entries the share `sparsity` is zero, times a dense B (k, n)."""
+    """A (m, k), a fraction `sparsity` of which is zero, times a dense B (k, n)."""
 
     m: int
     n: int
@@ -151,23 +151,23 @@ class SparseGemm:
 
     @property
     def flop(self) -> float:
-        """Those of the entries that are not zero."""
+        """FLOP of the nonzero entries."""
         return 2.0 * self.m * self.n * self.k * (1 - self.sparsity)
 
     @property
     def numbers(self) -> float:
-        """Numbers read and written; the places of A's entries are not among them."""
+        """Elements read and written, without the indices of A's nonzero entries."""
         return self.m * self.k * (1 - self.sparsity) + self.k * self.n + self.m * self.n
 
     @property
     def label(self) -> str:
-        """Sides and sparsity."""
+        """Dimensions and sparsity."""
         return f"{self.m}x{self.n}x{self.k} {self.sparsity:.0%} zero"
 
 
 @dataclass(frozen=True)
 class AllReduce:
-    """So many numbers of single precision summed over all ranks."""
+    """A sum of `elements` single-precision numbers over all ranks."""
 
     elements: int
     ranks: int
@@ -175,25 +175,25 @@ class AllReduce:
 
     @property
     def flop(self) -> float:
-        """None are counted."""
+        """Not counted."""
         return 0.0
 
     @property
     def numbers(self) -> float:
-        """As DeepBench has it: the numbers of every rank."""
+        """The elements of every rank, as in DeepBench."""
         return float(self.elements * self.ranks)
 
     @property
     def label(self) -> str:
-        """Numbers and ranks."""
+        """Elements and ranks."""
         return f"{self.elements} on {self.ranks} ranks"
 
 
 @dataclass(frozen=True)
 class Call:
-    """An operator as a trainer's step calls it; `inputs` has shapes, types and values.
+    """An operator call in a trainer's step; `inputs` has shapes, types and values.
 
-    FLOP and bytes are those of the tensors that it was called with.
+    FLOP and bytes are those of the tensors in the call.
     """
 
     kind: Kind
@@ -202,11 +202,11 @@ class Call:
     flop: float
     bytes: float
     dimensions: tuple[tuple[str, int], ...] = ()
-    """Sides by their usual names, of products, convolutions and attention."""
+    """Dimensions by their usual names, for products, convolutions and attention."""
 
     @property
     def label(self) -> str:
-        """The operator, and its sides or inputs."""
+        """The operator, and its dimensions or inputs."""
         sides = " ".join(f"{name}={size}" for name, size in self.dimensions)
         return f"{self.operator.removeprefix('aten::')} {sides or self.inputs}"
 
@@ -215,11 +215,11 @@ Listed = Gemm | Convolution | Recurrent | SparseGemm | AllReduce
 Problem = Listed | Call
 
 NUMBER_BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
-"""Bytes of a number of each precision."""
+"""Bytes per element for each precision."""
 
 
 def bytes_of(problem: Problem, precision: str) -> float:
-    """Bytes that a problem reads and writes, each once."""
+    """Bytes that a problem reads and writes, each counted once."""
     if isinstance(problem, Call):
         return problem.bytes
     size = 4 if isinstance(problem, AllReduce) else NUMBER_BYTES[precision]
@@ -227,5 +227,5 @@ def bytes_of(problem: Problem, precision: str) -> float:
 
 
 def part_of(problem: Problem) -> str:
-    """A problem's kind, with its direction where there are several."""
+    """A problem's kind, with its direction if there are several."""
     return f"{problem.kind} {getattr(problem, 'direction', '')}".rstrip()

@@ -1,4 +1,4 @@
-"""All-reduce by torch.distributed: processes of this machine, kept for all sizes of a run."""
+"""All-reduce with torch.distributed between processes of this machine, kept for a whole run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.kernels.result import Timing
 
 PATIENCE_S = 60.0
-"""How long ranks are waited for beyond the time that a kernel may take."""
+"""Seconds to wait for the ranks beyond the time limit of a kernel."""
 
 
 class RanksLost(Exception):
@@ -31,7 +31,7 @@ class RanksLost(Exception):
 class RankGroup:
     """Ranks that sum tensors; started once, ended by `close`.
 
-    On CUDA each rank has a device of its own and NCCL, elsewhere all share the processor by Gloo.
+    On CUDA each rank has a separate device and uses NCCL; elsewhere all share the CPU through Gloo.
     """
 
     def __init__(self, ranks: int, device: torch.device, limit_s: float) -> None:
@@ -41,9 +41,9 @@ class RankGroup:
         self._lines: list[Connection] = []
 
     def timing(self, elements: int) -> Timing:
-        """The times of one all-reduce, each that of the slowest rank.
+        """The times of one all-reduce, each on the slowest rank.
 
-        Raises Unsupported where there are too few devices, RanksLost where a rank fails.
+        Raises Unsupported if there are too few devices, RanksLost if a rank fails.
         """
         self.start()
         for line in self._lines:
@@ -52,15 +52,15 @@ class RankGroup:
         return found[0]
 
     def start(self) -> None:
-        """Have the ranks meet, unless they have; raises what `timing` does."""
+        """Connect the ranks if they are not yet connected; raises the same errors as `timing`."""
         if self._processes:
             return
         if self._ranks < 2:
-            raise Unsupported("an all-reduce needs --ranks of at least 2")
+            raise Unsupported("an all-reduce requires --ranks 2 or more")
         if self._device.type == "mps":
-            raise Unsupported("torch has no all-reduce on MPS")
+            raise Unsupported("torch does not support all-reduce on MPS")
         if self._device.type == "cuda" and torch.cuda.device_count() < self._ranks:
-            raise Unsupported(f"{torch.cuda.device_count()} devices, {self._ranks} ranks")
+            raise Unsupported(f"{torch.cuda.device_count()} devices for {self._ranks} ranks")
         context = multiprocessing.get_context("spawn")
         meeting = str(Path(self._folder.name) / "meeting")
         threads = max(1, torch.get_num_threads() // self._ranks)
@@ -100,7 +100,7 @@ class RankGroup:
 
 
 def _serve(place: tuple[int, int, str, str], line: Connection, limit: float, threads: int) -> None:
-    """A rank's life: join the others, then sum what is asked for until nobody asks."""
+    """The main function of a rank: join the others, then run all-reduces until the pipe closes."""
     rank, world, meeting, kind = place
     torch.set_num_threads(threads)
     device = torch.device(kind, rank) if kind == "cuda" else torch.device("cpu")
@@ -135,13 +135,13 @@ def _timed(elements: int, device: torch.device, limit: float) -> Timing:
         late = _agreed(time.perf_counter() > begin + limit, device)
         if len(found) >= (FEWEST_LATE if late else FEWEST) and (late or narrow(found)):
             break
-        # Sums would grow beyond what the type can hold
+        # Repeated sums would overflow the type
         values.fill_(1)
     return timing(found, first=first, cold=None)
 
 
 def _slowest(values: torch.Tensor) -> float:
-    """Seconds of one all-reduce on the rank that takes longest."""
+    """Seconds of one all-reduce on the slowest rank."""
     dist.barrier()
     begin = time.perf_counter()
     dist.all_reduce(values)
@@ -153,7 +153,7 @@ def _slowest(values: torch.Tensor) -> float:
 
 
 def _agreed(mine: bool, device: torch.device) -> bool:
-    """Whether any rank says so: all must stop together."""
+    """Whether the value is true on any rank: all must stop together."""
     said = torch.tensor(float(mine), device=device)
     dist.all_reduce(said, dist.ReduceOp.MAX)
     return bool(said)

@@ -1,4 +1,4 @@
-"""The operators that a step calls, with the shapes, strides and types of what they are given."""
+"""The operator calls of a step, with the shapes, strides and types of their inputs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _SILENT = ("aten::_local_scalar_dense", "aten::lift_fresh", "aten::detach")
 _MARKS = "profiler::"
 
 KEPT_VALUES = 1 << 22
-"""Integers, such as places in a table, are kept as they were up to so many."""
+"""Integer tensors, such as table indices, keep their values up to this many elements."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A tensor as an operator was given it; `values` are integers' own, where they are known."""
+    """A tensor in an operator's input; `values` are recorded for integers, if known."""
 
     sides: tuple[int, ...]
     strides: tuple[int, ...]
@@ -50,7 +50,7 @@ class Shape:
         return text
 
     def made(self, place: TensorPlace) -> torch.Tensor:
-        """Such a tensor on a device: its own integers, else numbers between 0 and 1."""
+        """Such a tensor on a device: with the recorded integers, else numbers between 0 and 1."""
         size = 1 + sum((n - 1) * step for n, step in zip(self.sides, self.strides, strict=True))
         if self.values is not None:
             return self.values.to(place.device, copy=True)
@@ -63,7 +63,7 @@ class Shape:
 
 
 class Sparse(NamedTuple):
-    """A sparse tensor, of whose entries nothing is known."""
+    """A sparse tensor, whose entries are not recorded."""
 
     sides: tuple[int, ...]
 
@@ -73,7 +73,7 @@ class Sparse(NamedTuple):
 
 @dataclass
 class Recorded:
-    """An operator with one set of inputs: how to call it again, and how often a step does."""
+    """An operator with one set of inputs: how to repeat the call, and its calls per step."""
 
     problem: Call
     function: Any
@@ -81,7 +81,7 @@ class Recorded:
     count: int = 0
 
     def prepared(self, place: TensorPlace) -> Prepared:
-        """The operator with tensors like those that it was given."""
+        """The operator with tensors like its recorded inputs."""
         held: list[Any] = []
 
         def restore() -> None:
@@ -94,7 +94,7 @@ class Recorded:
             args, kwargs = held[0]
             return function(*args, **kwargs)
 
-        # What writes to its inputs would drive them to infinity or to zero
+        # An operator that writes to its inputs would drive them to infinity or to zero
         changes = function._schema.is_mutable
         return Prepared(call, restore if changes else None)
 
@@ -105,17 +105,17 @@ def _is_shape(value: Any) -> bool:
 
 def _made(value: Any, place: TensorPlace) -> Any:
     if isinstance(value, Sparse):
-        raise Unsupported("a sparse tensor is given to it")
+        raise Unsupported("an input is a sparse tensor")
     if isinstance(value, Shape):
         return value.made(place)
     return place.device if isinstance(value, torch.device) else value
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Records what is called while it is entered.
+    """Records operator calls while it is entered.
 
-    A tape gets the calls in their order, too. Without one the tensors are fake, and a program that
-    asks for the value of a number is told 1.
+    A tape also records the calls in order. Without a tape the tensors are fake, and reading a
+    number returns 1.
     """
 
     def __init__(self, tape: Tape | None) -> None:
@@ -130,7 +130,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         call = call_on_fake if self._tape is None else _plainly
         if name.startswith((_MARKS, *_SILENT)):
             return call(func, args, kwargs)
-        # Looked at before the call, which may change them
+        # Read before the call, which may change them
         given = args, kwargs
         kept = tree_map(_shaped, given)
         parts = self._tape.parts(given) if self._tape else None
@@ -156,7 +156,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Record what is called, and what of it optimizers call."""
+        """Record operator calls, including those in optimizers."""
         with self, optimizer_step_hooks(self._update):
             yield
 
@@ -185,7 +185,7 @@ def _shaped(value: Any) -> Any:
 
 
 def _works(func: Any, given: Any, out: Any) -> bool:
-    """Whether an operator does more than look at its inputs another way."""
+    """Whether an operator does more than return a view of its inputs."""
     if func._schema.is_mutable:
         return True
     known = {storage_of(each) for each in tensors_in(given)}

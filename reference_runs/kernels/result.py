@@ -1,4 +1,4 @@
-"""Measured kernels as data: what `podium kernels` writes as JSON and every rendering reads."""
+"""Measured kernels as data: the JSON of `podium kernels`, and the input of every renderer."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ from podium.reference_runs.kernels.problems import Kind, Problem
 from podium.reference_runs.profiling.profile import Clock, Roof
 
 FORMAT = 1
-"""Rises when a field is renamed or changes its meaning; new fields do not raise it."""
+"""Incremented when a field is renamed or changes its meaning; new fields do not count."""
 
 Status = Literal["measured", "skipped", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """Milliseconds of one call. Warm calls follow each other; before a cold one caches are filled.
+    """Milliseconds of one call. Warm calls are consecutive; a cold call follows a cache eviction.
 
-    The first call of all also allocates and chooses code; it is told apart from both.
+    The very first call also allocates and selects code; it is reported separately.
     """
 
     first_ms: float
     cold_ms: float | None
-    """Median of a few calls, each after writing more than caches hold; None where not taken."""
+    """Median of a few calls, each after overwriting the caches; None if not measured."""
     median_ms: float
-    """Of warm calls."""
+    """Median of warm calls."""
     low_ms: float
     high_ms: float
-    """The 95 % interval of the median, by order statistics."""
+    """The 95 % interval of the median, from order statistics."""
     spread: float
     """(Upper - lower quartile) / median of warm calls."""
     repeats: int
-    """Samples of warm calls; short calls are taken several to a sample."""
+    """Samples of warm calls; a sample combines several short calls."""
     clock_mhz: float | None = None
-    """The device's clock, where it tells."""
+    """The clock rate of the device, if available."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A problem and what became of it. Skipped: not supported, no room, or no time left for it."""
+    """A problem and its result. Skipped: unsupported, too large, or no time left."""
 
     problem: Problem
     status: Status
     flop: float
     bytes: float
     count: float = 1
-    """Calls per step, of a trainer's kernels."""
+    """Calls per step, for a trainer's kernels."""
     in_step_ms: float | None = None
-    """What all its calls take in one step, called in the step's order on the step's tensors."""
+    """Time of all calls in one step, in the step's order on the step's tensors."""
     reason: str = ""
     timing: Timing | None = None
     tflops: float | None = None
-    """FLOP of a warm call by its median time, in 10^12 per second; None without FLOP."""
+    """FLOP of a warm call / its median time, in 10^12 per second; None without FLOP."""
     gb_per_s: float | None = None
-    """Bytes likewise, in 10^9 per second."""
+    """Bytes of a warm call / its median time, in 10^9 per second."""
     flop_share: float | None = None
-    """Of the FLOP/s of the large product measured in the same run."""
+    """Fraction of the FLOP/s of the large product measured in the same run."""
     bandwidth_share: float | None = None
-    """Of the bytes/s of the copy measured in the same run."""
+    """Fraction of the bytes/s of the copy measured in the same run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A trainer's step with nothing on: lower quartile of so many, by the clock of its kernels."""
+    """A trainer's step without measurement: lower quartile of `steps`, by the kernels' clock."""
 
     steps: int
     ms: float
@@ -71,9 +71,9 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What kernels of one kind take of a step, called in its order on its tensors.
+    """The part of a step that kernels of one kind take, in its order on its tensors.
 
-    `alone_ms` are the same calls by themselves, one kernel at a time and warm.
+    `alone_ms` is the time of the same calls in isolation, one kernel at a time and warm.
     """
 
     kind: Kind
@@ -85,7 +85,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelRun:
-    """One run as far as it has come."""
+    """One run, as far as it has been measured."""
 
     format: int = FORMAT
     source: str
@@ -93,7 +93,7 @@ class KernelRun:
     device: str
     device_name: str
     clock: Clock
-    """What times are by: those of one thread by the processor's own time, all else by the wall."""
+    """The clock: CPU time of the process for one thread, otherwise wall time."""
     precision: str
     threads: int
     ranks: int
@@ -105,5 +105,5 @@ class KernelRun:
     step: Step | None = None
     shares: tuple[Share, ...] = ()
     explained: float | None = None
-    """Share of the step that all kernels take together."""
+    """Fraction of the step in all kernels together."""
     kernels: tuple[Measured, ...] = ()

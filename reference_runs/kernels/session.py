@@ -1,4 +1,4 @@
-"""A list of kernels measured one after the other: within a budget, and going on after a kill."""
+"""Measurement of a list of kernels: within a budget, and resumable after a kill."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from podium.reference_runs.profiling.clock import clock_of
 from podium.reference_runs.profiling.roof import TYPES, measured_roof
 
 LIMIT_S = 2.0
-"""Seconds that a kernel is repeated for at most, after its first calls."""
+"""Maximum seconds of repetitions of a kernel, after its first calls."""
 SHARE_OF_BUDGET = 1 / 40
 CALLS = 4
-"""How often a kernel is called at least."""
+"""Minimum number of calls of a kernel."""
 MOST_OF_BUDGET = 1 / 10
-"""A kernel that would take more of a budget is left out: others would not be measured."""
+"""Maximum fraction of a budget for one kernel: slower kernels are skipped, to measure others."""
 KEEP_S = 1.0
-"""A run that is killed loses the kernels of so many seconds."""
+"""Seconds between writes: a killed run loses the kernels of this period at most."""
 
 NO_TIME = "no time left in the budget"
 _UNSUPPORTED = ("not implemented", "not supported", "unsupported", "not available", "only supports")
@@ -39,7 +39,7 @@ _NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
 @dataclass(frozen=True)
 class Item:
-    """A problem to be measured, how it is called where a list does not say, and how often."""
+    """A problem to measure, its call if it is not from a list, and its calls per step."""
 
     problem: Problem
     count: float = 1
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """Where and how kernels are measured; two runs are comparable, and one goes on, where equal."""
+    """The conditions of a measurement. Runs are comparable and resumable only if they are equal."""
 
     source: str
     device: torch.device
@@ -57,7 +57,7 @@ class Conditions:
     ranks: int
 
     def empty(self, budget_s: float | None) -> KernelRun:
-        """A run of these conditions with nothing measured."""
+        """A run with these conditions and no measurements."""
         cuda = self.device.type == "cuda"
         name = torch.cuda.get_device_name(self.device) if cuda else platform.machine()
         return KernelRun(
@@ -73,36 +73,36 @@ class Conditions:
         )
 
     def listed(self, kernels: tuple[Measured, ...]) -> KernelRun:
-        """A run whose kernels are told and not measured."""
+        """A run with kernels that are listed but not measured."""
         return replace(self.empty(None), kernels=kernels, complete=True)
 
 
 def device_of(name: str) -> torch.device:
-    """The device that `--device` names; raises RunFault where it is not there."""
+    """The device that `--device` names; raises RunFault if it does not exist."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise RunFault(f"--device is {name}; must be auto, cpu, cuda or mps") from None
+        raise RunFault(f"--device is {name}; expected auto, cpu, cuda or mps") from None
     if device.type == "cuda" and torch.cuda.device_count() <= (device.index or 0):
         raise RunFault(f"--device is {name}; no such CUDA device is visible to torch")
     if device.type == "mps" and not torch.backends.mps.is_available():
-        raise RunFault("--device is mps; torch cannot use it here")
+        raise RunFault("--device is mps; torch does not support it on this machine")
     if device.type not in ("cpu", "cuda", "mps"):
-        raise RunFault(f"--device is {name}; must be auto, cpu, cuda or mps")
+        raise RunFault(f"--device is {name}; expected auto, cpu, cuda or mps")
     return device
 
 
 def threads_of(wanted: int | None) -> int:
-    """Have torch use so many threads, where it is said; returns how many it uses."""
+    """Set torch's number of threads, if requested; returns the number in use."""
     if wanted is not None:
         torch.set_num_threads(wanted)
     return torch.get_num_threads()
 
 
 def allow_tf32(device: torch.device, precision: str) -> None:
-    """Let a GPU compute products in TF32 or not; raises RunFault where there is none."""
+    """Allow or forbid TF32 products on a GPU; raises RunFault if the device has no TF32."""
     if precision == "tf32" and device.type != "cuda":
         raise RunFault("--precision tf32 needs --device cuda")
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
@@ -110,7 +110,7 @@ def allow_tf32(device: torch.device, precision: str) -> None:
 
 
 class Bench:
-    """Measures kernels under some conditions; `close` ends the ranks that it has started."""
+    """Measures kernels under given conditions; `close` ends the ranks that it has started."""
 
     def __init__(self, conditions: Conditions, budget_s: float | None) -> None:
         self.conditions = conditions
@@ -122,25 +122,25 @@ class Bench:
         self._group = RankGroup(conditions.ranks, device, limit)
 
     def ready(self, items: Sequence[Item]) -> None:
-        """Start what some kernels need beside this process: no budget is spent on it."""
+        """Start the processes that some kernels need, before the budget starts."""
         if any(isinstance(each.problem, AllReduce) for each in items):
-            # What is wrong with them is said of each kernel
+            # Errors are reported for each kernel
             with suppress(Unsupported, RanksLost):
                 self._group.start()
 
     def close(self) -> None:
-        """End what runs beside this process."""
+        """End the processes that this object started."""
         self._group.close()
 
     def least_s(self, problem: Problem) -> float:
-        """Seconds that measuring a kernel takes at least, by what the device does at best."""
+        """Minimum seconds for measuring a kernel, from the peak rates of the device."""
         size = bytes_of(problem, self.conditions.precision)
         once = max(problem.flop / self.roof.flop_per_s, size / self.roof.bytes_per_s)
         # Its tensors are filled first
         return CALLS * once + 2 * size / self.roof.bytes_per_s
 
     def measured(self, item: Item) -> Measured:
-        """Measure a kernel, or say why not."""
+        """Measure a kernel, or report why it is skipped."""
         problem, precision = item.problem, self.conditions.precision
         found = skipped(item, precision, "")
         room, wanted = available(self.conditions.device), needed(problem, precision)
@@ -172,7 +172,7 @@ class Bench:
             tflops=rate / 1e12 if found.flop else None,
             gb_per_s=flow / 1e9 if found.bytes else None,
             flop_share=rate / self.roof.flop_per_s if found.flop else None,
-            # Numbers of all ranks are no traffic of one device's memory
+            # The numbers of all ranks are not traffic of one device's memory
             bandwidth_share=flow / self.roof.bytes_per_s if found.bytes and alone else None,
         )
 
@@ -200,9 +200,9 @@ def measure(
     keep: Callable[[KernelRun], None] = lambda _: None,
     watch: Callable[[int], None] = lambda _: None,
 ) -> KernelRun:
-    """Measure every kernel that is not known; `keep` gets the run as far as it has come.
+    """Measure every unmeasured kernel; `keep` receives each intermediate state of the run.
 
-    With a budget, `order` says which come first. `watch` is told how many are done.
+    With a budget, `order` says which kernels come first. `watch` receives the number done.
     """
     conditions, known = bench.conditions, known or {}
     bench.ready(items)
@@ -240,7 +240,7 @@ def _notes(found: Sequence[Measured], budget_s: float | None) -> tuple[str, ...]
 
 
 def spread(problems: Sequence[Problem]) -> list[int]:
-    """An order whose every beginning is spread over the kinds, and over the sizes of each."""
+    """An order in which every prefix is spread over the kinds, and over the sizes of each."""
     groups: dict[Kind, list[int]] = {}
     for at in sorted(range(len(problems)), key=lambda at: _size(problems[at])):
         groups.setdefault(problems[at].kind, []).append(at)

@@ -1,6 +1,6 @@
 """DeepBench's public sheets of eleven devices, as references to compare with (Apache-2.0).
 
-What is known to be wrong in them is put right here, and said in a sheet's notes.
+Known errors in them are corrected here, and listed in the notes of a sheet.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from podium.reference_runs.kernels.problems import (
 )
 
 SLIPPED_K = {1530: 1536}
-"""All sheets but those of AMD have the first in eight rows whose problem has the second."""
+"""All sheets except AMD's have the first value in eight rows whose problem has the second."""
 SLIPPED_ELEMENTS = {16777216: 16777217}
-"""Every sheet of all-reduces has the first, the list the second."""
+"""Every sheet of all-reduces has the first value, the list has the second."""
 
 Times = Iterator[tuple[Problem, float | None]]
 
@@ -35,12 +35,12 @@ def names() -> tuple[str, ...]:
 
 
 def sheet(name: str) -> DeviceTimes:
-    """A sheet by its name; without a precision, that of fp32. Raises RunFault for another."""
+    """A sheet by name; without a precision, the fp32 sheet. Raises RunFault if unknown."""
     known = name if ":" in name else f"{name}:fp32"
     if known not in names():
         near = get_close_matches(known, names(), 1)
-        hint = f"did you mean {near[0]}" if near else "podium kernels compare --list names them"
-        raise RunFault(f"there is no file and no public sheet {name}; {hint}")
+        hint = f"did you mean {near[0]}" if near else "see podium kernels compare --list"
+        raise RunFault(f"neither a file nor a public sheet is named {name}; {hint}")
     found = plain("sheets.json")[known]
     times: dict[Problem, list[float]] = {}
     for kind, read in _READERS.items():
@@ -75,7 +75,7 @@ def _recurrents(found: Mapping[str, Any]) -> Times:
         yield replace(Recurrent(*row), direction="forward"), found["forward_ms"][at]
         backward = found["backward_ms"][at]
         if backward is not None:
-            # Some sheets have the weights' gradient in a column of its own
+            # Some sheets have a separate column for the weights' gradient
             backward += found["backward_weights_ms"][at] or 0
         yield replace(Recurrent(*row), direction="backward"), backward
 
@@ -97,9 +97,9 @@ def _notes(device: str, found: Mapping[str, Any]) -> Iterator[str]:
     others = found.get("gemm", {}).get("other", {}).values()
     slips = sum(row[2] in SLIPPED_K for row in others)
     if slips:
-        yield f"{device}: K is 1530 in {slips} rows of the sheet, taken as the list's 1536"
+        yield f"{device}: K is 1530 in {slips} rows of the sheet, read as 1536, as in the list"
     if len(others) > slips:
-        yield f"{device}: {len(others) - slips} products have other sides than the list's"
+        yield f"{device}: {len(others) - slips} products have other dimensions than in the list"
     if found.get("convolution", {}).get("p_q"):
         count = len(found["convolution"]["p_q"])
-        yield f"{device}: {count} rates of the sheet count half a pixel less; not here"
+        yield f"{device}: {count} rates of the sheet count half a pixel less; corrected here"

@@ -1,7 +1,7 @@
-"""A recorded step played again: its operators in their order, on the tensors that they had.
+"""Replay of a recorded step: its operators in order, on the original tensors.
 
-What modules, autograd, optimizers and loaders do around operators is left out; caches and the
-allocator are in the state that a step has them in.
+The work of modules, autograd, optimizers and loaders around the operators is omitted; caches and
+the allocator are in the same state as in a step.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from podium.reference_runs.profiling.clock import CLOCKS, clock_of, wait
 from podium.reference_runs.profiling.counts import tensors_in
 
 EMPTY = 200
-"""Calls of an operator that does nothing: what they take is none of a kernel's."""
+"""Calls of a no-op operator: their time is overhead and is subtracted from kernels."""
 _EMPTY = "nothing"
 
 
 class StorageView(NamedTuple):
-    """A tensor as a part of a numbered storage."""
+    """A tensor as a view of a numbered storage."""
 
     storage: int
     offset: int
@@ -32,10 +32,10 @@ class StorageView(NamedTuple):
 
 
 class Played(NamedTuple):
-    """One call: which kernel it is, its inputs as parts, and the storages that it makes.
+    """One call: its kernel, its inputs as views, and the storages that it creates.
 
-    `made` has the place of each among the tensors that it returns. `over` are the storages and
-    parts that no later call uses.
+    `made` has the position of each storage among the returned tensors. `over` are the storages and
+    views that no later call uses.
     """
 
     kernel: Hashable
@@ -47,9 +47,9 @@ class Played(NamedTuple):
 
 
 class Tape:
-    """The calls of a step in order; all storages are held until `finish`, so that none is reused.
+    """The calls of a step in order. All storages are kept until `finish`, so that none is reused.
 
-    A storage that no call has made is kept for good: weights, state, and the batch.
+    A storage that no call creates is kept permanently: weights, state, and the batch.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Tape:
         self._kept: dict[int, Any] = {}
 
     def parts(self, given: Any) -> Any:
-        """Inputs with each tensor as a part of a storage; sparse ones stay as they are."""
+        """Inputs with each tensor as a view of a storage; sparse tensors are unchanged."""
         return tree_map(self._part, given)
 
     def _part(self, value: Any) -> Any:
@@ -79,7 +79,7 @@ class Tape:
         return number
 
     def add(self, kernel: Hashable, function: Any, inputs: Any, out: Any) -> None:
-        """Note a call with its inputs as parts, once it has returned."""
+        """Record a finished call, with its inputs as views."""
         made = []
         for at, each in enumerate(tensors_in(out)):
             if each.layout is torch.strided:
@@ -89,7 +89,7 @@ class Tape:
         self._calls.append(Played(kernel, function, inputs[0], inputs[1], tuple(made)))
 
     def finish(self) -> None:
-        """Let go of what calls have made, and find out when each is used for the last time."""
+        """Release the storages that calls created, and determine the last use of each."""
         last: dict[int | StorageView, int] = {}
         for at, call in enumerate(self._calls):
             used = _parts((call.args, call.kwargs))
@@ -106,7 +106,7 @@ class Tape:
         self._numbers.clear()
 
     def play(self, device: torch.device) -> dict[Hashable, float]:
-        """Milliseconds that all calls of each kernel take in one step."""
+        """Milliseconds of all calls of each kernel in one step."""
         clock = _EventClock(device) if device.type == "cuda" else _Clock(device)
         one = (torch.zeros(1, device=device),)
         for _ in range(EMPTY):
@@ -117,7 +117,7 @@ class Tape:
         return {each: max(0.0, taken[each] - own * count) for each, count in calls.items()}
 
     def _play(self, clock: _Clock) -> None:
-        """Call everything once; what happens between calls is kept short, to leave caches alone."""
+        """Call every operator once; the work between calls is minimal, to preserve the caches."""
         held = dict(self._kept)
         tensors: dict[StorageView, Any] = {}
 
@@ -160,14 +160,14 @@ def _is_part(value: Any) -> bool:
 
 
 class _Clock:
-    """Times calls, waiting for the device after each where it works on its own."""
+    """Times calls, synchronizing with asynchronous devices after each."""
 
     def __init__(self, device: torch.device) -> None:
         self._device, self._now = device, CLOCKS[clock_of(device)]
         self._times: dict[Hashable, float] = defaultdict(float)
 
     def timed(self, kernel: Hashable, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Call it and time it."""
+        """Run a call and time it."""
         now = self._now
         wait(self._device)
         begin = now()
@@ -182,7 +182,7 @@ class _Clock:
 
 
 class _EventClock(_Clock):
-    """Times calls by a GPU's events, so that the host need not wait for each."""
+    """Times calls with a GPU's events, so that the host need not wait for each."""
 
     def __init__(self, device: torch.device) -> None:
         super().__init__(device)

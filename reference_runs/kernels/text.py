@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from podium.reference_runs.kernels.result import KernelRun, Measured
 
 MOST = 20
-"""Kernels that are printed; files have all."""
+"""Number of kernels in the table; files have all."""
 WIDEST = 34
 
 
 def run_text(run: KernelRun) -> str:
-    """What was measured, by kind, and the kernels that take longest."""
+    """Measurements by kind, and the longest kernels."""
     threads = f"{run.threads} thread{'s' if run.threads > 1 else ''}"
     lines = [f"{run.source}, {run.precision}, {threads} on {run.device} ({run.device_name})"]
     if run.roof:
@@ -38,7 +38,7 @@ def run_text(run: KernelRun) -> str:
             f" {roof.bytes_per_s / 1e9:.4g} GB/s"
         )
     if run.clock == "processor":
-        lines.append("times are the processor's own: what others do beside it does not count")
+        lines.append("times are CPU times of this process: other processes do not count")
     lines += run.notes
     lines += ["", *_parts(run.kernels)]
     if run.step:
@@ -148,7 +148,7 @@ def _row(each: Measured) -> dict[str, object]:
 
 
 def deepbench_text(run: KernelRun) -> str:
-    """DeepBench's tables: whole microseconds, a line for each problem; directions in columns."""
+    """DeepBench's tables: whole microseconds, a line for each problem, directions in columns."""
     times = {
         listed: round(each.timing.median_ms * 1000)
         for each in run.kernels
@@ -163,7 +163,7 @@ def deepbench_text(run: KernelRun) -> str:
 
 
 def as_listed(problem: Problem) -> Problem | None:
-    """A trainer's product as DeepBench would list it; None for what its layout has no place for."""
+    """A trainer's product in DeepBench's form; None if its layout cannot represent it."""
     if not isinstance(problem, Call):
         return problem
     sides = dict(problem.dimensions)

@@ -1,4 +1,4 @@
-"""How long a call takes: repeated until its median is known well, warm and cold apart."""
+"""The time of a call: repeated until its median is precise, warm and cold calls separately."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from podium.reference_runs.kernels.result import Timing
 from podium.reference_runs.profiling.clock import CLOCKS, clock_of, wait
 
 NARROW = 0.02
-"""Width of the median's interval, as a share of it, at which a kernel is known well enough."""
+"""Target width of the median's confidence interval, relative to the median."""
 FEWEST, MOST = 5, 300
-"""Samples of warm calls;"""
+"""Minimum and maximum number of samples of warm calls;"""
 FEWEST_LATE = 2
-"""where these take longer than a kernel may."""
+"""the minimum once the time limit of a kernel has passed."""
 COLD_CALLS = 3
 SAMPLE_S = {"cpu": 2e-4}
-"""Calls are taken together until a sample lasts so long; elsewhere, where waiting costs more,"""
+"""Minimum seconds of a sample, which combines short calls; accelerators, with slow waits, use:"""
 LONG_SAMPLE_S = 1e-3
 
 EVICTED = {"cpu": 1 << 26}
-"""Bytes written before a cold call: more than the last cache of most processors;"""
+"""Bytes written before a cold call: more than the last cache of most CPUs; on accelerators:"""
 EVICTED_ELSEWHERE = 1 << 28
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A kernel with its tensors: `call` runs it, `restore` brings tensors it changed back."""
+    """A kernel with its tensors: `call` runs it, `restore` resets the tensors that it changed."""
 
     call: Callable[[], object]
     restore: Callable[[], object] | None = None
 
 
 class Stopwatch:
-    """Times kernels on a device; `limit_s` is how long one may take in all, once it was called."""
+    """Times kernels on a device; `limit_s` is the time limit of a kernel after its first call."""
 
     def __init__(self, device: torch.device, limit_s: float) -> None:
         self._device, self._limit = device, limit_s
@@ -49,7 +49,7 @@ class Stopwatch:
         self._evicted = torch.zeros(size // 4, device=device)
 
     def timing(self, kernel: Prepared) -> Timing:
-        """The times of a kernel; what it raises is the caller's."""
+        """The times of a kernel; its exceptions propagate to the caller."""
         end = time.perf_counter() + self._limit
         first = self._taken(kernel, 1)
         clock = clock_mhz(self._device)
@@ -71,7 +71,7 @@ class Stopwatch:
 
     def _warm(self, kernel: Prepared, end: float, once: float) -> list[float]:
         if once < self._sample:
-            # A cold call of a short kernel says little about a warm one
+            # A cold call of a short kernel does not predict the time of a warm one
             once = self._taken(kernel, 10)
         together = max(1, min(1000, math.ceil(self._sample / max(once, 1e-7))))
         found: list[float] = []
@@ -104,7 +104,7 @@ def timing(
     cold: float | None,
     clock: float | None = None,
 ) -> Timing:
-    """What samples in seconds say; `warm` must not be empty."""
+    """Statistics of samples in seconds; `warm` must not be empty."""
     low, high = median_interval(warm)
     middle = statistics.median(warm)
     quartiles = statistics.quantiles(warm, n=4) if len(warm) > 1 else [middle] * 3
@@ -121,7 +121,7 @@ def timing(
 
 
 def median_interval(samples: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of the median, by the normal limit of order statistics' ranks."""
+    """The 95 % interval of the median, by the normal approximation of order statistics' ranks."""
     ordered, count = sorted(samples), len(samples)
     half = 1.96 * math.sqrt(count) / 2
     low = max(0, math.floor(count / 2 - half))
@@ -130,7 +130,7 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def narrow(samples: Sequence[float]) -> bool:
-    """Whether the median's interval is narrow."""
+    """Whether the median's interval is narrow enough."""
     low, high = median_interval(samples)
     return high - low <= NARROW * statistics.median(samples)
 

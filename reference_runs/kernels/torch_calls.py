@@ -1,4 +1,4 @@
-"""DeepBench's kernels as calls of torch, with tensors of random numbers."""
+"""DeepBench's kernels as torch calls, with random tensors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 DRAWN = (1 << 20) + 7
-"""Numbers that are drawn at most; no power of two, so that rows of a matrix differ."""
+"""Maximum numbers drawn; not a power of two, so that the rows of a matrix differ."""
 
 MASKS = {"backward_inputs": [True, False, False], "backward_weights": [False, True, False]}
 
 
 class TensorPlace(NamedTuple):
-    """Where tensors lie, and the type of their numbers."""
+    """The device of tensors, and the type of their elements."""
 
     device: torch.device
     type: torch.dtype
@@ -40,20 +40,20 @@ class TensorPlace(NamedTuple):
         return self.filled(math.prod(sides), -0.5).view(sides)
 
     def filled(self, count: int, low: float) -> Tensor:
-        """So many numbers from `low` to 1 above it; they repeat, since drawing takes long."""
-        # In single precision: not every device draws others
+        """`count` numbers from `low` to `low` + 1; they repeat, since drawing is slow."""
+        # In single precision: not every device can draw other types
         drawn = (torch.rand(min(count, DRAWN), device=self.device) + low).to(self.type)
         return drawn if count <= DRAWN else drawn.repeat(-(-count // DRAWN))[:count]
 
 
 class Unsupported(Exception):
-    """A device or library has no such kernel; its text says which."""
+    """A device or library has no such kernel; the message says which."""
 
 
 @singledispatch
 def prepared(problem: Any, place: TensorPlace) -> Prepared:
-    """A problem as a call; raises RuntimeError where it cannot be made there."""
-    raise TypeError(f"{problem} cannot be made on {place.device}")
+    """A problem as a call; raises RuntimeError if it is not possible on that device."""
+    raise TypeError(f"{problem} cannot run on {place.device}")
 
 
 @prepared.register
@@ -91,8 +91,8 @@ def _convolution(problem: Convolution, place: TensorPlace) -> Prepared:
 
 @prepared.register
 def _recurrent(problem: Recurrent, place: TensorPlace) -> Prepared:
-    # DeepBench leaves the product of the input out, which torch cannot: an input of one number
-    # makes it 1/hidden of the recurrent product
+    # DeepBench omits the input product, which torch cannot do: an input of one number makes it
+    # 1/hidden of the recurrent product
     layer = _LAYERS[problem.cell](problem.hidden).to(place.device, place.type)
     inputs = place.random(problem.timesteps, problem.batch, 1).requires_grad_()
     state = place.random(1, problem.batch, problem.hidden).requires_grad_()

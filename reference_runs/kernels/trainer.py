@@ -1,4 +1,4 @@
-"""The kernels of one step of a trainer: recorded from a real step, or from one without numbers."""
+"""The kernels of one step of a trainer, recorded from a real step or one on fake tensors."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.measuring import Measuring
 
 TURNS, STEPS, PLAYS = 4, 5, 3
-"""Turns of steps and of plays of their kernels; lower quartiles are compared: disturbances add."""
+"""Alternating turns of steps and kernel replays; lower quartiles are compared."""
 FIRST_BUCKET, BUCKET = 1 << 20, 25 << 20
-"""Bytes of gradients that DistributedDataParallel sums at a time: in the first sum, in others."""
+"""Bytes of gradients per all-reduce of DistributedDataParallel: in the first, in the others."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A step's kernels, and the step itself where it was taken with numbers."""
+    """A step's kernels, and the step itself if it was run on real tensors."""
 
     items: tuple[Item, ...]
     device: torch.device
     step: Step | None = None
     in_step_ms: Mapping[Hashable, float] = field(default_factory=dict)
-    """By problem, what its calls take in one step."""
+    """Time of all calls in one step, by problem."""
 
 
 @contextmanager
 def recorded(request: RunRequest, ranks: int, *, timed: bool = True) -> Iterator[Recording]:
-    """Record a step, and time it and its kernels in turns; within, threads are those of the run.
+    """Record a step, and time it and its kernels alternately, with the threads of the run.
 
-    Without data at reference scale the step is taken on tensors without numbers, whose shapes are
-    those of the run. Raises RunFault for what the user can fix.
+    Without data at reference scale the step runs on fake tensors with the shapes of the run. Raises
+    RunFault for errors that the user can fix.
     """
     setting = request.setting
     if setting.scale == "reference" and setting.data is None:
@@ -56,7 +56,7 @@ def recorded(request: RunRequest, ranks: int, *, timed: bool = True) -> Iterator
         return
     with joined_ranks(request) as joined:
         if joined.world > 1:
-            raise RunFault("podium kernels records one process; start it without torchrun")
+            raise RunFault("podium kernels records a single process; start it without torchrun")
         with measuring(request, joined, io.StringIO(), STEPS) as made:
             tape = Tape()
             recorder = Recorder(tape)
@@ -69,7 +69,7 @@ def recorded(request: RunRequest, ranks: int, *, timed: bool = True) -> Iterator
 
 
 def _step(made: Measuring, tape: Tape) -> tuple[Step, dict[Hashable, float]]:
-    """The step, and what each kernel takes of it, in turns: what disturbs falls on both."""
+    """The step and the time of its kernels, interleaved so that disturbances affect both."""
     device = made.stepper.task.device
     taken, plays = [], []
     tape.play(device)
@@ -91,7 +91,7 @@ def _on_fake_tensors(request: RunRequest) -> tuple[Recorder, torch.nn.Module]:
 
 
 def _items(recorder: Recorder, model: torch.nn.Module, ranks: int) -> tuple[Item, ...]:
-    """The kernels of a step, kind by kind, and the sums of gradients that several ranks add."""
+    """The kernels of a step by kind, and the gradient all-reduces of several ranks."""
     found = [
         Item(each.problem, each.count, each.prepared)
         for each in sorted(recorder.found.values(), key=lambda each: _place(each.problem.kind))
@@ -106,9 +106,9 @@ def _place(kind: Kind) -> int:
 
 
 def gradient_sums(parameters: Sequence[torch.Tensor]) -> list[int]:
-    """Numbers of each all-reduce of a step as DistributedDataParallel cuts gradients.
+    """Elements of each gradient all-reduce of a step, bucketed like DistributedDataParallel.
 
-    Buckets fill from the last parameter to the first; a first small one lets sums begin early.
+    Buckets fill from the last parameter to the first; the first is small, so that sums start early.
     """
     found: list[int] = []
     size, held = 0, 0
@@ -122,9 +122,9 @@ def gradient_sums(parameters: Sequence[torch.Tensor]) -> list[int]:
 
 
 def explained(run: KernelRun, recording: Recording) -> KernelRun:
-    """A run with what its kernels take of a step.
+    """A run with the time of its kernels within a step.
 
-    All-reduces are not among them: the step was taken by one process.
+    All-reduces are not included, since the step ran in one process.
     """
     step = recording.step
     if step is None:

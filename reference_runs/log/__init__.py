@@ -1,4 +1,4 @@
-"""What a trainer logs: its declarations, hyperparameters, and the lines of rounds 0.5 and 0.6.
+"""A trainer's log: declarations, hyperparameters, and the line formats of rounds 0.5 and 0.6.
 
-Imports the settings, configs and ranks of the engine, and no benchmark.
+Imports the settings, configs and ranks of the engine, but not a benchmark.
 """

@@ -1,4 +1,4 @@
-"""The name of a device, as logs have it."""
+"""The name of a device, as in logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def device_name(device: torch.device) -> str:
-    """The model of an accelerator, or of the processor."""
+    """The model name of an accelerator, or of the CPU."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return platform.processor() or platform.machine()

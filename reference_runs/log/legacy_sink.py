@@ -17,7 +17,7 @@ LEGACY_ROUNDS = ("0.5", "0.6")
 
 
 class LegacySink:
-    """A file that gets each record as a line of its round."""
+    """A file sink that writes each record in the line format of its round."""
 
     def __init__(self, path: Path, round_name: str, benchmark: str) -> None:
         self._sink: Sink = open_sink(str(path))
@@ -25,29 +25,29 @@ class LegacySink:
         self._benchmark = benchmark
 
     def write(self, line: bytes) -> None:
-        """Write a line of today's format in that of the round."""
+        """Convert a line from the current format to that of the round, and write it."""
         self._sink.write(f"{self._legacy_line(line)}\n".encode("ascii"))
 
     def _legacy_line(self, line: bytes) -> str:
         record = json.loads(line.partition(b" ")[2])
-        # Lines before 0.7 give seconds, later ones milliseconds
+        # Lines before 0.7 give seconds, later lines milliseconds
         seconds, metadata = record["time_ms"] / 1000, record["metadata"]
         if self._round == "0.6":
             return render_v06(seconds, record["key"], record["value"], metadata)
         file, number = metadata.pop("file", ""), metadata.pop("lineno", 0)
         value = record["value"]
-        if metadata:  # lines of 0.5 have no place for it but the value
+        if metadata:  # lines of 0.5 can have it only in the value
             value = {**metadata, "value": value}
         return render_v05(self._benchmark, seconds, file, number, record["key"], value)
 
     def retry(self) -> None:
-        """Write the lines that are kept."""
+        """Write the lines that are still buffered."""
         self._sink.retry()
 
     def sync(self) -> None:
-        """Bring what was written to the disk."""
+        """Flush the lines to disk."""
         self._sink.sync()
 
     def close(self) -> None:
-        """Write what is kept and close the file."""
+        """Write the buffered lines and close the file."""
         self._sink.close()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def hyperparameters(log: Logger, config: Config, setting: Setting) -> None:
-    """Log the config's records for the round, and the tensors whose initialisation it wants."""
+    """Log the config's records for the round, and the tensors whose initialization it requires."""
     records = {"target_accuracy": config.target, **config.records(setting.round)}
     metadata = config.metadata(setting.round)
     log.hyperparameters({key: value for key, value in records.items() if key not in metadata})

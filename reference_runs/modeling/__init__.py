@@ -1,1 +1,1 @@
-"""Parts that several models use: optimizers, norms, averages, schedules. Imports torch only."""
+"""Modules that several models share: optimizers, norms, averages, schedules. Imports only torch."""

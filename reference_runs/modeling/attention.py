@@ -1,7 +1,7 @@
-"""Attention of grouped heads and rotary positions, as decoders of language models have them.
+"""Grouped-query attention and rotary positions, for decoders of language models.
 
-Shape letters: B batch, L sequence length, D model width, H query heads, K key-value heads, E width
-of a head, P pairs of channels that turn (E/2 where all do).
+Dimensions: B batch, L sequence length, D model width, H query heads, K key-value heads, E head
+width, P rotated pairs of channels (E/2 if all rotate).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 
 def rotary_frequencies(size: int, theta: float) -> Tensor:
-    """Angle per position of each pair of a head's channels, (size/2,): theta^(-2i/size).
+    """Angle per position for each pair of a head's channels, (size/2,): theta^(-2i/size).
 
     Source: Su et al., "RoFormer", 2021, section 3.2.2.
     """
@@ -25,9 +25,9 @@ def rotary_frequencies(size: int, theta: float) -> Tensor:
 def yarn_frequencies(size: int, theta: float, scaling: float, original: int) -> Tensor:
     """Rotary frequencies for contexts `scaling` times as long as the `original`, (size/2,).
 
-    Channels that turn 32 times or more within the original length are kept, those that turn once or
-    less are slowed by the scaling, and those between are blended by their number. Source: Peng et
-    al., "YaRN", 2023, section 3.2; the ends are whole channels, as DeepSeek-V3 has them.
+    Channels with 32 or more rotations within the original length are unchanged, those with at most
+    one are slowed by the scaling, and those between are interpolated by channel index. Source: Peng
+    et al., "YaRN", 2023, section 3.2; the bounds are rounded to whole channels, as in DeepSeek-V3.
     """
     frequencies = rotary_frequencies(size, theta)
     first, last = (
@@ -41,22 +41,22 @@ def yarn_frequencies(size: int, theta: float, scaling: float, original: int) -> 
 
 
 def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
-    """Turn each pair of channels (first half, second half) by its position's angle."""
+    """Rotate each pair of channels (first half, second half) by its position's angle."""
     cos, sin = angles_LP.cos(), angles_LP.sin()
-    # In single precision: half cannot tell neighbouring angles of far positions apart
+    # In single precision: half precision cannot distinguish adjacent angles of distant positions
     first, second = x_BHLE.float().chunk(2, dim=-1)
     turned = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
     return turned.type_as(x_BHLE)
 
 
 def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, scale: float | None = None) -> Tensor:
-    """Causal attention of grouped heads to all earlier positions, (B, H, L, E).
+    """Causal grouped-query attention to all earlier positions, (B, H, L, E).
 
-    Products of queries and keys are multiplied by the scale, by default 1/√E. Values may be
+    The products of queries and keys are multiplied by the scale, by default 1/√E. Values may be
     narrower than keys.
     """
     width, missing = v_BKLE.shape[-1], k_BKLE.shape[-1] - v_BKLE.shape[-1]
-    # On processors torch holds the scores of all pairs of positions where these widths differ
+    # On CPUs torch materializes the scores of all pairs of positions if these widths differ
     if missing and v_BKLE.device.type == "cpu":
         v_BKLE = F.pad(v_BKLE, (0, missing))
     y_BHLE = F.scaled_dot_product_attention(
@@ -66,10 +66,10 @@ def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, scale: float | None =
 
 
 def split_heads(x_BLD: Tensor, size: int) -> Tensor:
-    """As many heads of a width as there are, (B, H, L, E)."""
+    """Split the channels into heads of a given width, (B, H, L, E)."""
     return x_BLD.view(*x_BLD.shape[:2], -1, size).transpose(1, 2)
 
 
 def joined_heads(y_BHLE: Tensor) -> Tensor:
-    """The heads' outputs side by side, (B, L, H·E)."""
+    """Concatenate the outputs of the heads, (B, L, H·E)."""
     return y_BHLE.transpose(1, 2).flatten(2)

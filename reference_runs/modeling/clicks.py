@@ -1,4 +1,4 @@
-"""Prediction of clicks: the task, and synthetic clicks of a hidden factor model."""
+"""Click prediction: the task, and synthetic clicks from a hidden factor model."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PAIRS = ((0, 1), (0, 2), (1, 3), (2, 4))
 """Tables whose factors are multiplied: neither table predicts anything alone."""
 STRENGTH = 2.6
 BASE = -1.4
-"""Log odds of a click where nothing speaks for or against one; a quarter of all are clicks."""
+"""Log odds of a click without any evidence; a quarter of all samples are clicks."""
 
 
 class Clicks(torch.utils.data.Dataset[Any]):
-    """Samples in memory: dense features, ids of each table (samples, ids), and labels."""
+    """Samples in memory: dense features, ids per table (samples, ids), and labels."""
 
     def __init__(
         self,
@@ -48,25 +48,25 @@ class Clicks(torch.utils.data.Dataset[Any]):
         return len(self.labels)
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Dense features (B, 13), ids of each table (B, ids), labels (B,)."""
+        """Dense features (B, 13), ids per table (B, ids), labels (B,)."""
         at = np.asarray(indices)
         dense, labels = torch.from_numpy(self.dense[at]), torch.from_numpy(self.labels[at])
         return dense, [torch.from_numpy(table[at]) for table in self.ids], labels
 
 
 class ClickModel:
-    """What makes people click: products of hidden factors, and a wave over dense features."""
+    """A synthetic click model: products of hidden factors, and a wave over dense features."""
 
     def __init__(self, rows: tuple[int, ...]) -> None:
         rng = np.random.default_rng(TASK_SEED)
         self.factors = [rng.normal(size=(count, FACTORS)).astype(np.float32) for count in rows]
         self.direction = rng.normal(size=3).astype(np.float32)
-        # A few ids are frequent and most are rare, as in every log of clicks.
+        # A few ids are frequent and most are rare, as in real click logs.
         popular = [rng.permutation(1.0 / np.arange(1, count + 1)) for count in rows]
         self.cumulative = [np.cumsum(each) / each.sum() for each in popular]
 
     def draw(self, count: int, ids: tuple[int, ...], seed: Sequence[int]) -> Clicks:
-        """So many samples, with as many ids of each table as `ids` says."""
+        """Draw `count` samples; `ids` has the number of ids per table."""
         rng = np.random.default_rng(seed)
         dense = rng.exponential(size=(count, DENSE_FEATURES)).astype(np.float32)
         bags = [
@@ -91,7 +91,7 @@ class ClickModel:
 
 
 def synthetic(config: ClickConfig, seed: int) -> tuple[Clicks, Clicks]:
-    """Training clicks drawn by the seed, evaluation clicks the same for all seeds."""
+    """Training clicks drawn from the seed, evaluation clicks the same for all seeds."""
     model = ClickModel(config.rows)
     training = model.draw(config.train_samples, config.ids, [seed, 0xD1])
     if config.shuffled_labels:
@@ -100,31 +100,31 @@ def synthetic(config: ClickConfig, seed: int) -> tuple[Clicks, Clicks]:
 
 
 class ClickPrediction(Ranking[K]):
-    """Predict clicks; the quality is the area under the ROC curve of all evaluation clicks."""
+    """Click prediction; the quality is the area under the ROC curve of all evaluation samples."""
 
     def generated_data(self) -> tuple[Clicks, Clicks]:
         """Clicks that depend on products of features."""
         return synthetic(self.config, self.setting.seed)
 
     def largest_batch(self) -> Batch:
-        """The shapes of any: at full size, what predicts clicks takes as much as the tables."""
+        """A synthetic batch: the click model at full size takes as much memory as the tables."""
         count, config = self.micro_batch_size, self.config
         ids = [torch.zeros(count, each, dtype=torch.int64) for each in config.ids]
         return torch.zeros(count, DENSE_FEATURES), ids, torch.zeros(count)
 
     def order(self, epoch: int) -> Sequence[int]:
-        """As they are: the files were shuffled when they were made, and the rules allow no more."""
+        """The stored order: the files are already shuffled, and the rules allow no other order."""
         return range(self.config.train_samples)
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
-        """Random values with the deviations of the model's own."""
+        """Random values with the model's own standard deviations."""
         if name.startswith("tables."):
             return draws.uniform(name, shape, math.sqrt(1 / shape[0]))
         variance = 2 / sum(shape) if len(shape) > 1 else 1 / shape[0]
         return draws.normal(name, shape, math.sqrt(variance))
 
     def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Of a batch of clicks."""
+        """Log odds and labels of a batch of samples."""
         dense, ids, label = batch
         near = [each.to(self.device, non_blocking=True) for each in ids]
         odds = model(dense.to(self.device, non_blocking=True), near)

@@ -1,7 +1,7 @@
-"""What decoders of language models have in common: embedding, blocks, norm, output, SwiGLU.
+"""The common parts of language-model decoders: embedding, blocks, norm, output, SwiGLU.
 
-Shape letters: B batch, L sequence length, D model width, T tokens, V vocabulary, P pairs of
-channels that turn with the position.
+Dimensions: B batch, L sequence length, D model width, T tokens, V vocabulary, P rotated pairs of
+channels.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 
 RMS_EPSILON = 1e-5
 SLICE = 2048
-"""Tokens whose scores are held at once: those of 8192 over 128 256 words take 4 GB."""
+"""Tokens whose logits exist at once: those of 8192 tokens over 128 256 words take 4 GB."""
 
 
 DEEP = ("out.weight", "down.weight", "experts.down")
-"""Ends of the names of tensors whose product is added to the stream."""
+"""Name suffixes of the tensors whose product is added to the residual stream."""
 
 
 def deviation_of(name: str, deviation: float, layers: int) -> float:
-    """Of a tensor's first numbers, where that of most is `deviation`.
+    """The standard deviation of a tensor's initial values, given that of most tensors.
 
-    Each block adds twice to the stream: its variance is kept independent of depth.
+    Each block adds twice to the residual stream: its variance is kept independent of depth.
     """
     return deviation / math.sqrt(2 * layers if name.endswith(DEEP) else 1)
 
 
 def initialise(model: nn.Module, deviation: float, layers: int) -> None:
-    """Draw all tensors but vectors from normal distributions around 0."""
+    """Initialize all tensors except vectors from normal distributions with mean 0."""
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1:
             nn.init.normal_(parameter, std=deviation_of(name, deviation, layers))
 
 
 class Sizes(Protocol):
-    """What a decoder takes from its config."""
+    """The sizes that a decoder reads from its config."""
 
     @property
     def vocabulary(self) -> int:
-        """Words that tokens are of."""
+        """Size of the vocabulary."""
 
     @property
     def width(self) -> int:
-        """Of the stream between blocks."""
+        """Width of the residual stream."""
 
     @property
     def recompute(self) -> bool:
-        """Whether blocks compute their activations anew for the backward pass."""
+        """Whether blocks recompute their activations for the backward pass."""
 
 
 class FeedForward(nn.Module):
@@ -74,14 +74,14 @@ class FeedForward(nn.Module):
 
 
 class Stack(nn.Module):
-    """An embedding, blocks, a norm and an output projection: what all such decoders are.
+    """An embedding, blocks, a norm and an output projection: the common structure of decoders.
 
-    `blocks` are built here, between the embedding and the norm; each takes (B, L, D) and angles.
+    `blocks` are built here, between the embedding and the norm; each accepts (B, L, D) and angles.
     """
 
     frequencies: Tensor
     ends: bool = True
-    """Whether the output is here; stages of a pipeline before the last hand on their stream."""
+    """Whether this module has the output; earlier pipeline stages return the residual stream."""
 
     def __init__(
         self,
@@ -95,12 +95,12 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm: nn.Module = nn.RMSNorm(config.width, eps=epsilon)
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
-        # Not in checkpoints: it follows from the config
+        # Not in checkpoints: it is determined by the config
         self.register_buffer("frequencies", frequencies, persistent=False)
         self.recompute, self.width = config.recompute, config.width
 
     def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
-        """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
+        """Logits of each next token, (B, L, V); with targets, their summed cross-entropy."""
         angles_LP = self.angles(tokens_BL)
         x_BLD = self.embedded(tokens_BL)
         for block in self.blocks:
@@ -112,34 +112,34 @@ class Stack(nn.Module):
         return self.entropy(x_BLD, targets_BL, self.norm)
 
     def embedded(self, tokens_BL: Tensor) -> Tensor:
-        """What enters the first block, (B, L, D)."""
+        """The input of the first block, (B, L, D)."""
         x_BLD: Tensor = self.embedding(tokens_BL)
         return x_BLD
 
     def scores(self, x_TD: Tensor) -> Tensor:
-        """Scores of all words, (..., V), from the stream behind the norm."""
+        """Logits over the vocabulary, (..., V), from the normalized residual stream."""
         scores_TV: Tensor = self.output(x_TD)
         return scores_TV
 
     def angles(self, tokens_BL: Tensor) -> Tensor:
-        """How far the channels of each position turn, (L, P)."""
+        """Rotation angles of the channels at each position, (L, P)."""
         positions = self.positions(tokens_BL.shape[1], tokens_BL.device)
         return positions[:, None] * self.frequencies.to(tokens_BL.device)
 
     def entropy(self, x_BLD: Tensor, targets_BL: Tensor, norm: nn.Module) -> Tensor:
-        """The cross-entropy of the scores of what the norm makes of x, summed over tokens."""
+        """The cross-entropy of the logits of the normalized x, summed over tokens."""
         return torch.stack(self.in_slices(self._entropy, x_BLD, targets_BL, norm)).sum()
 
     def in_slices(
         self, part: Callable[..., Tensor], x_BLD: Tensor, targets_BL: Tensor, *more: Any
     ) -> list[Tensor]:
-        """What a part gives for some tokens at a time, so that few scores are held at once."""
+        """Apply a function to slices of the tokens, so that few logits exist at once."""
         flat = x_BLD.flatten(0, 1), targets_BL.flatten()
         slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
         return [self.checkpointed(part, x, t, *more) for x, t in slices]
 
     def positions(self, length: int, device: torch.device) -> Tensor:
-        """Where the tokens of a sequence stand, (L,)."""
+        """The positions of the tokens in a sequence, (L,)."""
         return torch.arange(length, device=device)
 
     def _entropy(self, x_TD: Tensor, targets_T: Tensor, norm: nn.Module) -> Tensor:
@@ -147,5 +147,5 @@ class Stack(nn.Module):
         return F.cross_entropy(scores_TV, targets_T, reduction="sum")
 
     def checkpointed(self, part: Callable[..., Any], *inputs: Any) -> Any:
-        """What a part gives; of its work only the inputs are kept for the backward pass."""
+        """Call a module; only its inputs are kept for the backward pass."""
         return recomputed(self.recompute, part, *inputs)

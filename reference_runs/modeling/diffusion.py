@@ -1,4 +1,4 @@
-"""What diffusion models share: numbers drawn for each sample, embedded times, noise added."""
+"""Common parts of diffusion models: random numbers per sample, time embeddings, added noise."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ B = TypeVar("B")
 def chances(seed: int, epoch: int, index: int) -> np.random.Generator:
     """The random numbers of one sample in one epoch.
 
-    They depend on neither rank nor loading process, so that a run is the same on any of them.
+    They depend on neither the rank nor the worker process, so a run is the same on all of them.
     """
     return np.random.default_rng([seed, epoch, index])
 
 
 class DrawnSamples(torch.utils.data.Dataset[B]):
-    """What a diffusion model learns from: encoded data, and numbers drawn for each sample."""
+    """The training data of a diffusion model: encoded data, and random numbers for each sample."""
 
     def __init__(self, batch: Callable[..., B], count: int, seed: int) -> None:
         self._batch, self._count, self._seed, self._epoch = batch, count, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Draw other numbers from now on."""
+        """Draw other random numbers from now on."""
         self._epoch = epoch
 
     def __len__(self) -> int:
@@ -45,15 +45,15 @@ class DrawnSamples(torch.utils.data.Dataset[B]):
         return self._batch(*(torch.from_numpy(np.stack(row)) for row in rows))
 
     def sample(self, index: int, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
-        """What a batch has of one sample, with numbers of its generator."""
+        """The items of a batch for one sample, with random numbers from its generator."""
         raise NotImplementedError
 
 
 def sinusoids(time_B: Tensor, channels: int, longest: float = 10_000.0) -> Tensor:
     """Cosines and then sines of a time in steps (B,), (B, channels).
 
-    Frequencies fall from 1 to nearly 1 / `longest` radians for each step. Source: Vaswani et al.,
-    "Attention Is All You Need", 2017, in the order that diffusion models have taken over.
+    Frequencies fall from 1 to nearly 1 / `longest` radians per step. Source: Vaswani et al.,
+    "Attention Is All You Need", 2017, in the order that is common in diffusion models.
     """
     half = channels // 2
     exponents = torch.arange(half, dtype=torch.float32, device=time_B.device) / half
@@ -62,7 +62,7 @@ def sinusoids(time_B: Tensor, channels: int, longest: float = 10_000.0) -> Tenso
 
 
 def flowed(clean_BCHW: Tensor, noise_BCHW: Tensor, time_B: Tensor) -> tuple[Tensor, Tensor]:
-    """Where a straight line from the data to noise is at a time from 0 to 1, and its velocity.
+    """The point on the straight line from data to noise at a time from 0 to 1, and its velocity.
 
     Source: Liu, Gong, Liu, "Flow Straight and Fast", 2022 (rectified flow).
     """
@@ -73,8 +73,8 @@ def flowed(clean_BCHW: Tensor, noise_BCHW: Tensor, time_B: Tensor) -> tuple[Tens
 class Steps:
     """The discrete process: in step t a sample is kept[t] · data + lost[t] · noise.
 
-    Betas rise from `first` to `last` with a straight line of square roots, as latent diffusion has
-    them (Rombach et al., "High-Resolution Image Synthesis with Latent Diffusion Models", 2022).
+    The square roots of the betas are linear from `first` to `last`, as in latent diffusion (Rombach
+    et al., "High-Resolution Image Synthesis with Latent Diffusion Models", 2022).
     """
 
     def __init__(self, count: int, first: float, last: float) -> None:
@@ -84,7 +84,7 @@ class Steps:
         self.kept, self.lost = remaining.sqrt(), (1 - remaining).sqrt()
 
     def noised(self, clean: Tensor, noise: Tensor, step_B: Tensor) -> tuple[Tensor, Tensor]:
-        """Samples (B, C, H, W) at steps (B,) from 0, and v, which a model is to predict of them.
+        """Noised samples (B, C, H, W) at steps (B,) from 0, and v, the model's target.
 
         v = kept · noise - lost · data. Source: Salimans, Ho, "Progressive Distillation for Fast
         Sampling of Diffusion Models", 2022.
@@ -98,16 +98,16 @@ class Steps:
     def sampled(
         self, start: Tensor, steps: int, predict: Callable[[Tensor, int], Tensor]
     ) -> Tensor:
-        """From noise to data in so many steps or a few more, without new noise; `predict` gives v.
+        """Sample from noise in `count` steps or a few more, without new noise; `predict` returns v.
 
-        The steps are equally far apart: 16 of 1000 are 62 apart, which makes 17.
+        The steps are equally spaced: 16 of 1000 are 62 apart, which results in 17.
 
         Source: Song, Meng, Ermon, "Denoising Diffusion Implicit Models", 2021, at eta 0.
         """
         kept, lost = self.kept.tolist(), self.lost.tolist()
         places = range(1, self.count, self.count // steps)
         x = start
-        # The last step goes to the first place of all, which has hardly any noise
+        # The last step goes to the first time of all, which has hardly any noise
         for at, before in zip(reversed(places), [*reversed(places[:-1]), 0], strict=True):
             v = predict(x, at)
             clean, noise = kept[at] * x - lost[at] * v, lost[at] * x + kept[at] * v

@@ -1,4 +1,4 @@
-"""A model with the running average of its weights, which is what some benchmarks evaluate."""
+"""A model with the exponential moving average of its weights, which some benchmarks evaluate."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class Averaged(nn.Module, Generic[M]):
     def __init__(self, model: M) -> None:
         super().__init__()
         self.trained: M = model
-        # Without gradients: neither the optimizer nor DDP may take it for a part that learns
+        # Without gradients: neither the optimizer nor DDP may treat it as trainable
         self.average: M = deepcopy(model).requires_grad_(False)
 
     def forward(self, *inputs: Any) -> Any:
-        """What the model that is being trained makes of its inputs."""
+        """The output of the trained model."""
         return self.trained(*inputs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile both by themselves: an evaluation calls `average`."""
+        """Compile both separately: an evaluation calls `average`."""
         self.trained.compile(*args, **kwargs)
         self.average.compile(*args, **kwargs)
 
     @torch.no_grad()
     def follow(self, decay: float) -> None:
-        """Move the average to decay · average + (1 - decay) · trained."""
-        # Parameters only: the models that are averaged have no running statistics
+        """Update the average to decay · average + (1 - decay) · trained."""
+        # Parameters only: the averaged models have no running statistics
         pairs = zip(self.average.parameters(), self.trained.parameters(), strict=True)
         for average, trained in pairs:
             average.lerp_(trained, 1 - decay)

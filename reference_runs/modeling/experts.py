@@ -1,7 +1,7 @@
-"""Mixtures of experts: SwiGLU layers of which each token goes through a few.
+"""Mixture of experts: each token passes through a few of the SwiGLU layers.
 
-Shape letters: B batch, L sequence length, D model width, E experts, A experts that a token goes
-through, T tokens times those, I and O what goes into a product and comes out.
+Dimensions: B batch, L sequence length, D model width, E experts, A active experts per token, T
+tokens times A, I input and O output width of a product.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class Experts(nn.Module):
-    """SwiGLU layers, each with its own tokens; along `ep` a rank has a part of them."""
+    """SwiGLU experts with separate tokens; along `ep` each rank has some of them."""
 
     def __init__(self, width: int, inner: int, count: int) -> None:
         super().__init__()
         self.gate_up = nn.Parameter(torch.empty(count, width, 2 * inner))
         self.down = nn.Parameter(torch.empty(count, inner, width))
         self.here: Callable[[Tensor], Tensor] = _whole
-        """Of a weight, the part for the experts that are here."""
+        """The local part of a weight, with the experts of this rank."""
 
     def forward(self, x_TD: Tensor, sizes_E: Tensor) -> Tensor:
-        """(T, D) to (T, D): `sizes_E` tokens for each expert that is here, one after the other."""
+        """(T, D) to (T, D): `sizes_E` tokens for each local expert, in the order of the experts."""
         gate, up = grouped(x_TD, self.here(self.gate_up), sizes_E).chunk(2, dim=-1)
         return grouped(F.silu(gate) * up, self.here(self.down), sizes_E)
 
@@ -39,13 +39,13 @@ def _whole(weight: Tensor) -> Tensor:
 
 
 def grouped(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
-    """Each expert's tokens times its weight, (T, O); the first `sizes_E[0]` are the first one's.
+    """Multiply each expert's tokens by its weight, (T, O); the first `sizes_E[0]` are expert 0's.
 
-    In one product that reads the sizes on the device, where torch has one: else the host waits for
-    them, once for each weight.
+    Where torch has a grouped product that reads the sizes on the device, it is used. Otherwise the
+    host waits for the sizes, once per weight.
     """
     device = x_TI.device.type
-    # Autocast knows no grouped products
+    # Autocast does not support grouped products
     if torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
         x_TI, weight_EIO = x_TI.to(dtype), weight_EIO.to(dtype)
@@ -55,7 +55,7 @@ def grouped(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
     return found
 
 
-# Sizes are Python numbers, other ones at each step: compiled would be a graph for many of them
+# Sizes are Python numbers that vary: compilation would create a graph for many of them
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def _one_by_one(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
     parts = torch.split(x_TI, sizes_E.tolist())
@@ -63,27 +63,27 @@ def _one_by_one(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
 
 
 def _can_be_grouped(weight_EIO: Tensor) -> bool:
-    """Whether torch (from 2.10 on) groups products of such weights, on the device and in plans."""
+    """Whether torch (2.10 or later) has grouped products of such weights, also in plans."""
     size = weight_EIO.element_size()
     aligned = all(length * size % 16 == 0 for length in weight_EIO.shape[1:])
     return hasattr(F, "grouped_mm") and weight_EIO.dtype is torch.bfloat16 and aligned
 
 
 def counted(chosen: Tensor, count: int) -> Tensor:
-    """How often each number below `count` was chosen, (count,); the host does not wait for it."""
+    """How often each number below `count` was chosen, (count,); does not synchronize."""
     chosen = chosen.flatten()
     return chosen.new_zeros(count).scatter_add_(0, chosen, torch.ones_like(chosen))
 
 
 class Mixture(nn.Module):
-    """Experts, of which each token goes through the few that a router chooses.
+    """Experts, and a router that chooses a few for each token.
 
-    Their weights are those of a softmax over the scores of the chosen ones; `route` is what a model
-    with other weights overrides.
+    The weights are a softmax over the scores of the chosen experts; models with other weights
+    override `route`.
     """
 
     exact_router: ClassVar[bool] = False
-    """Whether scores are computed in single precision whatever the precision of the run is."""
+    """Whether scores are computed in single precision regardless of the run's precision."""
 
     def __init__(self, width: int, inner: int, count: int, active: int) -> None:
         super().__init__()
@@ -93,10 +93,10 @@ class Mixture(nn.Module):
         self.group: ProcessGroup | None = None
         """The ranks that the experts are divided among."""
         self.counted = counted
-        """A plan, which has no numbers, puts its own in place."""
+        """Plans, which have no values, replace this function."""
 
     def route(self, scores_BLE: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights and numbers of the experts that each token goes through, (B, L, A) each."""
+        """Weights and indices of the experts for each token, (B, L, A) each."""
         scores, chosen = scores_BLE.topk(self.active, dim=-1)
         return scores.softmax(dim=-1), chosen
 
@@ -105,7 +105,7 @@ class Mixture(nn.Module):
         return self.routed(x_BLD, *self.route(self.router(x_BLD).float()))
 
     def routed(self, x_BLD: Tensor, weights_BLA: Tensor, chosen_BLA: Tensor) -> Tensor:
-        """The weighted sum of what the chosen experts make of each token, (B, L, D)."""
+        """The weighted sum of the outputs of each token's experts, (B, L, D)."""
         x = x_BLD.flatten(0, 1)
         weight_T, chosen_T = weights_BLA.flatten(), chosen_BLA.flatten()
         # Stable, so that sums over an expert's tokens have the same order in every run

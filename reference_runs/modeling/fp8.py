@@ -1,4 +1,4 @@
-"""Linear layers whose products are of numbers of 8 bits, by torchao: `--precision fp8`."""
+"""Linear layers with 8-bit products, from torchao: `--precision fp8`."""
 
 from __future__ import annotations
 
@@ -15,44 +15,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 SIDE = 16
-"""What both sides of a layer must be multiples of, for the product of torch."""
+"""Both dimensions of a layer must be multiples of this for torch's product."""
 CAPABILITY = (8, 9)
-"""From which on CUDA devices multiply numbers of 8 bits (Ada, Hopper)."""
+"""Minimum compute capability of CUDA devices with 8-bit products (Ada, Hopper)."""
 
 
 def check(name: str, parts: Sequence[str], device: torch.device) -> None:
-    """Raise RunFault where a benchmark's model or a device has no products of 8 bits.
+    """Raise RunFault if a benchmark's model or a device has no 8-bit products.
 
-    `parts` is what `with_fp8` is called with.
+    `parts` is the argument of `with_fp8`.
     """
     if not parts:
-        raise RunFault(f"--precision fp8: {name} has no layers for it; try bf16")
+        raise RunFault(f"--precision fp8: {name} has no layers that support it; try bf16")
     if device.type == "cuda" and torch.cuda.get_device_capability(device) < CAPABILITY:
-        raise RunFault(f"--precision fp8: {device} has none; it came with CUDA capability 8.9")
+        raise RunFault(f"--precision fp8 requires CUDA capability 8.9, which {device} lacks")
 
 
 def with_fp8(model: nn.Module, parts: Sequence[str]) -> nn.Module:
-    """The model with its linear layers below `parts` made anew around the same weights.
+    """The model with the linear layers below `parts` replaced, with the same weights.
 
-    Their inputs, weights and gradients are scaled to the range of 8 bits for each product; weights
-    stay in single precision. Left as they are: routers, since near scores decide which experts
-    work, and layers with sides that are no multiples of 16. Raises LibraryMissing, RunFault.
+    Inputs, weights and gradients are scaled to the 8-bit range for each product; weights stay in
+    single precision. Routers are unchanged, since close scores decide which experts are used.
+    Layers are also unchanged if their dimensions are not multiples of 16. Raises LibraryMissing,
+    RunFault.
     """
     try:
         with _errors_only("torchao", "torch.utils._pytree"):
             from torchao.float8 import convert_to_float8_training  # type: ignore[import-untyped]
     except ModuleNotFoundError:
         raise LibraryMissing(
-            "--precision fp8 needs torchao, which is not installed: pip install torchao"
+            "--precision fp8 requires torchao, which is not installed: pip install torchao"
         ) from None
 
     def chosen(layer: nn.Module, name: str) -> bool:
-        # A class derived from Linear would lose what it adds
+        # A subclass of Linear would lose its additions
         plain = type(layer) is nn.Linear and not name.endswith("router")
         return plain and name.startswith(tuple(parts)) and _fits(layer)
 
     if not any(chosen(layer, name) for name, layer in model.named_modules()):
-        raise RunFault("--precision fp8: no layer has sides that are multiples of 16; try bf16")
+        raise RunFault("--precision fp8: no layer has only multiples of 16 as dimensions; try bf16")
     converted: nn.Module = convert_to_float8_training(model, module_filter_fn=chosen)
     return converted
 
@@ -63,7 +64,7 @@ def _fits(layer: nn.Module) -> bool:
 
 @contextmanager
 def _errors_only(*loggers: str) -> Iterator[None]:
-    """Without warnings: that torchao lacks kernels, for one, of which none are needed here."""
+    """Suppress warnings, such as those about torchao kernels that are not needed here."""
     levels = {each: each.level for each in map(logging.getLogger, loggers)}
     for each in levels:
         each.setLevel(logging.ERROR)

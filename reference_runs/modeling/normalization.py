@@ -8,10 +8,10 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 
 class GroupNormedBatch(nn.BatchNorm2d):
-    """Batch norm in which every `span` neighbouring images of a batch have statistics of their own.
+    """Batch norm with separate statistics for every `span` consecutive images of a batch.
 
-    The running statistics move once per batch, by the mean over its groups. So a model does the
-    same whether one process has all groups or several have some each.
+    The running statistics are updated once per batch, with the mean over its groups. So the result
+    is the same whether one process has all groups or several processes have some of them.
     """
 
     def __init__(self, channels: int, span: int) -> None:
@@ -19,17 +19,17 @@ class GroupNormedBatch(nn.BatchNorm2d):
         self.span = span
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """Normalise each group; (B, C, H, W) to the same."""
+        """Normalize each group; (B, C, H, W) to the same shape."""
         if not self.training or len(x_BCHW) <= self.span:
             return super().forward(x_BCHW)
         means, variances, parts = [], [], []
         for part in torch.split(x_BCHW, self.span):
             mean, variance = torch.zeros_like(self._mean), torch.zeros_like(self._variance)
-            # With a momentum of 1 the "running" statistics are the group's own.
+            # With a momentum of 1 the "running" statistics are those of the group.
             parts.append(
                 F.batch_norm(part, mean, variance, self.weight, self.bias, True, 1.0, self.eps)
             )
-            # Kept apart: moving the running statistics here would weigh the last group most
+            # Kept separately: updating the running statistics here would favor the last group
             means.append(mean)
             variances.append(variance)
         momentum = self.momentum or 0.0

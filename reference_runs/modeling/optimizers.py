@@ -1,4 +1,4 @@
-"""Optimizers: LARS and LAMB for large batches, and Adagrad by rows for embedding tables."""
+"""Optimizers: LARS and LAMB for large batches, and row-wise Adagrad for embedding tables."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Layerwise(Optimizer, ABC):
-    """An optimizer whose step moves one tensor at a time."""
+    """An optimizer whose step updates one tensor at a time."""
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Take one step; there is no closure to call again."""
+        """Take one step; closures are not supported."""
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is not None:
@@ -27,15 +27,15 @@ class Layerwise(Optimizer, ABC):
 
     @abstractmethod
     def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
-        """Move a tensor that has a gradient."""
+        """Update a tensor that has a gradient."""
 
 
 class LARS(Layerwise):
-    """Layer-wise adaptive rate scaling: momentum over steps as long as a share of each weight.
+    """Layer-wise adaptive rate scaling: momentum SGD with a step relative to each weight's norm.
 
     Source: You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017,
-    algorithm 1. A group with `adapt=False` (norms and biases, as the rules have it) takes plain
-    momentum steps.
+    algorithm 1. A group with `adapt=False` (norms and biases, according to the rules) uses plain
+    momentum SGD.
     """
 
     def __init__(
@@ -66,26 +66,26 @@ class LARS(Layerwise):
         state = self.state[weight]
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(weight)
-        # The rate is inside the momentum, as in the paper; torch's own SGD has it outside
+        # The learning rate is inside the momentum, as in the paper; in torch's SGD it is outside
         state["momentum"].mul_(group["momentum"]).add_(update, alpha=group["lr"])
         weight.sub_(state["momentum"])
 
     def _local_rate(self, weight: Tensor, group: dict[str, Any]) -> Tensor:
-        """Trust · |w| / (|gradient| + decay · |w| + eps); 1 where a norm is 0."""
+        """Trust · |w| / (|gradient| + decay · |w| + eps); 1 if a norm is 0."""
         size = torch.linalg.vector_norm(weight)
         slope = torch.linalg.vector_norm(weight.grad)
         divisor = slope + group["weight_decay"] * size + group["eps"]
         rate = group["trust_coefficient"] * size / divisor
-        # Decided on the device: a test in Python would wait for the norms
+        # Decided on the device: a condition in Python would wait for the norms
         return torch.where((size > 0) & (slope > 0), rate, torch.ones_like(rate))
 
 
 class LAMB(Layerwise):
-    """Adam's direction with decay, at a length that is a share of each tensor's norm.
+    """Adam's direction with weight decay, scaled relative to each tensor's norm.
 
     Source: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes",
-    2019 (ICLR 2020), algorithm 2, with the identity for its function of the norm. A group with
-    `adapt=False` takes steps of Adam with decoupled decay.
+    2019 (ICLR 2020), algorithm 2, with the identity as its norm function. A group with
+    `adapt=False` uses Adam with decoupled decay.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class LAMB(Layerwise):
         weight.sub_(update, alpha=group["lr"])
 
     def _direction(self, weight: Tensor, group: dict[str, Any]) -> Tensor:
-        """Adam's step: both moments freed of their start at 0."""
+        """Adam's step, with bias correction of both moments."""
         state = self.state[weight]
         if "step" not in state:
             state.update(step=0, mean=torch.zeros_like(weight), square=torch.zeros_like(weight))
@@ -134,7 +134,7 @@ class LAMB(Layerwise):
 class RowWiseAdagrad(Layerwise):
     """Adagrad with one accumulator for each row of a table: the mean square of its gradient.
 
-    Rows that a step does not use stay as they are. Source: Gupta et al., "Training Recommender
+    Rows that a step does not use are unchanged. Source: Gupta et al., "Training Recommender
     Systems at Scale: Communication-Efficient Model and Data Parallelism", 2020 (arXiv 2010.08899).
     """
 
@@ -150,7 +150,7 @@ class RowWiseAdagrad(Layerwise):
             state["sum"].add_(grad.square().mean(1))
             weight.sub_(grad * (group["lr"] / (state["sum"].sqrt() + group["eps"]))[:, None])
             return
-        # Of a row that was used more than once the gradients add up before they are squared
+        # The gradients of a row that was used more than once are summed before they are squared
         grad = grad.coalesce()
         rows, values = grad.indices()[0], grad.values()
         state["sum"].index_add_(0, rows, values.square().mean(1))

@@ -1,4 +1,4 @@
-"""Tasks that foretell yes or no, and are measured by how well their log odds rank the samples."""
+"""Binary prediction tasks, whose quality is the ranking of the samples by log odds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVALUATION_BATCH = 4096
 
 
 class Ranking(Task[C]):
-    """Foretell a label; the quality is the area under the ROC curve of all evaluation samples."""
+    """Binary prediction; the quality is the area under the ROC curve of all evaluation samples."""
 
     evaluates_as_trains: ClassVar[bool] = True
     evaluation: Any
@@ -35,20 +35,20 @@ class Ranking(Task[C]):
 
     @property
     def evaluation_batch_size(self) -> int:
-        """Evaluation samples that a rank takes at once."""
+        """Evaluation samples per batch of a rank."""
         return min(EVALUATION_BATCH, self.micro_batch_size)
 
     def check_settings(self) -> None:
-        """Raise RunFault where the ranks' common gradient of tables cannot be summed."""
+        """Raise RunFault if the ranks cannot sum the gradients of tables."""
         sparse = getattr(self.config, "sparse_gradients", False)
         if sparse and self.ranks.world > 1 and self.ranks.device.type == "cuda":
             raise RunFault(
-                "NCCL cannot sum sparse gradients: train in one process,"
-                " or with --set sparse_gradients=False"
+                "NCCL cannot sum sparse gradients; train in one process"
+                " or use --set sparse_gradients=False"
             )
 
     def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """Tables by rows, which are looked up where they are; all else by FSDP."""
+        """Tables by rows, with lookups on the ranks that own them; the rest by FSDP."""
         from podium.reference_runs.parallel.tables import divide
 
         return divide(model, mesh)
@@ -60,7 +60,7 @@ class Ranking(Task[C]):
 
     def evaluate(self, model: nn.Module) -> float:
         """Area under the ROC curve, exact, over the evaluation samples of all ranks."""
-        # A rank may have no share: the empty beginning stands for it.
+        # A rank may have no samples: the empty first element covers that.
         odds, labels = [torch.empty(0)], [torch.empty(0, dtype=torch.bool)]
         for indices, own in self._evaluation_batches():
             some, label = self.log_odds(model, self.evaluation.__getitems__(indices))
@@ -71,9 +71,9 @@ class Ranking(Task[C]):
         return float(binary_auroc(all_odds, all_labels.int()))
 
     def _evaluation_batches(self) -> Iterator[tuple[Sequence[int], int]]:
-        """Evaluation samples of this rank, so many at a time, and how many of them count.
+        """Batches of this rank's evaluation samples, and the number of samples to count in each.
 
-        On a mesh all ranks take as many: the first sample stands for those that are missing.
+        On a mesh all ranks need the same number: the first sample pads missing ones.
         """
         count, size, ranks = len(self.evaluation), self.evaluation_batch_size, self.ranks
         begins = ranks.share(range(0, count, size))

@@ -1,4 +1,4 @@
-"""Parts whose activations are computed anew for the backward pass."""
+"""Activation recomputation for the backward pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def recomputed(wanted: bool, part: Callable[..., T], *inputs: object) -> T:
-    """What a part gives; where it is wanted and gradients are, its inputs alone are kept."""
+    """Call a module; if `wanted` and with gradients, only its inputs are kept."""
     if wanted and torch.is_grad_enabled():
         return cast("T", checkpoint(part, *inputs, use_reentrant=False))
     return part(*inputs)

@@ -1,4 +1,4 @@
-"""Maps of features brought to another size."""
+"""Feature maps resized to the size of another."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 
 class Enlarge(nn.Module):
-    """Repeats the places of a map until it is as large as another."""
+    """Upsamples a map to the size of another by repetition (nearest neighbor)."""
 
     def forward(self, x_BCHW: Tensor, like_BCHW: Tensor) -> Tensor:
-        """(B, C, h, w) to (B, C, H, W); each place has the value of the nearest."""
+        """(B, C, h, w) to (B, C, H, W); each output element has the value of the nearest input."""
         return F.interpolate(x_BCHW, size=like_BCHW.shape[-2:], mode="nearest")

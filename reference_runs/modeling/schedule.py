@@ -6,15 +6,15 @@ import math
 
 
 def warmed_up(step: int, warmup: int, base: float, start: float = 0.0) -> float:
-    """A straight line from `start` to `base` over the warm-up; `base` from its last step on."""
+    """Linear from `start` to `base` over the warmup; `base` from its last step on."""
     return base if step >= warmup else start + (base - start) * step / warmup
 
 
 def cosine(step: int, *, warmup: int, decay: int, base: float, end: float) -> float:
-    """Linear warm-up, then half a cosine from `base` to `end` over `decay` steps, then `end`."""
+    """Linear warmup, then half a cosine from `base` to `end` over `decay` steps, then `end`."""
     if step < warmup:
         return warmed_up(step, warmup, base)
-    # A warm-up may fill the whole run, which leaves no step for the decay
+    # The warmup may span the whole run, which leaves no step for the decay
     share = min(1.0, (step - warmup) / decay) if decay > 0 else 1.0
     return end + (base - end) * (1 + math.cos(math.pi * share)) / 2
 
@@ -22,9 +22,9 @@ def cosine(step: int, *, warmup: int, decay: int, base: float, end: float) -> fl
 def polynomial(
     step: int, *, warmup: int, decay: int, base: float, end: float, power: float = 2.0
 ) -> float:
-    """Linear warm-up, then (base - end)·(1 - share)^power + end until step `decay`, then `end`.
+    """Linear warmup, then (base - end)·(1 - share)^power + end until step `decay`, then `end`.
 
-    `decay` counts from the start of training, as the policy's formula for ResNet and BERT does.
+    `decay` counts from the start of training, as in the policy's formula for ResNet and BERT.
     """
     if step < warmup:
         return warmed_up(step, warmup, base)
@@ -33,5 +33,5 @@ def polynomial(
 
 
 def stepped(step: int, *, boundaries: tuple[int, ...], factors: tuple[float, ...]) -> float:
-    """The product of the factors whose boundary has been passed."""
+    """The product of the factors whose boundary has passed."""
     return math.prod(f for b, f in zip(boundaries, factors, strict=True) if step > b)

@@ -1,4 +1,4 @@
-"""Drawn images of two shapes with captions, and frozen encoders of both, for smoke scale."""
+"""Generated images of two shapes with captions, and frozen encoders of both, for smoke scale."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.int64]
 
 SIDE, PATCH = 32, 4
-"""Points along an image, and along the part of it that is encoded by itself."""
+"""Pixels along a side of an image, and of a patch that is encoded separately."""
 COLOURS = {
     "red": (0.9, -0.7, -0.7),
     "green": (-0.7, 0.8, -0.6),
@@ -23,30 +23,30 @@ COLOURS = {
 """Red, green and blue from -1 to 1."""
 SHAPES = ("disc", "square", "cross")
 RELATIONS = {"left": (0, -1), "right": (0, 1), "above": (-1, 0), "below": (1, 0)}
-"""Where the first shape is from the middle: rows down, columns to the right."""
+"""Offset of the first shape from the center: rows down, columns to the right."""
 VOCABULARY = ("", "a", "of", *COLOURS, *SHAPES, *RELATIONS)
 LENGTH = 8
-"""Words of the longest caption."""
+"""Number of words in the longest caption."""
 JITTER, BACKGROUND = 0.5, -0.2
 ENCODER_SEED, FITTED = 512, 256
-"""Of the frozen encoders, which are the same in every run, and images that they are fitted on."""
+"""Seed of the frozen encoders, the same in every run, and number of images to fit them."""
 
 
 class Drawings(NamedTuple):
-    """Images (N, 3, 32, 32) from -1 to 1, and their captions as places in VOCABULARY, (N, 8)."""
+    """Images (N, 3, 32, 32) from -1 to 1, and their captions as indices into VOCABULARY, (N, 8)."""
 
     images: Floats
     words: Words
 
     def shuffled(self, rng: np.random.Generator) -> Drawings:
-        """Every image with another's caption."""
+        """Every image with the caption of another."""
         return Drawings(self.images, rng.permutation(self.words))
 
 
 def draw(count: int, rng: np.random.Generator) -> Drawings:
-    """So many images of "a red disc left of a blue square" and the like.
+    """Draw `count` images such as "a red disc left of a blue square".
 
-    A word that tells of a shape tells nothing of its place without the others and their order.
+    A single word of a shape does not determine its position without the others and their order.
     """
     relation = rng.integers(len(RELATIONS), size=count)
     away = np.array([*RELATIONS.values()])[relation] * SIDE / 4
@@ -63,7 +63,7 @@ def draw(count: int, rng: np.random.Generator) -> Drawings:
 
 
 def _inside(shape: Words, centre: Floats) -> NDArray[np.bool_]:
-    """Which points a shape covers, (N, 32, 32)."""
+    """The pixels that a shape covers, (N, 32, 32)."""
     points = np.arange(SIDE, dtype=np.float32) + 0.5
     dy = np.abs(points[None, :, None] - centre[:, 0, None, None])
     dx = np.abs(points[None, None, :] - centre[:, 1, None, None])
@@ -80,7 +80,7 @@ def _captions(relation: Words, *shapes: tuple[Words, Words]) -> Words:
     )
     article, of = (np.full_like(relation, place[word]) for word in ("a", "of"))
     (first_colour, first), (second_colour, second) = shapes
-    # "above of": the grammar is the same for all, which keeps every word in its place
+    # "above of": all captions have the same grammar, which keeps every word at its position
     words = (
         *(article, colours[first_colour], kinds[first]),
         *(relations[relation], of),
@@ -90,7 +90,7 @@ def _captions(relation: Words, *shapes: tuple[Words, Words]) -> Words:
 
 
 class ImageEncoder:
-    """A frozen linear autoencoder: the principal components of square parts of drawn images."""
+    """A frozen linear autoencoder: the principal components of image patches."""
 
     def __init__(self, channels: int) -> None:
         parts = _parts(draw(FITTED, np.random.default_rng(ENCODER_SEED)).images)
@@ -103,12 +103,12 @@ class ImageEncoder:
         self.outward = directions[:channels] * deviation[:, None]
 
     def encode(self, images: Floats) -> Floats:
-        """(N, 3, 32, 32) to latents (N, channels, 8, 8)."""
+        """Encode (N, 3, 32, 32) to latents (N, channels, 8, 8)."""
         latents: Floats = (_parts(images) - self.middle) @ self.inward
         return np.ascontiguousarray(latents.transpose(0, 3, 1, 2), np.float32)
 
     def decode(self, latents: Floats) -> Floats:
-        """The way back, as far as the channels tell."""
+        """Decode latents; the loss depends on the number of channels."""
         parts = latents.transpose(0, 2, 3, 1) @ self.outward + self.middle
         cut = parts.reshape(*parts.shape[:3], 3, PATCH, PATCH).transpose(0, 3, 1, 4, 2, 5)
         images: Floats = cut.reshape(len(latents), 3, SIDE, SIDE).astype(np.float32)
@@ -116,14 +116,14 @@ class ImageEncoder:
 
 
 def _parts(images: Floats) -> Floats:
-    """Square parts of images, (N, 8, 8, 3·PATCH²)."""
+    """Square patches of images, (N, 8, 8, 3·PATCH²)."""
     side = SIDE // PATCH
     cut = images.reshape(-1, 3, side, PATCH, side, PATCH).transpose(0, 2, 4, 1, 3, 5)
     return cut.reshape(-1, side, side, 3 * PATCH * PATCH)
 
 
 class TextEncoder:
-    """Frozen random vectors of words and of their places; a pooled vector is a projected mean."""
+    """Frozen random vectors of words and of positions; the pooled vector is a projected mean."""
 
     def __init__(self, width: int, pooled_width: int) -> None:
         rng = np.random.default_rng(ENCODER_SEED)
@@ -133,7 +133,7 @@ class TextEncoder:
         )
 
     def encode(self, words: Words) -> tuple[Floats, Floats]:
-        """Captions (N, 8) to (N, 8, width) and (N, pooled width)."""
+        """Encode captions (N, 8) to (N, 8, width) and (N, pooled width)."""
         text = (self.words[words] + self.places) / np.sqrt(2, dtype=np.float32)
         pooled = text.mean(1) * np.sqrt(LENGTH, dtype=np.float32)
         return text, pooled @ self.pooling / np.sqrt(len(self.pooling), dtype=np.float32)

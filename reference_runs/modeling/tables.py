@@ -1,6 +1,6 @@
-"""Embedding tables of recommenders, looked up in bags of ids, and their perceptrons.
+"""Embedding tables of recommenders, with bags of ids, and their MLPs.
 
-Shape letters: B bags, K ids of a bag, D width of an embedding.
+Dimensions: B bags, K ids of a bag, D embedding width.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Tables(nn.ModuleList):
     """Embedding bags; on a mesh the large ones are divided among ranks."""
 
     large: Sequence[int] = ()
-    """Numbers of the tables that are looked up by `look_up`, which asks the other ranks, too."""
+    """Indices of the tables that `look_up` handles, which communicates with the other ranks."""
     look_up: Callable[[Sequence[nn.Module], Sequence[Tensor]], Sequence[Tensor]] | None = None
 
     def forward(self, ids: Sequence[Tensor], numbers: Sequence[int] | None = None) -> list[Tensor]:
-        """The sum of each bag's rows, (B, D) for each table; `ids` holds (B, K) for each.
+        """The sum of each bag's rows, (B, D) for each table; `ids` has (B, K) for each.
 
-        numbers: of the tables that the ids are of; all of them by default.
+        numbers: indices of the tables that the ids belong to; all tables by default.
         """
         asked = dict(zip(numbers or range(len(self)), ids, strict=True))
         found: dict[int, Tensor] = {}
@@ -38,8 +38,8 @@ class Tables(nn.ModuleList):
 
 
 def table(rows: int, width: int, sparse: bool) -> nn.EmbeddingBag:
-    """A table with uniform numbers between ±1/√rows; `sparse` is as torch's own."""
-    # Made empty: EmbeddingBag's own draw would be thrown away, and takes minutes at full size.
+    """A table with uniform values between ±1/√rows; `sparse` is torch's option."""
+    # Created empty: EmbeddingBag's own initialization is discarded, and takes minutes at full size.
     weight = torch.empty(rows, width)
     bound = math.sqrt(1 / rows)
     nn.init.uniform_(weight, -bound, bound)
@@ -47,7 +47,7 @@ def table(rows: int, width: int, sparse: bool) -> nn.EmbeddingBag:
 
 
 def perceptron(widths: Sequence[int], *, last_is_linear: bool) -> nn.Sequential:
-    """Linear layers with normal initial weights and rectifiers between them, or behind each."""
+    """Linear layers with normal initial weights and ReLU between them, or after each."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
         linear = nn.Linear(inputs, outputs)

@@ -1,4 +1,4 @@
-"""Translation: sentence pairs, two toy languages, and the task that is measured by BLEU."""
+"""Translation: sentence pairs, two toy languages, and the task, measured by BLEU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=TranslationConfig)
 
 WINDOW = 16
-"""Batches among which sentences are sorted by length."""
+"""Number of batches among which sentences are sorted by length."""
 EVALUATION_BATCH = 100
 Ids = list["NDArray[np.int32]"]
 
@@ -35,7 +35,7 @@ LANGUAGE_SEED = 17
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentences in two languages as token ids, and what turns ids back into text."""
+    """Sentences in two languages as token ids, and the function that turns ids into text."""
 
     source: Ids
     target: Ids
@@ -45,7 +45,7 @@ class Pairs:
         return len(self.source)
 
     def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Pairs by index, each side padded, with END behind its last word: (B, S), (B, L)."""
+        """Pairs by index, each side padded, with END after its last token: (B, S), (B, L)."""
         return padded([self.source[i] for i in indices]), padded([self.target[i] for i in indices])
 
     def lengths(self) -> NDArray[np.int64]:
@@ -69,12 +69,12 @@ def padded(sentences: Sequence[NDArray[np.int32]]) -> Tensor:
 
 
 class Languages:
-    """Two toy languages with one grammar each and a dictionary between them.
+    """Two toy languages, each with a grammar, and a dictionary between them.
 
-    The first says: article (adjective) noun verb article (adjective) noun (preposition article
-    (adjective) noun) (adverb). The second puts the adverb first, adjectives behind their nouns,
-    the object behind the preposition's phrase, the verb last; its articles agree with the gender
-    of the noun that follows. No word-by-word model can translate that.
+    The first has the order: article (adjective) noun verb article (adjective) noun (preposition
+    article (adjective) noun) (adverb). The second has the adverb first, adjectives after their
+    nouns, the object after the prepositional phrase, the verb last; its articles agree with the
+    gender of the following noun. No word-by-word model can translate that.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Languages:
         self.size = int(self.second + size)
 
     def pairs(self, count: int, rng: np.random.Generator) -> tuple[Ids, Ids]:
-        """So many sentences and their translations."""
+        """Draw `count` sentences and their translations."""
         phrases = [self._phrase(count, rng) for _ in range(3)]
         verb = self.verbs + rng.integers(0, VERBS, count)
         adverb = self._kept_at_random(0.5, self.adverbs + rng.integers(0, ADVERBS, count), rng)
@@ -121,7 +121,7 @@ class Languages:
         return np.where(there, forms, PAD), self._translated(noun), self._translated(adjective)
 
     def _translated(self, word: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Words of the second language; no word stays none."""
+        """Words of the second language; absent words stay absent."""
         there = word != PAD
         return np.where(there, self.names[np.where(there, word - self.nouns, 0)], PAD)
 
@@ -140,7 +140,7 @@ def synthetic(vocabulary: int, counts: tuple[int, int], seed: int) -> tuple[Pair
     """Training pairs by seed, and the evaluation pairs, which are the same for every seed."""
     languages = Languages()
     if languages.size > vocabulary:
-        raise DataMissing(f"vocabulary is {vocabulary}; the toy languages have {languages.size}")
+        raise DataMissing(f"vocabulary is {vocabulary}; the toy languages need {languages.size}")
     training = languages.pairs(counts[0], np.random.default_rng([seed, 0x5E0]))
     evaluation = languages.pairs(counts[1], np.random.default_rng(LANGUAGE_SEED))
     return Pairs(*training, _as_tokens), Pairs(*evaluation, _as_tokens)
@@ -151,11 +151,11 @@ def _as_tokens(ids: Iterable[int]) -> str:
 
 
 def read_sides(folder: Path, part: str) -> tuple[list[str], list[str]]:
-    """The lines of both languages, as many of each; raises DataMissing."""
+    """The lines of both languages, in equal number; raises DataMissing."""
     first, second = (folder / f"{part}.{language}" for language in LANGUAGES)
     source, target = read_lines(first), read_lines(second)
     if len(source) != len(target):
-        raise DataMissing(f"{second} holds {len(target)} lines; {first.name} holds {len(source)}")
+        raise DataMissing(f"{second} has {len(target)} lines; {first.name} has {len(source)}")
     return source, target
 
 
@@ -165,7 +165,7 @@ LANGUAGES = ("en", "de")
 def read_lines(path: Path) -> list[str]:
     """A file's lines; raises DataMissing."""
     try:
-        # Only a line feed ends a line: Unicode's other separators stand within sentences
+        # Only a line feed ends a line: other Unicode separators occur within sentences
         with path.open(encoding="utf-8", newline="\n") as stream:
             text = stream.read()
     except (OSError, UnicodeError) as error:
@@ -174,13 +174,13 @@ def read_lines(path: Path) -> list[str]:
 
 
 class Translation(Task[T]):
-    """Sentences from one language into another; the quality is the corpus BLEU of a beam search."""
+    """Translation of sentences; the quality is the corpus BLEU of a beam search."""
 
     training: Pairs
     evaluation: Pairs
     references: list[str]
     tokenization: str | None = None
-    """Of sacrebleu; None for its default."""
+    """Tokenizer of sacrebleu; None for its default."""
 
     @abstractmethod
     def translate(self, model: nn.Module, source_BS: Tensor) -> list[list[int]]:
@@ -197,12 +197,12 @@ class Translation(Task[T]):
         return training, evaluation, references
 
     def use(self, data: tuple[Pairs, Pairs, list[str]]) -> None:
-        """Pairs to train on and to evaluate on, and the references of the latter."""
+        """Set the pairs for training and evaluation, and the references of the latter."""
         self.training, self.evaluation, self.references = data
         self.lengths = self.training.lengths()
 
     def order(self, epoch: int) -> Sequence[int]:
-        """Batches of sentences of like length in random order, so that little is padded."""
+        """Batches of sentences of similar length in random order, to minimize padding."""
         size = self.config.global_batch_size
         rng = np.random.default_rng([self.setting.seed, epoch])
         order = rng.permutation(len(self.training))
@@ -214,7 +214,7 @@ class Translation(Task[T]):
         return mixed
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
-        """Cross-entropy with smoothed labels, summed over target words and END."""
+        """Cross-entropy with label smoothing, summed over target tokens and END."""
         source_BS, target_BL = (side.to(self.device, non_blocking=True) for side in batch)
         scores_BLV = model(source_BS, target_BL)
         total = F.cross_entropy(
@@ -227,7 +227,7 @@ class Translation(Task[T]):
         return Loss(total, (target_BL != PAD).sum())
 
     def evaluate(self, model: nn.Module) -> float:
-        """BLEU of all translations as a fraction, without regard to case."""
+        """Case-insensitive BLEU of all translations, as a fraction."""
         from sacrebleu import corpus_bleu
 
         # A batch takes as many steps as its longest sentence

@@ -1,4 +1,4 @@
-"""Configs of translators; imports no torch."""
+"""Configs of translation models; imports no torch."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationConfig(Config):
-    """One training of a translator. A sample is a pair of sentences."""
+    """Training of a translation model. A sample is a pair of sentences."""
 
     unit: ClassVar[Unit] = Unit.EPOCHS
     metric: ClassVar[str] = "BLEU as a fraction"
 
     layers: int
-    """Of the encoder, and as many of the decoder."""
+    """Number of layers of the encoder, and of the decoder."""
     width: int
     vocabulary: int
     dropout: float
     max_sequence_length: int
-    """Training pairs with a longer side are left out."""
+    """Training pairs with a longer side are dropped."""
     label_smoothing: float = 0.1
 
     # evaluation
     beams: int
     length_penalty: float = 0.6
     extra_length: int
-    """How many tokens a translation may be longer than its source."""
+    """Maximum number of tokens by which a translation exceeds its source."""
 
     def metadata(self, round_name: str) -> Mapping[str, Mapping[str, Any]]:
-        """What happens to longer sentences; the rules of 0.7 want it logged."""
+        """The treatment of longer sentences, which the 0.7 rules require in the log."""
         return {"max_sequence_length": {"method": "discard"}}

@@ -1,1 +1,1 @@
-"""How a model is divided among ranks, by torch.distributed's own means."""
+"""Model parallelism across ranks, with torch.distributed."""

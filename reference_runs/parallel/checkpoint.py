@@ -1,7 +1,7 @@
-"""The state of a divided run, written in parts by torch.distributed.checkpoint.
+"""Sharded checkpoints of a divided run, with torch.distributed.checkpoint.
 
-A folder holds `run.pt`, which names the step, and a folder of parts for that step. What was written
-on one mesh is read on another, or by one process.
+A folder contains `run.pt`, which names the step, and a folder of shards for that step. A checkpoint
+of one mesh can be read on another, or by one process.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ if TYPE_CHECKING:
 
 NOTES = "run.pt"
 OPTIONS = StateDictOptions(flatten_optimizer_state_dict=True)
-"""Settings are kept by parameter: another mesh has other groups of them."""
+"""Optimizer settings are stored by parameter: another mesh has other parameter groups."""
 
 
 def save_parts(stepper: Stepper, folder: Path, step: int) -> None:
-    """Write each rank's part of weights and optimizer state, then the notes that name the step."""
+    """Write each rank's shard of weights and optimizer state, then the file that names the step."""
     parts = folder / f"step-{step}"
     save(_state(stepper), checkpoint_id=parts)
     ranks, notes = stepper.task.ranks, described(stepper, step)
     if ranks.first:
-        # Renamed into place once all parts are there: until then the last checkpoint counts
+        # Renamed into place once all shards are written: until then the last checkpoint is valid
         draft = folder / f".{NOTES}.{os.getpid()}"
         torch.save(notes, draft)
         draft.replace(folder / NOTES)
         for old in folder.glob("step-*"):
             if old != parts:
                 shutil.rmtree(old)
-    ranks.gather(None)  # no rank begins the next while the last is cleared away
+    ranks.gather(None)  # no rank begins the next while the last is being removed
 
 
 def load_parts(stepper: Stepper, folder: Path) -> Restored:
-    """Restore what `save_parts` wrote, on any mesh.
+    """Restore a checkpoint of `save_parts`, on any mesh.
 
-    Another number of ranks has other generators for dropout. Raises RunFault where the
-    folder holds no checkpoint, or that of another run.
+    Another number of ranks has other generators for dropout. Raises RunFault if the folder has no
+    checkpoint, or one of another run.
     """
     try:
         notes: dict[str, Any] = torch.load(folder / NOTES, weights_only=True)
     except (OSError, EOFError, RuntimeError, UnpicklingError):
-        raise RunFault(f"--resume: there is no checkpoint at {folder}") from None
+        raise RunFault(f"--resume: no checkpoint at {folder}") from None
     found = restored(folder, notes, stepper)
     state = _state(stepper)
     try:
@@ -79,6 +79,6 @@ def load_parts(stepper: Stepper, folder: Path) -> Restored:
 
 
 def _state(stepper: Stepper) -> dict[str, Any]:
-    """Weights and optimizer state by the names of parameters, which are the same on any mesh."""
+    """Weights and optimizer state by parameter name, which is the same on any mesh."""
     model, optimizers = get_state_dict(stepper.model, list(stepper.optimizers), options=OPTIONS)
     return {"model": model, "optimizers": optimizers}

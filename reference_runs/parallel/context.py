@@ -1,8 +1,8 @@
-"""Sequences divided among ranks: each has two pieces, whose words attend to all earlier ones.
+"""Context parallelism: each rank has two chunks of a sequence, which attend to earlier tokens.
 
-Of 2N pieces a rank has one from the front and one from the back, since later words attend to more;
-keys and values are gathered ("The Llama 3 Herd of Models", 2024, section 3.3.2). Shape letters:
-B batch, L length, H query heads, K key-value heads, E width of a head.
+Of 2N chunks a rank has one from the front and one from the back, since later tokens attend to more;
+keys and values are gathered ("The Llama 3 Herd of Models", 2024, section 3.3.2). Dimensions: B
+batch, L length, H query heads, K key-value heads, E head width.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 
 def pieces(rank: int, ranks: int) -> tuple[int, int]:
-    """Which of the sequence's pieces a rank has."""
+    """The indices of a rank's chunks of the sequence."""
     return rank, 2 * ranks - 1 - rank
 
 
 def own(whole_BL: Tensor, group: ProcessGroup) -> Tensor:
-    """The part of this rank in sequences, of a length that twice the number of ranks divides."""
+    """The rank's part of sequences, whose length twice the number of ranks must divide."""
     cut = whole_BL.chunk(2 * group.size(), 1)
     return torch.cat([cut[each] for each in pieces(group.rank(), group.size())], 1)
 
 
 def positions(length: int, device: torch.device, group: ProcessGroup) -> Tensor:
-    """Where the words of this rank stand, of which there are so many."""
+    """The positions of this rank's tokens, `length` in number."""
     everyone = torch.arange(length * group.size(), device=device)
     return own(everyone[None], group)[0]
 
 
 def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, group: ProcessGroup) -> Tensor:
-    """Causal attention of this rank's words to all earlier ones, (B, H, L, E)."""
+    """Causal attention of this rank's tokens to all earlier ones, (B, H, L, E)."""
     ranks = group.size()
     everyone = gathered(torch.stack((k_BKLE, v_BKLE)), group)
     halves = everyone.chunk(2, -2)
@@ -49,7 +49,7 @@ def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, group: ProcessGroup) 
     found = []
     for query, each in zip(q_BHLE.chunk(2, -2), pieces(group.rank(), ranks), strict=True):
         keys, values = torch.cat(ordered[: each + 1], -2)
-        # The last words of these are those that ask
+        # The last of these tokens are the queries
         mask = causal_lower_right(query.shape[-2], keys.shape[-2])
         found.append(
             F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, enable_gqa=True)
@@ -62,9 +62,9 @@ def _halves(rank: int, ranks: int) -> Any:
 
 
 def divide(model: Any, mesh: DeviceMesh) -> None:
-    """Have a decoder that is called with whole sequences work on this rank's part of them.
+    """Make a decoder that is called with whole sequences process this rank's part of them.
 
-    The loss that it gives is that of the whole. Ranks of the mesh's `cp` have the same sequences.
+    Its loss is that of the whole sequence. Ranks along the mesh's `cp` have the same sequences.
     """
     group = mesh["cp"].get_group()
     model.positions = partial(positions, group=group)
@@ -83,5 +83,5 @@ def divide(model: Any, mesh: DeviceMesh) -> None:
 
 
 def _part(whole: Tensor, group: ProcessGroup) -> Tensor:
-    """Of token ids and targets the part of this rank; between stages of a pipeline it is that."""
+    """The rank's part of token ids and targets; between pipeline stages it is already divided."""
     return whole if whole.is_floating_point() else own(whole, group)

@@ -1,7 +1,7 @@
-"""The one way in which ranks exchange tensors within a model: all to all, and back for gradients.
+"""Differentiable all-to-all, the only exchange of tensors between ranks within a model.
 
-What is derived is the sum of all ranks' losses: a gradient goes back to the rank that sent the
-value, and is added up there.
+Gradients are those of the sum of all ranks' losses: a gradient returns to the rank that sent the
+value, and is summed there.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def exchanged(
     x: Tensor, going: Sequence[int], coming: Sequence[int], group: ProcessGroup
 ) -> Tensor:
-    """Send so many rows of `x` to each rank; what comes from each, one after the other."""
+    """Send rows of `x` to each rank; returns the rows from each rank, concatenated."""
     y: Tensor = all_to_all_single_autograd(x.contiguous(), [*coming], [*going], group)
     return y
 
 
 def gathered(x: Tensor, group: ProcessGroup) -> Tensor:
-    """What every rank of the group has, all of one shape, along a new first axis."""
+    """The tensors of all ranks of the group, which have one shape, along a new first axis."""
     ranks = group.size()
     copies = x.expand(ranks, *x.shape).reshape(ranks, -1)
     ones = [1] * ranks
@@ -34,6 +34,6 @@ def gathered(x: Tensor, group: ProcessGroup) -> Tensor:
 
 
 def summed(parts: Tensor, group: ProcessGroup) -> Tensor:
-    """The sum over ranks of what each has for this one, along the first axis of `parts`."""
+    """The sum over ranks of the parts for this rank, along the first axis of `parts`."""
     ones = [1] * group.size()
     return exchanged(parts.flatten(1), ones, ones, group).view(parts.shape).sum(0)

@@ -1,6 +1,6 @@
-"""Experts divided among ranks: tokens go to the ranks whose experts they chose, and back.
+"""Expert parallelism: tokens are sent to the ranks of their experts, and back.
 
-Shape letters: T tokens times the experts that each goes through, D model width, E experts.
+Dimensions: T tokens times active experts per token, D model width, E experts.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGroup) -> Tensor:
-    """What the experts make of tokens, (T, D), that are in the order of the experts.
+    """The outputs of the experts for tokens, (T, D), which are sorted by expert.
 
-    `sizes_E` counts those of each expert of the group. `experts` is called with tokens and the
-    sizes of those experts that are here.
+    `sizes_E` has the number of tokens for each expert of the group. `experts` is called with tokens
+    and the sizes for the local experts.
     """
     ranks = group.size()
     come_E = torch.empty_like(sizes_E)
     dist.all_to_all_single(come_E, sizes_E, group=group)
     going, coming = (each.view(ranks, -1).sum(1).tolist() for each in (sizes_E, come_E))
     here = exchanged(x_TD, going, coming, group)
-    # They come by rank, and within that by expert
+    # They arrive by rank, and within a rank by expert
     number = torch.arange(len(sizes_E) // ranks, device=x_TD.device).repeat(ranks)
     order = number.repeat_interleave(come_E).argsort(stable=True)
     done: Tensor = experts(here[order], come_E.view(ranks, -1).sum(0))
@@ -41,7 +41,7 @@ def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGro
 
 
 def divide(mixture: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -> None:
-    """Give each rank of the mesh's `ep` its experts, in shards along `fsdp`.
+    """Give each rank of the mesh's `ep` its experts, sharded along `fsdp`.
 
     The module has `group`, and `experts` with `here`, all of whose tensors have a row for each
     expert.
@@ -58,7 +58,7 @@ def divide(mixture: nn.Module, mesh: DeviceMesh, policy: MixedPrecisionPolicy) -
 
 
 def averaged(weight: Tensor, ranks: int) -> Tensor:
-    """The part that is here; its gradient, of what so many ranks have sent, becomes their mean."""
+    """The local part; its gradient, a sum over `ranks` ranks, becomes their mean."""
     part = local(weight)
     if part.requires_grad:
         part.register_hook(lambda gradient: gradient / ranks)  # type: ignore[no-untyped-call]
@@ -66,5 +66,5 @@ def averaged(weight: Tensor, ranks: int) -> Tensor:
 
 
 def local(tensor: Tensor) -> Tensor:
-    """The part of a tensor that this rank holds, in the same memory."""
+    """The local part of a tensor, in the same memory."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor

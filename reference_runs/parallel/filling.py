@@ -1,4 +1,4 @@
-"""Weights for a model that was cut as shapes only: a rank holds one tensor whole at a time."""
+"""Weights for a model that was divided without values: a rank loads one whole tensor at a time."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def fill_parts(
 ) -> None:
     """Give each rank its part of every tensor of `source`, by name and whole shape.
 
-    `source` must give the same numbers on every rank. With `readers`, ranks that have tensors of
-    the same names, the first of them alone asks it, and sends the others what it got.
+    `source` must return the same values on every rank. With `readers`, ranks that have tensors of
+    the same names, only the first of them calls it, and sends the result to the others.
     """
-    # Buffers follow from the config and have their numbers already
+    # Buffers are determined by the config and already have their values
     buffers = {name: each for name, each in model.named_buffers() if not each.is_meta}
     model.to_empty(device=device)
     for name, value in buffers.items():
@@ -47,7 +47,7 @@ def fill_parts(
 
 
 def node_mates(mesh: DeviceMesh) -> ProcessGroup:
-    """The ranks of this node that have the same stage; to be called by all ranks."""
+    """The ranks of this node that have the same stage; every rank must call this."""
     ranks_of: dict[tuple[int, int], list[int]] = {}
     everyone: list[Any] = [None] * dist.get_world_size()
     mine = dist.get_rank() // ranks_per_node(), mesh["pp"].get_local_rank()
@@ -67,7 +67,7 @@ def _read_once(
     device: torch.device,
     readers: ProcessGroup,
 ) -> Tensor:
-    """A whole tensor, which the first of some ranks reads; raises DataMissing on each of them."""
+    """A whole tensor, read by the first of some ranks; raises DataMissing on each of them."""
     first, fault = readers.rank() == 0, None
     whole = torch.empty(part.shape, dtype=part.dtype, device=device)
     if first:
@@ -76,11 +76,11 @@ def _read_once(
         except DataMissing as error:
             fault = error
     sender = dist.get_global_rank(readers, 0)
-    # Else the others would wait for numbers that do not come
+    # Otherwise the other ranks would wait for values that never arrive
     usable = torch.tensor(fault is None, device=device, dtype=torch.uint8)
     dist.broadcast(usable, sender, group=readers)
     if not usable:
-        raise fault or DataMissing(f"{name} cannot be read, see the message of rank {sender}")
+        raise fault or DataMissing(f"{name} cannot be read; see the message of rank {sender}")
     dist.broadcast(whole, sender, group=readers)
     return whole
 
@@ -93,17 +93,17 @@ class RandomTensors:
         self._seed, self._device = seed, device
 
     def normal(self, name: str, shape: torch.Size, deviation: float) -> Tensor:
-        """Independent normal numbers around 0."""
+        """Independent normal values with mean 0."""
         return torch.empty(shape, device=self._device).normal_(
             0.0, deviation, generator=self._of(name)
         )
 
     def uniform(self, name: str, shape: torch.Size, bound: float) -> Tensor:
-        """Independent numbers between -bound and bound."""
+        """Independent uniform values between -bound and bound."""
         return torch.empty(shape, device=self._device).uniform_(
             -bound, bound, generator=self._of(name)
         )
 
     def _of(self, name: str) -> torch.Generator:
-        # Of each name its own: ranks may hold different tensors
+        # A separate generator for each name: ranks may have different tensors
         return self._generator.manual_seed((self._seed << 32) + zlib.crc32(name.encode()))

@@ -1,4 +1,4 @@
-"""The axes along which a run is divided, and which divisions a model allows; needs no torch."""
+"""The axes along which a run is divided, and the divisions that a model allows; needs no torch."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 AXES = ("pp", "dp", "fsdp", "ep", "cp", "sp", "tp")
-"""Outermost first: neighbouring ranks share a tensor, which needs the fastest links."""
+"""Outermost first: adjacent ranks share a tensor, which needs the fastest links."""
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Ranks along each axis.
+    """Number of ranks along each axis.
 
-    There are `dp` copies of the model. Each is cut `fsdp` times into shards of its tensors, which
-    are gathered where they are used, and `tp` times into parts that stay apart. Along `ep` whole
-    experts stay apart, to which the ranks send their tokens; all else is cut as along `fsdp`. Along
-    `sp` images are cut into neighbouring rows, and the model is whole. The stages of `pp` have some
-    layers each; `cp` cuts sequences, and all else like `fsdp`.
+    There are `dp` copies of the model. Each is divided into `fsdp` shards of its tensors, which are
+    gathered for use, and into `tp` parts of tensors that stay separate. Along `ep` whole experts
+    stay separate and the ranks send tokens to them; all other tensors are sharded as along `fsdp`.
+    Along `sp` images are divided into adjacent rows, and the model is whole. Each of the `pp`
+    stages has some of the layers; `cp` divides sequences, and all tensors like `fsdp`.
     """
 
     pp: int = 1
@@ -35,12 +35,12 @@ class Mesh:
 
     @property
     def world(self) -> int:
-        """Ranks in all."""
+        """Total number of ranks."""
         return self.data * self.pp * self.cp * self.sp * self.tp
 
     @property
     def data(self) -> int:
-        """Ranks that take different samples."""
+        """Number of ranks with different samples."""
         return self.dp * self.fsdp * self.ep
 
     def sizes(self) -> dict[str, int]:
@@ -52,12 +52,12 @@ class Mesh:
 
 
 def parse(text: str) -> Mesh:
-    """The mesh that a text like `fsdp=4,tp=2` names; raises RunFault."""
+    """Parse a mesh such as `fsdp=4,tp=2`; raises RunFault."""
     sizes: dict[str, int] = {}
     for part in text.split(","):
         axis, _, size = (each.strip() for each in part.partition("="))
         if axis not in AXES or not (size.isascii() and size.isdigit()) or int(size) < 1:
-            raise RunFault(f"--mesh: {part!r} is no axis; must be like dp=2,fsdp=4,tp=2")
+            raise RunFault(f"--mesh: {part!r} is not an axis; expected e.g. dp=2,fsdp=4,tp=2")
         if axis in sizes:
             raise RunFault(f"--mesh names {axis} twice")
         sizes[axis] = int(size)
@@ -65,14 +65,14 @@ def parse(text: str) -> Mesh:
 
 
 def check(mesh: Mesh, axes: tuple[str, ...], config: Any) -> None:
-    """Raise RunFault where a benchmark that can be cut along `axes` cannot be divided so."""
+    """Raise RunFault if a benchmark that supports `axes` cannot be divided that way."""
     for axis, size in mesh.sizes().items():
         if size > 1 and axis not in axes:
             able = ", ".join(axes)
             hint = f"it has {able}" if able else "leave --mesh out: its ranks share the batch"
             raise RunFault(f"--mesh: {config.name} cannot be divided along {axis}; {hint}")
     if getattr(config, "sparse_gradients", False):
-        raise RunFault("--mesh goes with --set sparse_gradients=False")
+        raise RunFault("--mesh requires --set sparse_gradients=False")
     config.check_mesh(mesh)
     for axis, field, size in _divided(config):
         if size % getattr(mesh, axis):
@@ -94,13 +94,13 @@ def check(mesh: Mesh, axes: tuple[str, ...], config: Any) -> None:
 
 
 def check_world(mesh: Mesh, world: int) -> None:
-    """Raise RunFault where other than the mesh's number of ranks are there."""
+    """Raise RunFault if the number of ranks is not that of the mesh."""
     if mesh.world != world:
-        raise RunFault(f"--mesh: {mesh} is {mesh.world} ranks; there are {world}")
+        raise RunFault(f"--mesh: {mesh} needs {mesh.world} ranks; got {world}")
 
 
 def _divided(config: Any) -> Iterator[tuple[str, str, int]]:
-    """What tensor and expert parallelism cut: axes, sizes by the config's own names."""
+    """The divisions of tensor and expert parallelism: axes, and sizes by their config names."""
     cut = {"tp": ("heads", "kv_heads", "ffn_width", "vocabulary"), "ep": ("experts",)}
     for axis, fields in cut.items():
         for field in fields:

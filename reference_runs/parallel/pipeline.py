@@ -1,7 +1,7 @@
-"""A decoder's blocks in stages, each on ranks of its own, through which micro-batches flow.
+"""Pipeline parallelism: a decoder's blocks in stages, which process micro-batches concurrently.
 
-The schedule is 1F1B (Narayanan et al., "PipeDream", 2019): a stage goes back through a micro-batch
-as soon as it can, so that it holds the activations of few.
+The schedule is 1F1B (Narayanan et al., "PipeDream", 2019): a stage runs the backward pass of a
+micro-batch as soon as possible, so that it stores the activations of few.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class OtherStage(nn.Module):
-    """What stands for a layer that another stage has: hands on its first input."""
+    """A placeholder for a layer of another stage: returns its first input."""
 
     def forward(self, x: Tensor, *_: Any) -> Tensor:
         """The same."""
@@ -29,12 +29,12 @@ class OtherStage(nn.Module):
 
 
 def cut(model: Any, mesh: DeviceMesh) -> None:
-    """Leave of a decoder the part of this rank's stage; its tensors keep their names.
+    """Reduce a decoder to this rank's stage; its tensors keep their names.
 
-    Raises RunFault where torch's schedules divide gradients whatever the loss is.
+    Raises RunFault if torch's schedules scale gradients in a way that does not fit the loss.
     """
     if "scale_grads" not in signature(Schedule1F1B).parameters:
-        raise RunFault(f"--mesh: pp needs a newer torch than {torch.__version__}")
+        raise RunFault(f"--mesh: pp requires a newer torch than {torch.__version__}")
     stage, stages = mesh["pp"].get_local_rank(), mesh["pp"].size()
     count = len(model.blocks)
     for number in {*range(count)} - {*layers_of(stage, stages, count)}:
@@ -45,19 +45,19 @@ def cut(model: Any, mesh: DeviceMesh) -> None:
         model.norm, model.output = OtherStage(), OtherStage()
         model.ends = False
     else:
-        # Stages' outputs are joined along their first axis, which a scalar has not
+        # The outputs of stages are concatenated along their first axis, which a scalar lacks
         model.register_forward_hook(lambda _, _inputs, total: torch.stack((total,)))
 
 
 def layers_of(stage: int, stages: int, count: int) -> range:
-    """The layers that a stage has, of so many."""
+    """The layers of a stage."""
     return range(stage * count // stages, (stage + 1) * count // stages)
 
 
 class Pipeline(nn.Module):
-    """The whole decoder, as the ranks of a mesh's `pp` have it in stages.
+    """The whole decoder, in stages along the mesh's `pp`.
 
-    Called with gradients, it goes forward and back through as many micro-batches as `parts` says.
+    With gradients, a call runs the forward and backward passes of `parts` micro-batches.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Pipeline(nn.Module):
         super().__init__()
         self.part, self.mesh, self.parts, self.batch = part, mesh, parts, batch
         self._stream = stream or next(part.parameters()).dtype
-        """The type of what stages send; by default that of the weights."""
+        """The type of the data between stages; by default that of the weights."""
         self._schedules: dict[tuple[bool, torch.Size], Any] = {}
 
     def forward(self, tokens_BL: Tensor, targets_BL: Tensor) -> Tensor:
-        """The cross-entropy of a batch summed, which every stage learns from the last one.
+        """The summed cross-entropy of a batch, which the last stage sends to all others.
 
-        What is derived is this over the samples of a global batch.
+        Gradients are those of this sum divided by the samples of a global batch.
         """
         known = torch.is_grad_enabled(), tokens_BL.shape
         if known not in self._schedules:
@@ -115,7 +115,7 @@ class Pipeline(nn.Module):
         )
         if not learns:
             return ScheduleGPipe(part, 1)
-        # Divided here by the batch size, as the loop does it without a pipeline
+        # Divided by the batch size here, as in the loop without a pipeline
         return Schedule1F1B(
             part, self.parts, lambda total, _: total.sum() / self.batch, scale_grads=False
         )

@@ -1,4 +1,4 @@
-"""A model cut along the axes of a mesh: tensor parallelism within, FSDP around each block."""
+"""A model divided along the axes of a mesh: tensor parallelism within blocks, FSDP around them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Replicated(ParallelStyle):
-    """Whole on every rank of the axis, as a tensor that knows it: gradients then have one mesh."""
+    """Replicated on every rank of the axis, as a DTensor: all gradients then have one mesh."""
 
     def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
         def entered(_: nn.Module, inputs: tuple[Tensor, ...], mesh: DeviceMesh) -> Any:
@@ -45,12 +45,12 @@ class Replicated(ParallelStyle):
 
 
 def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
-    """How the parts of a Llama decoder are cut.
+    """The tensor parallel plan of a Llama decoder.
 
-    Heads and inner widths, so that each block adds up over the ranks twice; the embedding and the
-    output by words. Between these parts a rank has its share of the positions, which is all that is
-    kept for the backward pass (Korthikanti et al., "Reducing Activation Recomputation in Large
-    Transformer Models", 2022, section 4.2.2).
+    Heads and inner widths are divided, so that each block has two reductions over the ranks; the
+    embedding and the output are divided by vocabulary. Between these modules a rank has its share
+    of the positions, and stores only those for the backward pass (Korthikanti et al., "Reducing
+    Activation Recomputation in Large Transformer Models", 2022, section 4.2.2).
     """
     share, whole = Shard(1), Replicate()
     plan: dict[str, ParallelStyle] = {
@@ -77,9 +77,9 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
 
 
 def shard(model: nn.Module, mesh: DeviceMesh, precision: str) -> nn.Module:
-    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh.
+    """Divide a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh.
 
-    Where it has `more_blocks`, these are gathered one at a time like the others.
+    `more_blocks`, if present, are gathered one at a time like the others.
     """
     policy = gathered(precision)
     if mesh["pp"].size() > 1:
@@ -94,7 +94,7 @@ def shard(model: nn.Module, mesh: DeviceMesh, precision: str) -> nn.Module:
         plan = decoder_plan(len(every))
         parallelize_module(model, mesh["tp"], {at: plan[at] for at in plan if at in there})
         if isinstance(model.embedding, OtherStage):
-            # The stage before hands on a share of the positions; heads attend to all of them
+            # The previous stage sends a share of the positions; heads attend to all of them
             decoder, size = cast("Any", model), mesh["tp"].size()
             positions = decoder.positions
             decoder.positions = lambda length, device: positions(length * size, device)
@@ -103,10 +103,10 @@ def shard(model: nn.Module, mesh: DeviceMesh, precision: str) -> nn.Module:
     if mesh["ep"].size() > 1:
         for mixture in mixtures:
             divide(mixture, mesh, policy)
-    # What is no expert's is cut along all of these
+    # Tensors outside of experts are divided along all of these
     cutting = tuple(axis for axis in ("fsdp", "ep", "cp") if mesh[axis].size() > 1) or ("fsdp",)
     parts = mesh[cutting]._flatten("parts") if len(cutting) > 1 else mesh[cutting]
-    # Of one dimension where there is one copy: a second of size 1 would sum over nobody
+    # One-dimensional if there is one copy: a second dimension of size 1 would reduce needlessly
     data = _beside(mesh["dp"], parts) if mesh["dp"].size() > 1 else parts
     for router in (mixture.router for mixture in mixtures if mixture.exact_router):
         fully_shard(router, mesh=data)
@@ -117,14 +117,14 @@ def shard(model: nn.Module, mesh: DeviceMesh, precision: str) -> nn.Module:
 
 
 def _beside(copies: DeviceMesh, parts: DeviceMesh) -> DeviceMesh:
-    """A mesh of both axes; raises RunFault where torch knows no such mesh of a flattened one."""
+    """A mesh of both axes; raises RunFault if torch cannot build one from a flattened mesh."""
     if not hasattr(DeviceMesh, "_concatenate"):
-        raise RunFault(f"--mesh: dp beside ep or cp needs a newer torch than {torch.__version__}")
+        raise RunFault(f"--mesh: dp with ep or cp requires a newer torch than {torch.__version__}")
     return DeviceMesh._concatenate([copies, parts])
 
 
 def groups_by_mesh(groups: Iterable[Any]) -> list[dict[str, Any]]:
-    """An optimizer's parameters or groups of them, such that each group is of one mesh."""
+    """An optimizer's parameters or parameter groups, split so that each group has one mesh."""
     whole = [*groups]
     if not isinstance(whole[0], dict):
         whole = [{"params": whole}]
@@ -132,7 +132,7 @@ def groups_by_mesh(groups: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
-    """Tensors in groups of one mesh each: one operation takes no others."""
+    """Tensors grouped by mesh: one operation accepts only one mesh."""
     found: dict[Any, list[Tensor]] = {}
     for each in tensors:
         found.setdefault(each.device_mesh if isinstance(each, DTensor) else None, []).append(each)
@@ -140,7 +140,7 @@ def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
 
 
 def clip(parameters: Sequence[nn.Parameter], limit: float, mesh: DeviceMesh) -> None:
-    """Limit the norm of the whole gradient, of which each rank holds a part."""
+    """Clip the norm of the whole gradient, of which each rank has a part."""
     stages = mesh["pp"].get_group() if mesh["pp"].size() > 1 else None
     grads = [each.grad for each in parameters if each.grad is not None]
     norms = (torch.nn.utils.get_total_norm(some) for some in by_mesh(grads))

@@ -1,11 +1,12 @@
-"""Images and volumes divided by rows among ranks, which exchange what lies at their borders.
+"""Spatial parallelism: ranks have rows of images and volumes, and exchange border rows.
 
-Every feature map is cut along its first spatial axis; its rows are a volume's planes. A rank that
-convolves fetches the neighbouring rows that its own need (the halo), and norms add up over ranks
-(Kumar et al., "Scale MLPerf-0.6 models on Google TPU-v3 Pods", 2019, section 2). The sides of a map
-must be equal, so that the last axis, which stays whole, tells how many rows there are in all.
+Every feature map is divided along its first spatial axis; the rows of a volume are planes. A rank
+that computes a convolution fetches the adjacent rows that it needs (the halo), and norms reduce
+over ranks (Kumar et al., "Scale MLPerf-0.6 models on Google TPU-v3 Pods", 2019, section 2). The
+spatial dimensions of a map must be equal, so that the last axis, which stays whole, gives the total
+number of rows.
 
-Shape letters: B batch, C channels, R rows of this rank, S places of a row.
+Dimensions: B batch, C channels, R rows of this rank, S elements of a row.
 """
 
 from __future__ import annotations
@@ -31,46 +32,46 @@ if TYPE_CHECKING:
     Span = tuple[int, int]
 
 ROWS = 2
-"""The axis that is cut, after batch and channels."""
+"""The divided axis, after batch and channels."""
 FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
-"""Of images and volumes, by their number of axes: joined parts of another would be copied again."""
+"""Memory formats of images and volumes, by number of axes; concatenation preserves them."""
 
 
 class Rows:
-    """The ranks that rows are divided among, and this one's place."""
+    """The ranks that rows are divided among, and this rank's index."""
 
     def __init__(self, group: ProcessGroup) -> None:
         self.group, self.ranks, self.rank = group, group.size(), group.rank()
 
     def spans(self, count: int) -> list[Span]:
-        """Where the rows of each rank begin and end, of so many in all; some may have none."""
+        """The first and last row of each rank, of `count` rows; some ranks may have none."""
         ends = [rank * count // self.ranks for rank in range(self.ranks + 1)]
         return [*pairwise(ends)]
 
     def own(self, whole: Tensor) -> Tensor:
-        """Of a map that is here whole, the rows of this rank."""
+        """The rank's rows of a whole map."""
         begin, end = self.spans(whole.shape[ROWS])[self.rank]
         return whole.narrow(ROWS, begin, end - begin)
 
     def gathered(self, x: Tensor) -> Tensor:
-        """The whole map of which each rank has its rows."""
+        """The whole map from the rows of all ranks."""
         count = x.shape[-1]
         return self.fetched(x, [(0, count)] * self.ranks)
 
     def total(self, part: Tensor) -> Tensor:
-        """The sum of what each rank has."""
+        """The sum over all ranks."""
         return gathered(part, self.group).sum(0)
 
     def shared(self, x: Tensor, counts: Sequence[int]) -> Tensor:
-        """What all ranks have, so many along the first axis, one after the other."""
+        """The rows of all ranks along the first axis, concatenated; `counts` has their numbers."""
         everyone = x.flatten(1).repeat(self.ranks, 1)
         found = exchanged(everyone, [len(x)] * self.ranks, counts, self.group)
         return found.view(-1, *x.shape[1:])
 
     def windows(self, x: Tensor, kernel: int, stride: int, padding: tuple[int, float]) -> Tensor:
-        """The rows under the windows whose outputs this rank is to have; `padding`: size, value.
+        """The input rows for this rank's output windows; `padding`: size, value.
 
-        A rank without outputs gets the rows of one window, for no operation takes less.
+        A rank without outputs gets the rows of one window, since no operation accepts fewer.
         """
         size, value = padding
         outputs = self.spans((x.shape[-1] + 2 * size - kernel) // stride + 1)
@@ -79,9 +80,9 @@ class Rows:
         return self.fetched(x, wanted, value)
 
     def fetched(self, x: Tensor, wanted: Sequence[Span], value: float = 0.0) -> Tensor:
-        """The rows that this rank wants, where `wanted` has those of every rank.
+        """The rows that this rank requests; `wanted` has the requests of every rank.
 
-        Rows before the first and behind the last have a value of their own.
+        Rows before the first and after the last have a constant value.
         """
         count = x.shape[-1]
         held = self.spans(count)
@@ -94,14 +95,14 @@ class Rows:
         going[self.rank] = coming[self.rank] = (mine[0], mine[0])
         parts = self._exchanged(x, [_moved(each, -mine[0]) for each in going], coming)
         parts[self.rank] = x.narrow(ROWS, stays[0] - mine[0], stays[1] - stays[0])
-        # Joined even where nothing has come: what others fetched from here comes back that way
+        # Concatenated even if nothing was received: gradients of sent rows return this way
         joined = torch.cat(parts, ROWS)
         before, after = max(0, min(need[1], 0) - need[0]), max(0, need[1] - max(need[0], count))
         sides = (0, 0) * (x.dim() - ROWS - 1) + (before, after)
         return F.pad(joined, sides, value=value) if before or after else joined
 
     def _exchanged(self, x: Tensor, going: Sequence[Span], coming: Sequence[Span]) -> list[Tensor]:
-        """Send rows to each rank; what comes from each."""
+        """Send rows to each rank; returns the rows from each."""
         around = [*x.shape]
         around[ROWS] = 1
         row = math.prod(around)
@@ -127,7 +128,7 @@ class Rows:
 
 
 def _common(first: Span, second: Span) -> Span:
-    """Where two spans overlap; empty within the first where they do not."""
+    """The intersection of two spans; an empty span within the first if they do not overlap."""
     begin = min(max(first[0], second[0]), first[1])
     return begin, max(begin, min(first[1], second[1]))
 
@@ -137,10 +138,10 @@ def _moved(span: Span, by: int) -> Span:
 
 
 def divide(model: nn.Module, mesh: DeviceMesh, *, gathers: bool) -> nn.Module:
-    """Have a convolutional model work on its rank's rows of the images that it is called with.
+    """Make a convolutional model process its rank's rows of the images that it is called with.
 
-    It still takes whole images; with `gathers` it gives whole maps, too. Weights stay whole. The
-    ranks of the mesh's `sp` must all be called with the same images.
+    It still accepts whole images; with `gathers` it returns whole maps, too. Weights are not
+    divided. The ranks along the mesh's `sp` must all be called with the same images.
     """
     if mesh["sp"].size() == 1:
         return model
@@ -161,7 +162,7 @@ def divide(model: nn.Module, mesh: DeviceMesh, *, gathers: bool) -> nn.Module:
 
 
 def _divide_windows(module: Any, rows: Rows, value: float) -> None:
-    """Have a convolution or a pooling fetch the rows that it needs, its padding included."""
+    """Make a convolution or a pooling layer fetch the rows that it needs, with its padding."""
     kernel, stride, padding = (
         (each, each) if isinstance(each, int) else each
         for each in (module.kernel_size, module.stride, module.padding)
@@ -180,7 +181,7 @@ def _divide_windows(module: Any, rows: Rows, value: float) -> None:
 
 
 def _normalised(norm: nn.InstanceNorm3d, rows: Rows, x_BCRS: Tensor) -> Tensor:
-    """What an instance norm does, with the moments of all ranks' rows."""
+    """Instance norm with the moments of all ranks' rows."""
     mean, variance = rows.moments(x_BCRS)
     shape = (1, -1, *[1] * (x_BCRS.dim() - 2))
     scale = norm.weight.view(shape) * (variance + norm.eps).rsqrt()
@@ -189,7 +190,7 @@ def _normalised(norm: nn.InstanceNorm3d, rows: Rows, x_BCRS: Tensor) -> Tensor:
 
 
 def _enlarged(rows: Rows, x: Tensor, like: Tensor) -> Tensor:
-    """The rows of this rank in a map that is brought to the size of another."""
+    """The rank's rows of a map that is resized to the size of another."""
     small, large = x.shape[-1], like.shape[-1]
     spans = rows.spans(large)
     wanted = [(begin * small // large, (end - 1) * small // large + 1) for begin, end in spans]

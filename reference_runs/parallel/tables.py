@@ -1,6 +1,6 @@
-"""Embedding tables divided by rows among ranks, which look rows up for one another.
+"""Embedding tables divided by rows among ranks, which look up rows for each other.
 
-Shape letters: B samples of a rank, N ranks, K ids of a sample, T tables, D width of an embedding.
+Dimensions: B samples of a rank, N ranks, K ids of a sample, T tables, D embedding width.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
 FEWEST_ROWS = 64
-"""Of a rank: smaller tables are gathered like the other weights."""
+"""Minimum rows per rank: smaller tables are gathered like the other weights."""
 
 
 def divide(model: Any, mesh: DeviceMesh) -> nn.Module:
-    """Cut `model.tables` by rows along the mesh's `fsdp`, and its other children by FSDP."""
+    """Divide `model.tables` by rows along the mesh's `fsdp`, and its other children by FSDP."""
     ranks = mesh["fsdp"]
     fewest = FEWEST_ROWS * ranks.size()
     large = [at for at, table in enumerate(model.tables) if table.num_embeddings >= fewest]
@@ -51,10 +51,10 @@ def divide(model: Any, mesh: DeviceMesh) -> nn.Module:
 def looked_up(
     tables: Sequence[nn.EmbeddingBag], ids: Sequence[Tensor], ranks: DeviceMesh
 ) -> Sequence[Tensor]:
-    """The sums of rows that samples ask for, (B, D) for each table; `ids` holds (B, K) for each.
+    """The sums of the rows for each sample, (B, D) for each table; `ids` has (B, K) for each.
 
-    Every rank looks up what all of them ask for, as far as it has the rows, and gets its samples'
-    sums back. All ranks must have as many samples.
+    Every rank looks up the ids of all ranks among its rows, and receives the sums of its samples.
+    All ranks must have the same number of samples.
     """
     group, mine = ranks.get_group(), torch.cat(list(ids), 1)
     asked = mine.new_empty(ranks.size() * len(mine), mine.shape[1])
@@ -66,9 +66,9 @@ def looked_up(
 
 
 def _part(table: nn.EmbeddingBag, ids: Tensor, ranks: DeviceMesh) -> Tensor:
-    """What this rank's rows add to the sums, (N · B, D)."""
+    """The contribution of this rank's rows to the sums, (N · B, D)."""
     rows = averaged(table.weight, ranks.size())
-    # As torch.chunk cuts: the last parts may be shorter, or empty
+    # Like torch.chunk: the last parts may be shorter, or empty
     begin = ranks.get_local_rank() * -(-table.num_embeddings // ranks.size())
     here = (ids >= begin) & (ids < begin + len(rows))
     return F.embedding_bag(

@@ -1,1 +1,1 @@
-"""Steps taken as shapes only; the memory that ranks need: `podium run --plan`."""
+"""Steps on shapes only, and the memory that ranks need: `podium run --plan`."""

@@ -1,4 +1,4 @@
-"""The first step of a run on fake tensors, which take no time and no memory."""
+"""The first step of a run on fake tensors, without computation or memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FakeStepper(Stepper):
-    """A stepper whose model has fake tensors; its ranks are one process that sends nothing."""
+    """A stepper whose model has fake tensors; it is one rank whose communication goes nowhere."""
 
     def _build(self) -> torch.nn.Module:
         build = self.task.build
@@ -53,20 +53,20 @@ class FakeStepper(Stepper):
         ranks = self.task.ranks
         if ranks.processes == 1 or (ranks.mesh is not None and not self.task.keeps_whole):
             return super()._wrap()
-        # DistributedDataParallel needs numbers: hooks stand for its buckets of gradients
+        # DistributedDataParallel needs real values: hooks emulate its gradient buckets
         self._last, self._buckets = True, dict[torch.Tensor, torch.Tensor]()
         for parameter in self._parameters:
             parameter.register_post_accumulate_grad_hook(self._keep_in_bucket)  # type: ignore[no-untyped-call]
         return self.model
 
     def _keep_in_bucket(self, parameter: torch.Tensor) -> None:
-        """Put a gradient into a bucket, which stays when the gradient goes."""
+        """Copy a gradient into a bucket, which outlives the gradient."""
         grad = parameter.grad
         if self._last and grad is not None and not grad.is_sparse:
             parameter.grad = self._buckets.setdefault(parameter, grad)
 
     def evaluate_batch(self, batch: Any) -> None:
-        """Compute what an evaluation computes at once, on a batch of the training data's shapes."""
+        """Run the computation of an evaluation batch, on data with the training data's shapes."""
         self.model.eval()
         with torch.no_grad(), self._autocast():
             self.task.loss(self._wrapped if self._pipelined else self.model, batch)
@@ -77,7 +77,7 @@ class FakeStepper(Stepper):
 
 
 def _balanced_counts(chosen: torch.Tensor, count: int) -> torch.Tensor:
-    """Tokens of each expert where all are used alike, which routers are trained for; (count,)."""
+    """Tokens per expert when all are used equally, as routers are trained to do; (count,)."""
     with unset_fake_temporarily():
         sizes = torch.full((count,), chosen.numel() // count)
         sizes[: chosen.numel() % count] += 1
@@ -88,16 +88,16 @@ def _balanced_counts(chosen: torch.Tensor, count: int) -> torch.Tensor:
 def fake_step(
     request: RunRequest, world: int = 1, most: int | None = None, rank: int = 0
 ) -> Iterator[tuple[FakeStepper, list[Any]]]:
-    """The stepper of one of `world` ranks, and the micro-batches of its first step, `most` at most.
+    """The stepper of one of `world` ranks, and at most `most` micro-batches of its first step.
 
-    Samples are drawn as at smoke scale, with the config's shapes and no more than a step takes; at
-    reference scale a task may know their shapes. Raises RunFault where the shapes of a step depend
-    on its data.
+    Samples are drawn as at smoke scale, with the config's shapes and no more than a step needs; at
+    reference scale a task may know their shapes. Raises RunFault if the shapes of a step depend on
+    its data.
     """
     config = _config_of_one_step(request.config(), most)
     setting = replace(request.setting, scale="smoke", device="cpu", data=None)
     seed_everything(setting.seed)
-    # An operator without a rule for shapes is computed, which takes the memory of its tensors
+    # An operator without a shape rule is computed, which takes the memory of its tensors
     computes = request.setting.scale == "smoke"
     mode = FakeTensorMode(allow_fallback_kernels=computes, allow_non_fake_inputs=True)
     with nullcontext() if world == 1 else fake_process_group(world, rank):
@@ -111,16 +111,16 @@ def fake_step(
                 yield stepper, batches
         except UnsupportedOperatorException as error:
             hint = "; try --set sparse_gradients=False" if "sparse" in str(error.func) else ""
-            reason = f"{config.name} has no step without numbers for {error.func}"
+            reason = f"{config.name} needs real values for {error.func}"
             raise RunFault(f"{reason}{hint}") from None
-        # Most often shapes depend on values, which fake tensors have none of
+        # Usually shapes depend on values, which fake tensors do not have
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
-            raise RunFault(f"{config.name} has no step without --data: {reason}") from None
+            raise RunFault(f"{config.name} cannot be planned without --data: {reason}") from None
 
 
 def _config_of_one_step(config: Config, most: int | None) -> Config:
-    """A config whose step has `most` of its micro-batches, and whose data are those of a step."""
+    """A config whose step has `most` of its micro-batches, and whose data fill one step."""
     micro = config.gradient_accumulation_steps
     count = micro if most is None else min(micro, most)
     samples = config.global_batch_size // micro * count
@@ -137,14 +137,14 @@ def _config_of_one_step(config: Config, most: int | None) -> Config:
 def _micro_batches(task: Any, request: RunRequest, mode: FakeTensorMode) -> list[Any]:
     """Fake micro-batches of a step: of the largest shapes if the task knows them, else drawn."""
     count = task.config.gradient_accumulation_steps
-    # At smoke scale drawing is cheap, and exact where shapes depend on the data
+    # At smoke scale drawing is cheap, and exact if shapes depend on the data
     if request.setting.scale != "smoke" or task.data_grow:
         with mode:
             batch = task.largest_batch()
         if batch is not None:
             return [batch] * count
     if task.data_grow:
-        raise RunFault(f"{task.config.name} has no step without a run: its model makes its data")
+        raise RunFault(f"{task.config.name} cannot be planned: its model generates its data")
     task.prepare()
     task.read_in_place()
     task.open_data()

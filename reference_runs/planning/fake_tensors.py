@@ -1,6 +1,6 @@
-"""Fake tensors, which have shapes but no numbers, and the private parts of torch that they need.
+"""Fake tensors, which have shapes but no values, and the private parts of torch behind them.
 
-Everything of torch that is not public and that plans depend on is in this module.
+This module contains every use of private torch APIs in plans.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ __all__ = [
 
 @contextmanager
 def faking(mode: FakeTensorMode) -> Iterator[None]:
-    """Make all new tensors fake, but for those that torch itself reads numbers of."""
+    """Make all new tensors fake, except those whose values torch itself reads."""
     with ExitStack() as stack:
         stack.enter_context(mode)
-        # A mesh finds its place among the ranks by numbers
+        # A mesh determines its position among the ranks from values
         stack.enter_context(real_tensors_in(DeviceMesh, "__init__"))
-        # A mask that stands for a causal one is a tensor of another class
+        # The mask that represents a causal one is a tensor of another class
         stack.enter_context(real_tensors_in(CausalBias, "__new__"))
         yield
 
 
 @contextmanager
 def real_tensors_in(cls: type, method: str) -> Iterator[None]:
-    """Run a method of a class as if no tensors were fake."""
+    """Run a method of a class with real tensors."""
     inherited = method not in vars(cls)
     original = getattr(cls, method)
 
@@ -72,7 +72,7 @@ def real_tensors_in(cls: type, method: str) -> Iterator[None]:
 
 @contextmanager
 def fake_process_group(world: int, rank: int) -> Iterator[None]:
-    """Be one rank of a group whose other ranks do not exist; messages go nowhere."""
+    """Emulate one rank of a group whose other ranks do not exist; messages are discarded."""
     # Registers the backend `fake`
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
@@ -80,16 +80,16 @@ def fake_process_group(world: int, rank: int) -> Iterator[None]:
     try:
         yield
     finally:
-        # A cache of equal meshes would name the groups of this one; newer torch has it
+        # A cache of equal meshes would refer to the groups of this one; newer torch has it
         if clear := getattr(debug, "_clear_sharding_prop_cache", None):
             clear()
         dist.destroy_process_group()
 
 
 def call_on_fake(func: Any, args: Any, kwargs: Any) -> Any:
-    """Call an operator; the number in a fake tensor is taken to be 1.
+    """Call an operator; reading the value of a fake tensor returns 1.
 
-    Real tensors, of which there are few, are computed with.
+    The few real tensors are used as they are.
     """
     tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
     if tensors and not any(isinstance(each, FakeTensor) for each in tensors):
@@ -109,9 +109,9 @@ def fake_batch(mode: FakeTensorMode, batch: Any) -> Any:
 
 
 def fake_copy(model: torch.nn.Module) -> torch.nn.Module:
-    """A model of the meta device with a fake tensor of the processor for each of its tensors."""
-    # Keyed by the tensor's address, with the tensor so that the address stays taken; two modules
-    # that share a tensor still share its copy
+    """A model of the meta device with a fake CPU tensor for each of its tensors."""
+    # Keyed by the tensor's address, with the tensor to keep the address in use; two modules that
+    # share a tensor still share its copy
     copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
     for module in model.modules():
         kinds: tuple[Any, ...] = (module._parameters, module._buffers, vars(module))

@@ -1,4 +1,4 @@
-"""The most memory that a rank holds in a step or an evaluation, and what it holds then."""
+"""The peak memory of a rank in a step or an evaluation, and its parts."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 Phase = Literal["step", "evaluation"]
 
 MICRO_BATCHES = 2
-"""Of a step that has more: those after the second find the memory as the second does."""
+"""Micro-batches that are simulated: the memory does not change after the second."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of one rank where it needs most.
+    """Bytes of one rank at its peak.
 
-    `buffers` are the model's, and weights that are gathered for their use; `activations` all else:
-    what the backward pass needs, the batch, and what operators need for a while.
+    `buffers` are the model's buffers and gathered weights; `activations` is the rest: inputs of the
+    backward pass, the batch, and temporary memory of operators.
     """
 
     weights: int
@@ -42,36 +42,37 @@ class Memory:
 
     @property
     def peak(self) -> int:
-        """All of it."""
+        """The sum of all parts."""
         return self.kept + self.buffers + self.activations
 
     @property
     def kept(self) -> int:
-        """What a step needs whatever its batch is."""
+        """The part that does not depend on the batch."""
         return self.weights + self.gradients + self.optimizer
 
 
 def memory(request: RunRequest, world: int, rank: int = 0) -> Memory:
-    """What one of so many ranks needs where it needs most, in a step or an evaluation.
+    """The peak memory of one of `world` ranks, in a step or an evaluation.
 
-    Raises RunFault where shapes depend on data.
+    Raises RunFault if shapes depend on data.
     """
     return max(by_phase(request, world, rank).values(), key=lambda each: each.peak)
 
 
 def by_phase(request: RunRequest, world: int, rank: int = 0) -> dict[Phase, Memory]:
-    """What one of so many ranks needs for a step and, where it is counted, for an evaluation.
+    """The peak memory of one of `world` ranks for a step and, if it is counted, for an evaluation.
 
-    The step is one after the first, which makes the state. Nothing is computed and no such memory
-    is taken. Left out is what lies outside of tensors: the device's context, its libraries' scratch
-    space, what its allocator cannot use. Raises RunFault where shapes depend on data.
+    The step comes after the first, which creates the optimizer state. Nothing is computed and no
+    such memory is allocated. Memory outside of tensors is not included: the device's context,
+    scratch space of libraries, fragmentation of the allocator. Raises RunFault if shapes depend on
+    data.
     """
     mesh = request.setting.mesh
     if mesh is None or mesh.pp == 1:
         return _of_few(request, world, rank, MICRO_BATCHES)
-    # A stage holds the activations of one micro-batch for each stage from it on at most. What more
-    # of them add is the same for each: their tokens, and buffers for what stages send, which
-    # torch's stages keep for every micro-batch.
+    # A pipeline stage holds the activations of at most one micro-batch per stage from itself on.
+    # Each further micro-batch adds the same amount: its tokens, and the buffers for communication
+    # between stages, which torch's stages keep for every micro-batch.
     micro, few = request.config().gradient_accumulation_steps, mesh.pp + 1
     needs = _of_few(request, world, rank, few)
     if micro <= few:
@@ -89,7 +90,7 @@ def by_phase(request: RunRequest, world: int, rank: int = 0) -> dict[Phase, Memo
 
 
 def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> dict[Phase, Memory]:
-    """The same for a step of so many micro-batches at most."""
+    """The same for a step of at most `micro_batches` micro-batches."""
     with fake_step(request, world, micro_batches, rank) as (stepper, micro):
         line = Timeline()
         held = {"weights": line.note(stepper.model.parameters())}
@@ -119,7 +120,7 @@ def _of_few(request: RunRequest, world: int, rank: int, micro_batches: int) -> d
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:
-    """Those of a batch, which may be one, several, or an object with some."""
+    """The tensors of a batch, which may be one, several, or an object with some."""
     if isinstance(batch, torch.Tensor):
         yield batch
     elif is_dataclass(batch):
@@ -145,7 +146,7 @@ def _state(optimizers: Iterable[Optimizer]) -> Iterator[Tensor]:
 def _at_the_peak(
     changes: Sequence[SizeChange], phase: range, held: Mapping[str, Iterable[int]]
 ) -> Memory:
-    """What there is when there is most of it, after so many changes."""
+    """The memory at its peak within `phase`, a range of changes."""
     totals, sizes = [0], dict[int, int]()
     for storage, size in changes:
         totals.append(totals[-1] + size - sizes.get(storage, 0))

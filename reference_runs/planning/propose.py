@@ -1,4 +1,4 @@
-"""Meshes for a number of accelerators, and whether a rank's memory is enough for each."""
+"""Meshes for a number of accelerators, and whether each fits in a rank's memory."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.launch import RunRequest
 
 TENSOR = (1, 8)
-"""Ranks along `tp` that are tried: all of a node's share a tensor, or none."""
+"""Values of `tp` to try: all ranks of a node divide a tensor, or none does."""
 
 ENOUGH = 2
-"""Meshes that fit: others are not looked at."""
+"""Number of fitting meshes after which the search stops."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One way to divide a run: what a rank needs, and whether it has that much.
+    """One way to divide a run: the memory that a rank needs, and whether it fits.
 
-    `mesh` is None where each rank has the whole model; `micro_batches` are those of a step.
+    `mesh` is None if each rank has the whole model; `micro_batches` is the number per step.
     """
 
     mesh: Mesh | None
@@ -39,17 +39,17 @@ class Planned:
 def plan(
     request: RunRequest, accelerators: int, bytes_each: int, said: Callable[[str], None]
 ) -> list[Planned]:
-    """The mesh of the request, or meshes of so many ranks until some fit, in the order tried.
+    """The mesh of the request, or meshes of `accelerators` ranks until some fit, in search order.
 
-    `said` is told what is worked out. Raises RunFault where the benchmark cannot be divided so, or
-    where the shapes of a step depend on data.
+    `said` receives a description of each mesh in progress. Raises RunFault if the benchmark cannot
+    be divided that way, or if the shapes of a step depend on data.
     """
     asked = request.setting.mesh
     meshes = [asked] if asked is not None else [*_meshes(request, accelerators)]
     if not meshes:
         batch = request.config().global_batch_size
         raise RunFault(
-            f"--accelerators: a batch of {batch} cannot be shared out among {accelerators} ranks"
+            f"--accelerators: a batch of {batch} cannot be divided among {accelerators} ranks"
         )
     found: list[Planned] = []
     for mesh in meshes:
@@ -64,16 +64,16 @@ def plan(
 
 
 def _most(request: RunRequest, world: int) -> Memory:
-    """What the rank needs that needs most."""
+    """The peak memory of the rank that needs most."""
     ranks = _unlike(request.setting.mesh, request.config())
     return max((memory(request, world, rank) for rank in ranks), key=lambda each: each.peak)
 
 
 def _unlike(mesh: Mesh | None, config: Any) -> Iterator[int]:
-    """Ranks that may need other memory than those before them.
+    """Ranks that may need a different amount of memory than those before them.
 
-    Parts of images differ by their rows and their neighbours; stages by what they have besides
-    layers, and by how many these are. Of like stages the first has most micro-batches at a time.
+    Parts of images differ in their rows and their neighbors; pipeline stages differ in their extra
+    modules and their number of layers. Of equal stages the first has most micro-batches in flight.
     """
     if mesh is None:
         yield 0
@@ -89,7 +89,7 @@ def _unlike(mesh: Mesh | None, config: Any) -> Iterator[int]:
 
 
 def _meshes(request: RunRequest, ranks: int) -> Iterator[Mesh | None]:
-    """From the one that sends least to the one that divides most."""
+    """Meshes, from the least communication to the finest division."""
     config, axes = request.config(), request.benchmark.axes
     if config.global_batch_size % ranks == 0:
         yield None
@@ -107,7 +107,7 @@ def _meshes(request: RunRequest, ranks: int) -> Iterator[Mesh | None]:
 
 
 def _micro_batches(request: RunRequest, mesh: Mesh | None, ranks: int) -> int:
-    """The config's number of micro-batches where it can be; else as many as a rank has samples."""
+    """The config's number of micro-batches if possible; otherwise one per sample of a rank."""
     config = request.config()
     shares = mesh.data if mesh else ranks
     if config.global_batch_size % (shares * config.gradient_accumulation_steps) == 0:

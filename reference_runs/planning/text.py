@@ -1,4 +1,4 @@
-"""A memory plan as text: a line for each mesh, and how to start those that fit."""
+"""A memory plan as text: a line for each mesh, and the options for those that fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse_size(text: str) -> int:
     """Bytes of a size such as 80GiB; raises RunFault."""
     found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*", text)
     if found is None or found[2].lower() not in _UNITS or not float(found[1]):
-        raise RunFault(f"--memory is {text!r}; must be a size like 80GiB or 80GB")
+        raise RunFault(f"--memory is {text!r}; expected a size such as 80GiB or 80GB")
     return int(float(found[1]) * _UNITS[found[2].lower()])
 
 
@@ -35,7 +35,7 @@ def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) 
     wide = max(4, *(len(str(each.mesh or "none")) for each in planned))
     lines = [
         f"{request.benchmark.name} at {setting.scale} scale, {setting.precision}: memory of a rank",
-        f"at the peak of {_counted(request)}, of {_size(bytes_each)}",
+        f"at the peak of {_counted(request)}, out of {_size(bytes_each)}",
         "",
         f"{'mesh':<{wide}}" + "".join(f"{name:>12}" for name in COLUMNS),
     ]
@@ -45,10 +45,8 @@ def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) 
         lines.append(f"{each.mesh or 'none'!s:<{wide}}{cells}  {verdict}")
     lines += ["", *(_options(each, request) for each in planned if each.fits)]
     if not any(each.fits for each in planned):
-        lines.append("none fits; try more accelerators, or smaller micro-batches: more of them")
-    lines.append(
-        "no mesh: each rank has the whole model. Not counted: what lies outside of tensors"
-    )
+        lines.append("none fits; try more accelerators, or more and smaller micro-batches")
+    lines.append("no mesh: each rank has the whole model. Not counted: memory outside of tensors")
     return "\n".join(lines)
 
 

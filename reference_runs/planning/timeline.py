@@ -1,4 +1,4 @@
-"""When a step's storages come and go, from operators on tensors without numbers."""
+"""Allocation and release of a step's storages, from operators on fake tensors."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from podium.reference_runs.planning.fake_tensors import call_on_fake
 
 
 class SizeChange(NamedTuple):
-    """A storage's number, and the bytes that it has from here on; 0 where it is gone."""
+    """A storage's number, and its bytes from here on; 0 when it is released."""
 
     storage: int
     size: int
 
 
 class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Notes each storage that comes, changes its size, or goes while it is entered.
+    """Records each storage that is created, resized or released while it is entered.
 
-    There are no numbers: a program that asks for some is told what `called` says.
+    Tensors have no values: `called` determines the result when a program reads one.
     """
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._next = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call an operator, and note what it has made."""
+        """Call an operator, and record its outputs."""
         out = call_on_fake(func, args, kwargs or {})
         self.note(each for each in tree_leaves(out) if isinstance(each, torch.Tensor))
         return out
 
     def note(self, tensors: Iterable[torch.Tensor]) -> list[int]:
-        """The numbers of the storages of tensors; new ones are here from now on."""
+        """The numbers of the storages of tensors; unknown storages are added."""
         return [self._number(each) for tensor in tensors for each in storages(tensor)]
 
     def _number(self, storage: torch.UntypedStorage) -> int:
@@ -62,7 +62,7 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def resizes(self) -> Iterator[None]:
-        """Note changes of size as well: gathered weights are let go of so, by no operator."""
+        """Also record resizes: FSDP releases gathered weights that way, without an operator."""
         plain = torch.UntypedStorage.resize_
 
         def resized(storage: torch.UntypedStorage, size: int) -> Any:
@@ -80,10 +80,10 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def storages(tensor: torch.Tensor) -> Iterator[torch.UntypedStorage]:
-    """What a tensor lies in: that of the part of this rank, for one that is divided."""
+    """The storage of a tensor; for a divided tensor, that of the local shard."""
     if is_traceable_wrapper_subclass(tensor):
         names, _ = tensor.__tensor_flatten__()
-        parts = (getattr(tensor, name) for name in names)  # a mesh, too
+        parts = (getattr(tensor, name) for name in names)  # includes a mesh
         for part in parts:
             if isinstance(part, torch.Tensor):
                 yield from storages(part)

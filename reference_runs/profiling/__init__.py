@@ -1,1 +1,1 @@
-"""Where a training step's time goes: by run, by layer and by kernel, and what measuring costs."""
+"""The time of a training step: by run, by layer and by kernel, with the overhead of measuring."""

@@ -1,4 +1,4 @@
-"""Traces that viewers can still open, and that tools which compare ranks can read."""
+"""Chrome traces: small enough for viewers, and readable by tools that compare ranks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LARGEST = 50_000_000
-"""Bytes of a trace, at most."""
+"""Maximum size of a trace in bytes."""
 
 
 def name_rank(path: Path) -> None:
-    """Have a trace say which rank it is of, and of how many, where torch has not.
+    """Add the rank and the number of ranks to a trace, if torch has not done so.
 
-    Holistic Trace Analysis looks for it near the file's begin; torch leaves it out where a process
-    has joined no others.
+    Holistic Trace Analysis expects them near the beginning of the file; torch omits them for a
+    process that has not joined others.
     """
     text = path.read_text(encoding="utf-8")
     if '"distributedInfo"' in text:
@@ -26,9 +26,9 @@ def name_rank(path: Path) -> None:
 
 
 def shortened(path: Path, largest: int = LARGEST) -> int:
-    """Leave out a trace's shortest events until it fits; returns how many.
+    """Remove the shortest events of a trace until it fits; returns their number.
 
-    What names processes and threads stays, and so do the marks of steps.
+    The names of processes and threads remain, and so do the marks of steps.
     """
     if path.stat().st_size <= largest:
         return 0

@@ -1,4 +1,4 @@
-"""What a device's work is timed by."""
+"""The clocks that time a device's work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def wait(device: torch.device) -> None:
-    """Wait until the device has done what it was given."""
+    """Wait until the device has finished its queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":
@@ -22,9 +22,9 @@ def wait(device: torch.device) -> None:
 
 
 def clock_of(device: torch.device) -> Clock:
-    """What a device's calls are timed by.
+    """The clock for a device's calls.
 
-    One thread on a processor: its own time, which does not count what others do beside it.
+    For one thread on a CPU it is the thread's CPU time, which excludes other processes.
     """
     alone = device.type == "cpu" and torch.get_num_threads() == 1
     return "processor" if alone else "wall"

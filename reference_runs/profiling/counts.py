@@ -1,4 +1,4 @@
-"""What operators do in one step: floating-point operations, bytes of tensors, memory they take."""
+"""Counts of operators in one step: FLOP, bytes of tensors, bytes of new tensors."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 _LEAF = "torch::autograd::AccumulateGrad"
-"""Nodes that add up the gradient of a weight; they have no number of their own."""
+"""Autograd nodes that accumulate the gradient of a weight; they have no sequence number."""
 
 
 class OperatorCall(NamedTuple):
-    """Where an operator is called: the innermost module, the phase, and its name (aten::mm)."""
+    """The place of an operator call: innermost module, phase, and operator name (aten::mm)."""
 
     module: str
     phase: Phase
@@ -39,7 +39,7 @@ class OperatorCall(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Of all calls in a place: FLOP, bytes of tensors read and written, bytes of new tensors."""
+    """The sums over all calls in a place: FLOP, bytes of tensor traffic, bytes of new tensors."""
 
     flop: float = 0
     bytes: float = 0
@@ -53,8 +53,8 @@ class Count(NamedTuple):
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts while it is entered.
 
-    FLOP are those of matrix products, convolutions and attention; what is done to one number at a
-    time has none here. Views move no bytes.
+    FLOP are those of matrix products, convolutions and attention; elementwise operators count no
+    FLOP. Views move no bytes.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Call an operator and count it."""
         out = func(*args, **(kwargs or {}))
         name = func._overloadpacket._qualified_op_name
-        # Marks of ranges do nothing themselves
+        # Profiler ranges do no work
         if name.startswith("profiler::"):
             return out
         place = OperatorCall(*self._place(), name)
@@ -81,18 +81,18 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return "", "optimizer"
         node = torch._C._current_autograd_node()
         if node is not None:
-            # A forward pass inside of the backward one is computed again for its gradients
+            # A forward pass inside the backward pass is a recomputation for its gradients
             return (self._open[-1] if self._open else self._made_by(node)), "backward"
         return (self._open[-1], "forward") if self._open else ("", "other")
 
     def _made_by(self, node: Any) -> str:
-        """The module whose forward pass made a node: nodes are numbered in the order they come."""
+        """The module whose forward pass created a node: sequence numbers ascend in that order."""
         at = bisect_right(self._changes, node._sequence_nr(), key=lambda change: change[0])
         return self._changes[at - 1][1] if at and node.name() != _LEAF else ""
 
     @contextmanager
     def counting(self, model: nn.Module) -> Iterator[None]:
-        """Count what is called, with the modules and optimizers that call it."""
+        """Count the calls, and attribute them to the modules and optimizers."""
         handles: list[Any] = []
         for name, module in model.named_modules():
             handles.append(module.register_forward_pre_hook(self._enter(name)))
@@ -125,7 +125,7 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 @contextmanager
 def optimizer_step_hooks(tell: Callable[[bool], None]) -> Iterator[None]:
-    """Tell when an optimizer's step begins (True) and ends."""
+    """Call `tell` when an optimizer step begins (True) and ends (False)."""
     hooks = [
         register_optimizer_step_pre_hook(lambda *_: tell(True)),
         register_optimizer_step_post_hook(lambda *_: tell(False)),
@@ -141,7 +141,7 @@ def _count(func: Any, args: Any, kwargs: Any, out: Any) -> Count:
     taken, given = tensors_in((args, kwargs)), tensors_in(out)
     packet = func._overloadpacket
     flop, sides = described(packet._qualified_op_name, args, out)
-    # torch has formulas for some more operators, such as products of 8-bit numbers
+    # torch has formulas for further operators, such as 8-bit products
     if not sides and (formula := flop_registry.get(packet)):
         flop = formula(*args, **kwargs, out_val=out)
     known = {storage_of(each) for each in taken}
@@ -152,20 +152,20 @@ def _count(func: Any, args: Any, kwargs: Any, out: Any) -> Count:
 
 
 def tensors_in(values: Any) -> list[torch.Tensor]:
-    """Those in what an operator is given or returns."""
+    """The tensors in the inputs or outputs of an operator."""
     return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
 
 
 def storage_of(tensor: torch.Tensor) -> int:
-    """A number of what it lies in, which other tensors may share."""
+    """An identifier of a tensor's storage, which other tensors may share."""
     try:
         return int(tensor.untyped_storage()._cdata)
-    except NotImplementedError:  # sparse tensors have none of their own
+    except NotImplementedError:  # sparse tensors have no storage
         return id(tensor)
 
 
 def size_of(tensor: torch.Tensor) -> int:
-    """Bytes; none of a sparse tensor."""
+    """Bytes of a tensor; 0 for a sparse tensor."""
     if tensor.layout is not torch.strided:
         return 0
     return tensor.numel() * tensor.element_size()

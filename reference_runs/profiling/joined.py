@@ -1,4 +1,4 @@
-"""What the levels found, joined: modules, their operators, and the kernels of these."""
+"""The results of all levels, joined: modules, their operators, and the operators' kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def operators_of(
     found: RecordedKernels, counts: Mapping[OperatorCall, Count], roof: Roof | None
 ) -> tuple[Operator, ...]:
-    """Every operator that took time, the longest first; `counts` are of one step."""
+    """Every operator that took time, the longest first; `counts` are for one step."""
     made = [_operator(place, found, counts.get(place, Count()), roof) for place in found.kernels]
     return tuple(sorted(made, key=lambda each: -each.ms))
 
@@ -62,7 +62,7 @@ def layers_of(
     found: RecordedKernels | None = None,
     counts: Mapping[OperatorCall, Count] | None = None,
 ) -> tuple[Layer, ...]:
-    """Every module that ran, in the model's order; the later levels' figures where they are."""
+    """Every module that ran, in the model's order, with available figures of the deeper levels."""
     sums: dict[str, Count] = defaultdict(Count)
     for place, count in (counts or {}).items():
         if place.phase in ("forward", "backward"):
@@ -92,7 +92,7 @@ def layers_of(
 
 
 def _above(name: str) -> Iterator[str]:
-    """A module's path and all that lead to it, the model's empty one included."""
+    """The paths of a module and all its ancestors, including the model's empty path."""
     while name:
         yield name
         name = name.rpartition(".")[0]
@@ -100,7 +100,7 @@ def _above(name: str) -> Iterator[str]:
 
 
 def parts_of(found: RecordedKernels) -> tuple[StepPart, ...]:
-    """What the recorded steps are made of, on the processor or the accelerator."""
+    """The parts of the recorded steps, on the CPU or the accelerator."""
     own: dict[str, float] = {
         name: time for name, time in found.phases.items() if name != "communication"
     }
@@ -110,7 +110,7 @@ def parts_of(found: RecordedKernels) -> tuple[StepPart, ...]:
         "communication, exposed": found.exposed,
         "communication, overlapped": found.overlapped,
     }
-    # A copy is counted in its phase, too, and overlapped communication takes no time of its own
+    # A copy is also counted in its phase, and overlapped communication adds no time
     idle = found.wall - sum(own.values()) - found.exposed
     named["between operators"] = max(0.0, idle)
     return tuple(
@@ -121,11 +121,11 @@ def parts_of(found: RecordedKernels) -> tuple[StepPart, ...]:
 
 
 GAP = 1 / 500
-"""Of a step: what lies closer together is one stretch, since a picture shows no more."""
+"""Fraction of a step: closer stretches are merged, since a picture shows no more detail."""
 
 
 def timeline_of(found: RecordedKernels) -> tuple[Stretch, ...]:
-    """What ran when in each recorded step: lanes in the order in which they begin."""
+    """The phases of each recorded step over time, in lanes ordered by their beginnings."""
     made: list[Stretch] = []
     for step, (begin, end) in enumerate(sorted(found.windows)):
         gap = (end - begin) * GAP

@@ -1,4 +1,4 @@
-"""Some steps under torch's profiler: operators and kernels by module, and a trace for a viewer."""
+"""Some steps under torch's profiler: operators and kernels by module, and a trace for viewers."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.spans import Span
 
 WARM_UP, STEPS = 3, 5
-"""Steps before recording (first calls allocate and tune), and steps recorded."""
+"""Steps before recording (first calls allocate and tune), and recorded steps."""
 
 LAYER = "layer "
-"""Begins the names of ranges around the forward passes of modules."""
+"""Prefix of the ranges around the forward passes of modules."""
 
 
 @dataclass(kw_only=True)
 class RecordedKernels:
-    """What was recorded, in microseconds of all recorded steps."""
+    """The recorded data, in microseconds summed over the recorded steps."""
 
     steps: int
     wall: float = 0.0
     kernels: dict[OperatorCall, dict[str, tuple[float, int]]] = field(default_factory=dict)
-    """By operator, each kernel's time and calls."""
+    """Time and calls of each kernel, by operator."""
     calls: dict[OperatorCall, int] = field(default_factory=lambda: defaultdict(int))
-    """Of operators themselves: what they call, and kernels that they start, are not counted."""
+    """Self time of operators, without the operators and kernels that they call."""
     phases: dict[Phase, float] = field(default_factory=lambda: defaultdict(float))
     layers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """Forward time of modules with those below them, on the host."""
+    """Forward time of modules including their submodules, on the host."""
     to_device: float = 0.0
     exposed: float = 0.0
     overlapped: float = 0.0
     windows: list[Span] = field(default_factory=list)
-    """Each recorded step."""
+    """The interval of each recorded step."""
     lanes: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
-    """When each phase ran on the host, and what the device did."""
+    """The intervals of each phase on the host, and of the device's work."""
 
 
 class Recording:
-    """A recording of a few steps, to be stepped after each; `found` is there once it is over."""
+    """A recording of a few steps, stepped after each; `found` is available at the end."""
 
     def __init__(
         self,
@@ -71,12 +71,12 @@ class Recording:
             activities=kinds,
             schedule=schedule(wait=0, warmup=WARM_UP, active=STEPS, repeat=1),
             on_trace_ready=self._finished,
-            acc_events=True,  # or it warns that it forgets: there is one cycle
+            acc_events=True,  # otherwise it warns about lost events, but there is only one cycle
         )
 
     def _finished(self, profiler: Any) -> None:
         if self.path is not None:
-            # Renamed into place, so that no viewer opens half a trace
+            # Renamed into place, so that no viewer opens an incomplete trace
             draft = self.path.with_name(f".{self.path.name}.draft.json")
             profiler.export_chrome_trace(str(draft))
             name_rank(draft)
@@ -88,7 +88,7 @@ class Recording:
 
 
 class EventKind(Enum):
-    """Kinds of events on the host, by how their names begin."""
+    """Kinds of events on the host, by the prefixes of their names."""
 
     STEP = ("ProfilerStep",)
     LAYER = (LAYER,)
@@ -105,16 +105,16 @@ class EventKind(Enum):
 
 
 class Context(NamedTuple):
-    """Where an event on the host happens."""
+    """The surroundings of an event on the host."""
 
     module: str = ""
     phase: Phase = "other"
     operator: str = ""
-    """The counted operator that it is a part of."""
+    """The enclosing counted operator."""
 
 
 class _Reader:
-    """Sums up the profiler's events, which are trees of calls on each thread."""
+    """Sums up the profiler's events, which form a call tree per thread."""
 
     def __init__(self, cuda: bool, counted: frozenset[str]) -> None:
         self._cuda, self._counted = cuda, counted
@@ -138,9 +138,9 @@ class _Reader:
         return self.found
 
     def _read_device(self, events: Iterable[Any]) -> None:
-        """Sort kernels into work, copies and the communication of ranks."""
+        """Classify kernels as compute, copies or communication between ranks."""
         for event in events:
-            # What the host names shows up on the device as well, around the kernels
+            # Host ranges appear on the device as well, around the kernels
             if event.is_user_annotation:
                 continue
             communicates = event.name.lower().startswith("nccl")
@@ -151,7 +151,7 @@ class _Reader:
                 self._work.append(_span(event))
 
     def _enter(self, event: Any, outer: Context) -> Context:
-        """Account for an event; returns the context of the events that it calls."""
+        """Account for an event; returns the context of its child events."""
         kind = EventKind.of(event)
         if kind is EventKind.STEP:
             self.found.wall += event.cpu_time_total
@@ -166,7 +166,7 @@ class _Reader:
         if not context.operator:
             self.found.calls[call] += 1
         self._add_time(event, kind, call)
-        # What a counted operator calls is part of it, as its FLOP are
+        # The calls of a counted operator are part of it, like its FLOP
         counted = event.name in self._counted and not context.operator
         return context._replace(operator=event.name) if counted else context
 
@@ -186,7 +186,7 @@ class _Reader:
 
     def _enter_layer(self, event: Any, outer: Context) -> Context:
         name = event.name.removeprefix(LAYER)
-        # A forward pass inside of the backward one is computed again for its gradients
+        # A forward pass inside the backward pass is a recomputation for its gradients
         if outer.phase == "backward":
             return outer._replace(module=name)
         self.found.layers[name] += _total(event, self._cuda)
@@ -202,7 +202,7 @@ class _Reader:
             return
         if call.phase == "communication":
             self.found.lanes[call.phase].append(_span(event))
-        # A range around others is not work: it includes waiting, too
+        # A range around other events is not work: it includes waiting, too
         elif event.scope == 0 and kind is not EventKind.BACKWARD:
             self._work.append(_span(event))
         self._add_kernel(call, event.name, event.self_cpu_time_total)
@@ -215,13 +215,13 @@ class _Reader:
 
 
 def modules_of_nodes(roots: Iterable[Any]) -> dict[int, str]:
-    """Which module made each node of the graph, by the sequence number of its backward event."""
+    """The module that created each graph node, by the sequence number of its backward event."""
     last: dict[int, tuple[float, str]] = {}
     for event, module in (pair for root in roots for pair in walked(root, "", _module_in)):
         kind = EventKind.of(event)
         if event.sequence_nr < 0 or event.scope or kind in (EventKind.LAYER, EventKind.BACKWARD):
             continue
-        # What makes no node has the number of the next one: the last event to begin made it
+        # An event that creates no node has the number of the next one: the last event created it
         made = event.time_range.start, module
         last[event.sequence_nr] = max(made, last.get(event.sequence_nr, made))
     return {number: module for number, (_, module) in last.items()}
@@ -235,7 +235,7 @@ C = TypeVar("C")
 
 
 def walked(root: Any, context: C, enter: Callable[[Any, C], C]) -> Iterator[tuple[Any, C]]:
-    """The events of a tree, each with the context that `enter` returns for what it calls."""
+    """The events of a tree, each with the context that `enter` returns for its children."""
     pending = [(root, context)]
     while pending:
         event, outer = pending.pop()
@@ -260,9 +260,9 @@ def recorded(
     done: Callable[[RecordedKernels], None] | None = None,
     counted: frozenset[str] = frozenset(),
 ) -> Iterator[Recording]:
-    """A recording to be stepped after each optimizer step; `done` is called when it is over.
+    """A recording, to be stepped after each optimizer step; calls `done` at the end.
 
-    What operators named in `counted` call has its time with them.
+    The time of an operator named in `counted` includes its calls.
     """
     made = Recording(path, device, done, counted)
     with _named_layers(model), made.profiler:
@@ -276,7 +276,7 @@ def _named_layers(model: nn.Module) -> Iterator[None]:
     for name, module in model.named_modules():
         open_ranges: list[Any] = []
         handles.append(module.register_forward_pre_hook(_enter(name, open_ranges)))
-        # Always: a pass that is computed again for its gradients breaks off in the middle.
+        # Always: a recomputed pass stops early when its gradients are ready.
         handles.append(module.register_forward_hook(_leave(open_ranges), always_call=True))
     try:
         yield

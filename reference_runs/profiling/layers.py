@@ -1,4 +1,4 @@
-"""The time of each module's forward and backward pass, by hooks; no profiler is needed."""
+"""The time of each module's forward and backward pass, from hooks without a profiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Passes(NamedTuple):
-    """Seconds of a module's passes in all steps, and how many forward passes there were."""
+    """Seconds of a module's passes in all steps, and its number of forward passes."""
 
     forward: float
     backward: float
@@ -26,10 +26,10 @@ class Passes(NamedTuple):
 
 
 class LayerClock:
-    """Times the modules of a model while its hooks are on.
+    """Times the modules of a model while its hooks are installed.
 
-    A backward pass lasts from the first gradient of what the module gave to the last gradient of
-    what it took, or to the end of all where that needs none.
+    A backward pass lasts from the first gradient of the module's outputs to the last gradient of
+    its inputs, or to the end of the whole backward pass if the inputs need no gradient.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -72,7 +72,7 @@ class LayerClock:
         return hook
 
     def _follow(self, name: str, inputs: list[Any], outputs: list[Any]) -> None:
-        """Time the backward pass that is still to come."""
+        """Time the coming backward pass."""
         begun: list[Any] = []
 
         def end(*_: Any) -> None:
@@ -82,11 +82,11 @@ class LayerClock:
         def begin(*_: Any) -> None:
             begun.append(self._mark())
             if not inputs:
-                # Nothing tells when the gradients of its weights are done but the end of all
+                # Only the end of the backward pass shows when the weights' gradients are finished
                 torch.autograd.Variable._execution_engine.queue_callback(end)
 
         if outputs:
-            # A tensor that a module hands through would end its pass before it begins
+            # A tensor that a module passes through would end its backward pass before it begins
             own = [each for each in inputs if all(each is not other for other in outputs)]
             inputs = own
             register_multi_grad_hook(outputs, begin, mode="any")

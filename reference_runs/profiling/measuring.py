@@ -1,4 +1,4 @@
-"""A trainer whose model is built, and the steps that it takes under each level of measuring."""
+"""A built trainer, and its steps under each level of measuring."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """Milliseconds of a step by the clock, and those that a processor spent on it."""
+    """Milliseconds of a step of wall time, and of CPU time."""
 
     wall: float
     busy: float
@@ -40,24 +40,24 @@ class Step(NamedTuple):
 
 @dataclass
 class Times:
-    """Steps of one level, and what each turn's steps cost in milliseconds."""
+    """Steps of one level, and the time per step of each turn in milliseconds."""
 
     steps: list[Step] = field(default_factory=list)
     turns: list[list[float]] = field(default_factory=list)
 
 
 class Measuring:
-    """A trainer whose model is built, and the steps that it takes under each level."""
+    """A built trainer, and its steps under each level."""
 
     def __init__(self, stepper: Stepper, log: Logger, done: int, turn_steps: int) -> None:
         self.stepper, self.log, self.done = stepper, log, done
         self.turn_steps = turn_steps
         self.times: dict[Level, Times] = {}
         self.sampled: Callable[[], AbstractContextManager[None]] = nullcontext
-        """What is entered around each interval of the log, for a sampler."""
+        """A context manager around each interval of the log, for a sampler."""
 
     def block(self, steps: int, stepped: Callable[[], None] | None = None) -> list[Step]:
-        """Train so many steps through the run's own loop; the times of each but the first."""
+        """Train steps in the run's loop; the times of all but the first."""
         ends: list[tuple[float, float]] = []
 
         def end() -> None:
@@ -72,7 +72,7 @@ class Measuring:
         finally:
             self.stepper.stepped = _nothing
         self.done += steps
-        # The first step of a block waits for its loader to begin
+        # The first step of a block waits for its loader to start
         return [
             Step(*((b - a) * 1000 for a, b in zip(*pair, strict=True)))
             for pair in itertools.pairwise(ends)
@@ -82,23 +82,23 @@ class Measuring:
         """Keep the times of one turn's steps."""
         known = self.times.setdefault(level, Times())
         known.steps += steps
-        # Where the processor does the work, its own time does not count what others do beside it
+        # If the CPU does the work, use its CPU time, which excludes other processes
         cuda = self.stepper.task.device.type == "cuda"
         known.turns.append([each.wall if cuda else each.busy for each in steps])
 
     def bare(self) -> None:
-        """Steps with nothing on."""
+        """Steps without measurement."""
         self.note("bare", self.block(self.turn_steps))
 
     def run(self) -> None:
-        """Steps as a run logs them."""
+        """Steps with the log of a run."""
         config, setting = self.stepper.task.config, self.stepper.task.setting
         first, last = self.done, self.done + self.turn_steps
         with self.sampled(), self.log.block(**block_at(config, setting, first, last)):
             self.note("run", self.block(self.turn_steps))
 
     def evaluation(self) -> None:
-        """One evaluation as a run logs it."""
+        """One evaluation with the log of a run."""
         config, setting = self.stepper.task.config, self.stepper.task.setting
         at = position(config, setting, self.done)
         with self.sampled(), self.log.evaluation(**at):
@@ -110,29 +110,29 @@ class Measuring:
             self.note("layers", self.block(self.turn_steps))
 
     def kernels(self, path: Path | None, counter: Counter) -> RecordedKernels:
-        """Steps under torch's profiler, the trace written where there is a path."""
+        """Steps under torch's profiler; writes the trace if there is a path."""
         stepper = self.stepper
         names = frozenset(place.operator for place in counter.found)
         with recorded(path, stepper.task.device, stepper.model, counted=names) as recording:
             steps = self.block(WARM_UP + STEPS, recording.profiler.step)
-        # What switches the profiler on lies in the first of the recorded steps
+        # The first recorded step includes switching the profiler on
         self.note("kernels", steps[WARM_UP:])
         return recording.found
 
     def processors(self) -> float:
-        """Processors that this process kept busy in the steps of the run level."""
+        """The average number of busy CPUs of this process in the steps of the run level."""
         steps = self.times["run"].steps
         return sum(each.busy for each in steps) / sum(each.wall for each in steps)
 
     def counts(self) -> Counter:
-        """One step with every operator counted; not timed."""
+        """One step with every operator counted, untimed."""
         counter = Counter()
         with counter.counting(self.stepper.model):
             self.block(1)
         return counter
 
     def costs(self) -> tuple[LevelCost, ...]:
-        """Each level's step, and its overhead against the bare steps of the same turns."""
+        """Each level's time per step, and its overhead over the bare steps of the same turns."""
         bare = self.times["bare"].turns
         halves = bare[::2], bare[1::2]
         noise = abs(_low(halves[0]) / _low(halves[1]) - 1) if halves[1] else None
@@ -149,7 +149,7 @@ class Measuring:
 
 
 def _low(turns: Iterable[list[float]]) -> float:
-    """The lower quartile of all steps: what disturbs a step only makes it longer."""
+    """The lower quartile of all steps: disturbances only make a step longer."""
     steps = [*itertools.chain.from_iterable(turns)]
     return statistics.quantiles(steps, n=4)[0] if len(steps) > 1 else steps[0]
 
@@ -160,7 +160,7 @@ def _nothing() -> None:
 
 @contextmanager
 def measuring(request: RunRequest, ranks: Ranks, sink: Any, turn_steps: int) -> Iterator[Measuring]:
-    """A trainer ready to be measured: declared, built, its data open."""
+    """A trainer ready for measurement: declared, built, its data open."""
     task = task_of(request.benchmark.name)(request.config(), request.setting, ranks)
     with ExitStack() as stack:
         log = stack.enter_context(Logger(sink, rank=ranks.number, root_dir=ROOT))

@@ -1,4 +1,4 @@
-"""A profile as data: what `podium profile` writes as JSON and every rendering reads."""
+"""A profile as data: the JSON of `podium profile`, and the input of every renderer."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ Clock = Literal["wall", "processor"]
 Phase = Literal["forward", "backward", "optimizer", "loader", "communication", "other"]
 
 FORMAT = 1
-"""Rises when a field is renamed or changes its meaning; new fields do not raise it."""
+"""Incremented when a field is renamed or changes its meaning; new fields do not count."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LevelCost:
-    """Milliseconds per step under one level, and how much longer that is than without any."""
+    """Milliseconds per step under one level, and the overhead relative to bare steps."""
 
     level: Level
     step_ms: float
     steps: int
     overhead: float
-    """(Lower quartile of steps under the level / that of the bare steps beside them) - 1."""
+    """(Lower quartile of steps under the level / that of the interleaved bare steps) - 1."""
     noise: float | None
-    """The same of one half of these bare steps against the other; None for a single turn."""
+    """The same for one half of the bare steps relative to the other; None for a single turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """One block or evaluation as the log has it, in milliseconds from the first."""
+    """One block or evaluation in the log, in milliseconds from the first."""
 
     kind: Literal["block", "evaluation"]
     begin_ms: float
@@ -37,13 +37,13 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuUsage:
-    """What a GPU did in a span of time, by NVML; None where it does not tell.
+    """The activity of a GPU in a time span, from NVML; None for unavailable values.
 
     Clocks in MHz, memory in bytes, power in watts, PCIe and NVLink in bytes per second.
     """
 
     busy: float | None = None
-    """Share of the time in which a kernel ran."""
+    """Fraction of the time with a running kernel."""
     memory: int | None = None
     sm_clock: float | None = None
     memory_clock: float | None = None
@@ -56,24 +56,24 @@ class GpuUsage:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """How busy the machine was in a span of one of the log's intervals.
+    """The load of the machine in a time span within one of the log's intervals.
 
-    Times are those of the intervals; what is read and sent is in bytes per second and of the whole
-    machine, whoever does it.
+    Times use the clock of the intervals. Transfers are in bytes per second of the whole machine,
+    including other processes.
     """
 
     begin_ms: float
     end_ms: float
     interval: int
-    """Which of `intervals` it lies in, from 0."""
+    """The index of its interval in `intervals`, from 0."""
     cpu: float
-    """Share of the machine's processors that was busy."""
+    """Busy fraction of the machine's CPUs."""
     processors: float
-    """Processors that this process and those that it started kept busy."""
+    """Average number of CPUs that this process and its children kept busy."""
     memory: int
     """Bytes in use on the machine at the end of the span."""
     resident: int
-    """Bytes of this process in memory at the end of the span."""
+    """Resident bytes of this process at the end of the span."""
     disk_read: float
     disk_written: float
     network_received: float
@@ -83,7 +83,7 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A module: milliseconds per step, those below it included; `name` is empty for the model."""
+    """A module: milliseconds per step, with its submodules; `name` is empty for the model."""
 
     name: str
     kind: str
@@ -100,7 +100,7 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """What an operator ran: a kernel of the device, or the operator's own code on a processor."""
+    """The work of an operator: a kernel of the device, or the operator's own code on a CPU."""
 
     name: str
     ms: float
@@ -109,9 +109,9 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True)
 class Operator:
-    """One operator in one module and phase, per step; modules below are not included.
+    """One operator in one module and phase, per step; submodules are not included.
 
-    `bytes` are those of its tensors, read and written once; caches may save some.
+    `bytes` are those of its tensors, each read or written once; caches may reduce the traffic.
     """
 
     module: str
@@ -123,15 +123,15 @@ class Operator:
     bytes: float
     allocated: float
     intensity: float | None
-    """FLOP per byte; None where no FLOP are counted."""
+    """FLOP per byte; None if FLOP are not counted."""
     roofline: float | None
-    """Share of what the device could do at this intensity; None likewise."""
+    """Fraction of the device's peak at this intensity; None if FLOP are not counted."""
     kernels: tuple[Kernel, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepPart:
-    """A part of the recorded step: forward, backward, loader and so on; milliseconds per step."""
+    """A part of the recorded step, such as forward, backward or loader; milliseconds per step."""
 
     name: str
     ms: float
@@ -139,9 +139,9 @@ class StepPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Stretch:
-    """A part of a recorded step: a phase on the host, or what the device did meanwhile.
+    """A stretch of a recorded step: a phase on the host, or the device's work meanwhile.
 
-    Milliseconds from the begin of its step, which is counted from 0.
+    Milliseconds from the beginning of its step; steps count from 0.
     """
 
     step: int
@@ -152,19 +152,19 @@ class Stretch:
 
 @dataclass(frozen=True, kw_only=True)
 class Roof:
-    """What the device does at best, as measured here: FLOP/s of a product, bytes/s of a copy."""
+    """The device's measured peak: FLOP/s of a matrix product, bytes/s of a copy."""
 
     flop_per_s: float
     bytes_per_s: float
 
     def reachable(self, intensity: float) -> float:
-        """FLOP/s that the device can reach at so many FLOP per byte."""
+        """FLOP/s that the device can reach at an intensity in FLOP per byte."""
         return min(self.flop_per_s, intensity * self.bytes_per_s)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """One trainer's profile as far as it has come; levels that are not done are absent."""
+    """A profile of one trainer, possibly incomplete; levels that are not done are absent."""
 
     format: int = FORMAT
     benchmark: str
@@ -178,23 +178,23 @@ class Profile:
     torch: str
     global_batch_size: int
     last_step: int
-    """Optimizer steps of a whole run, at most."""
+    """Maximum number of optimizer steps in a whole run."""
     complete: bool = False
     levels: tuple[LevelCost, ...] = ()
     steps_ms: tuple[float, ...] = ()
     """Each step of the run level."""
     intervals: tuple[Interval, ...] = ()
     usage: tuple[Usage, ...] = ()
-    """Of the intervals, in their order."""
+    """Utilization during the intervals, in their order."""
     processors: tuple[float, ...] = ()
-    """Processors that each rank kept busy in the blocks of the run level."""
+    """Average number of CPUs that each rank kept busy in the blocks of the run level."""
     notes: tuple[str, ...] = ()
-    """What could not be measured, and why."""
+    """Failed measurements, with their reasons."""
     layers: tuple[Layer, ...] = ()
     operators: tuple[Operator, ...] = ()
     parts: tuple[StepPart, ...] = ()
     timeline: tuple[Stretch, ...] = ()
-    """The recorded steps of the first rank."""
+    """The recorded steps of rank 0."""
     roof: Roof | None = None
     peak_memory: int | None = None
-    """Bytes of the device that tensors held at most; None on a processor."""
+    """Peak bytes of tensors on the device; None on a CPU."""

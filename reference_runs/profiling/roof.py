@@ -1,4 +1,4 @@
-"""What a device can do at best, measured where a profile is taken or kernels are."""
+"""The peak rates of a device, measured along with a profile or kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TYPES = {
 }
 SIZES = {"cpu": (1024, 1 << 26)}
 LARGE = 8192, 1 << 30
-"""Side of the product and bytes of the copy; of an accelerator."""
+"""Dimension of the product and bytes of the copy, on an accelerator."""
 TRIES = 7
 
 
@@ -33,7 +33,7 @@ def measured_roof(device: torch.device, precision: str) -> Roof:
     with torch.no_grad():
         product = _best(lambda: matrix @ matrix, device)
         copy = _best(lambda: target.copy_(data), device)
-    # A copy reads each byte and writes it
+    # A copy reads and writes each byte
     return Roof(flop_per_s=2 * side**3 / product, bytes_per_s=2 * size / copy)
 
 

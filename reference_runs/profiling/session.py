@@ -1,4 +1,4 @@
-"""One trainer measured level by level, each with the deeper ones off."""
+"""Measurement of a trainer level by level, each without the deeper ones."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.wanted import ProfileRequest
 
 TRACES = "traces"
-"""Folder of each rank's trace, in that of a profile: tools that compare ranks take a folder."""
+"""Folder of each rank's trace within a profile: tools that compare ranks expect a folder."""
 
 
 def profile_trainer(
     request: RunRequest, keep: Callable[[Profile], None], wanted: ProfileRequest
 ) -> Profile | None:
-    """Measure a trainer at every level; `keep` gets the profile after each, on the first rank.
+    """Measure a trainer at every level; `keep` receives the profile after each, on rank 0.
 
-    Returns it whole there, None on the other ranks. Raises RunFault for what the user can fix.
+    Returns the complete profile on rank 0, None on others. Raises RunFault for user errors.
     """
     with joined_ranks(request) as ranks, ExitStack() as stack:
         watched = Watched(wanted) if ranks.first else None
@@ -61,7 +61,7 @@ def profile_trainer(
 def _levels(
     profile: Profile, made: Measuring, watched: Watched | None, wanted: ProfileRequest
 ) -> Iterator[Profile]:
-    """The profile before any level and after each."""
+    """The profile before the first level and after each."""
     yield profile
     profile = _run_level(profile, made, watched, wanted)
     yield profile
@@ -120,14 +120,14 @@ def _run_level(
 
 
 def _in_turns(turns: int, *works: Callable[[], None]) -> None:
-    """Each after the other, the order turned round from turn to turn: neither is always first."""
+    """Run each in turn, reversing the order every turn: none is always first."""
     for turn in range(turns):
         for work in reversed(works) if turn % 2 else works:
             work()
 
 
 def _and(profile: Profile, made: Measuring) -> tuple[LevelCost, ...]:
-    """The levels that are done, with the one just measured."""
+    """The finished levels, including the one just measured."""
     return (*profile.levels, made.costs()[-1])
 
 
@@ -157,7 +157,7 @@ def _described(request: RunRequest, made: Measuring) -> Profile:
 
 
 def _processor() -> str:
-    """The processor's name where the system tells it, else its architecture."""
+    """The CPU's name if the system reports it, otherwise its architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

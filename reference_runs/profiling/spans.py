@@ -1,4 +1,4 @@
-"""Spans of time: their union, its length, and how much of it others cover."""
+"""Time spans: their union, its length, and its overlap with others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Span = tuple[float, float]
 
 
 def union(spans: Iterable[Span]) -> list[Span]:
-    """The same time as spans that do not touch, in order."""
+    """The same time as disjoint, ordered spans."""
     found: list[Span] = []
     for begin, end in sorted(spans):
         if found and begin <= found[-1][1]:
@@ -20,12 +20,12 @@ def union(spans: Iterable[Span]) -> list[Span]:
 
 
 def total(spans: Iterable[Span]) -> float:
-    """The length of spans that do not overlap."""
+    """The total length of disjoint spans."""
     return sum(end - begin for begin, end in spans)
 
 
 def overlap(first: Sequence[Span], second: Sequence[Span]) -> float:
-    """How long both hold, of two unions."""
+    """The length of the intersection of two unions."""
     found, a, b = 0.0, 0, 0
     while a < len(first) and b < len(second):
         begin, end = max(first[a][0], second[b][0]), min(first[a][1], second[b][1])

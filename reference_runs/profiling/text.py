@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.profile import Layer, Operator, Profile, StepPart, Usage
 
 DEPTH = 3
-"""Layers have a row of their own down to paths of three names, such as blocks.0.attention."""
+"""Layers have separate rows down to paths of three names, such as blocks.0.attention."""
 MOST = 15
-"""Operators that are printed."""
+"""Number of operators in the table."""
 
 FIGURES = {
-    "cpu": ("processors of the machine busy (%)", 100.0),
-    "processors": ("processors kept busy by the run", 1.0),
+    "cpu": ("CPUs of the machine busy (%)", 100.0),
+    "processors": ("CPUs kept busy by the run", 1.0),
     "memory": ("memory in use (GB)", 1e-9),
     "resident": ("memory of the run (GB)", 1e-9),
     "disk_read": ("disks, read (MB/s)", 1e-6),
@@ -26,14 +26,14 @@ FIGURES = {
     "gpu_busy": ("GPU busy (%)", 100.0),
     "gpu_memory": ("GPU memory in use (GB)", 1e-9),
     "gpu_sm_clock": ("GPU clock (MHz)", 1.0),
-    "gpu_memory_clock": ("clock of the GPU's memory (MHz)", 1.0),
+    "gpu_memory_clock": ("GPU memory clock (MHz)", 1.0),
     "gpu_power": ("GPU power (W)", 1.0),
     "gpu_pcie_received": ("PCIe, to the GPU (MB/s)", 1e-6),
     "gpu_pcie_sent": ("PCIe, from the GPU (MB/s)", 1e-6),
     "gpu_nvlink_received": ("NVLink, received (MB/s)", 1e-6),
     "gpu_nvlink_sent": ("NVLink, sent (MB/s)", 1e-6),
 }
-"""What is printed of a span of utilisation, with unit and factor."""
+"""The printed figures of a utilization span, with unit and factor."""
 
 
 def profile_text(profile: Profile) -> str:
@@ -63,9 +63,9 @@ def profile_text(profile: Profile) -> str:
 
 
 def usage_lines(usage: Sequence[Usage]) -> Iterator[str]:
-    """Utilisation in the intervals of the log: what was measured, on the average and at most."""
+    """Utilization in the intervals of the log: mean and peak."""
     rows = [(_figures(each), each.end_ms - each.begin_ms) for each in usage]
-    yield f"{'utilisation of the machine beside the log':<44}{'mean':>10}{'most':>10}"
+    yield f"{'utilization of the machine during the log':<44}{'mean':>10}{'most':>10}"
     for figure, (name, factor) in FIGURES.items():
         found = ((row.get(figure), length) for row, length in rows)
         known = [(value * factor, length) for value, length in found if value is not None]
@@ -80,8 +80,8 @@ def _figures(usage: Usage) -> dict[str, float | None]:
 
 
 def layer_lines(layers: Sequence[Layer]) -> Iterator[str]:
-    """Modules with the time of their passes; each holds those below it."""
-    yield "layers, ms per step (a layer holds those below it)"
+    """Modules with the time of their passes, including submodules."""
+    yield "layers, ms per step (a layer includes its sublayers)"
     yield f"  {'':<42}{'forward':>9}{'backward':>10}{'MFLOP':>9}{'MB':>8}"
     for each in layers:
         if each.name.count(".") < DEPTH:
@@ -93,14 +93,14 @@ def layer_lines(layers: Sequence[Layer]) -> Iterator[str]:
 
 
 def part_lines(parts: Iterable[StepPart]) -> Iterator[str]:
-    """What a recorded step is made of."""
+    """The parts of a recorded step."""
     yield "parts of a recorded step (ms)"
     for each in parts:
         yield f"  {each.name:<30}{each.ms:>10.3f}"
 
 
 def operator_lines(operators: Sequence[Operator]) -> Iterator[str]:
-    """The longest operators, with the share of the roof that they reach, and their kernels."""
+    """The longest operators, with their fraction of the roof, and their kernels."""
     yield f"operators, the longest {min(MOST, len(operators))} of {len(operators)} (per step)"
     yield f"  {'operator and module':<42}{'ms':>8}{'calls':>7}{'FLOP/B':>9}{'roof':>7}"
     for each in operators[:MOST]:

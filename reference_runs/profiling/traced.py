@@ -1,4 +1,4 @@
-"""Some steps of a run that is logged, recorded: what `podium run --trace` does."""
+"""A recording of some steps in a logged run, for `podium run --trace`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def traced_steps(
     path: Path, device: torch.device, model: nn.Module
 ) -> Iterator[tuple[Callable[[], None], Callable[[], str]]]:
-    """Yields what is to be called after each step, and what returns the tables in the end."""
+    """Yields a function to call after each step, and one that returns the tables at the end."""
     tables: list[str] = []
     with recorded(path, device, model, lambda found: tables.append(_tables(found))) as recording:
         yield recording.profiler.step, lambda: "".join(tables)
@@ -36,7 +36,7 @@ def _tables(found: RecordedKernels) -> str:
             kernels[name] = kernels[name][0] + time, kernels[name][1] + calls
     total = sum(time for time, _ in kernels.values())
     lines = [f"model: {total / STEPS / 1000:.2f} ms of work per step ({STEPS} steps)"]
-    lines += ["", "layers, forward pass (ms per step; a layer holds those below it):"]
+    lines += ["", "layers, forward pass (ms per step; a layer includes its sublayers):"]
     lines += [
         _row(name, time) for name, time in found.layers.items() if name and name.count(".") < DEPTH
     ]

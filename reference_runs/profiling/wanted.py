@@ -1,4 +1,4 @@
-"""What is to be measured of a trainer, and where it is written while it goes on."""
+"""The options of a trainer's profile, and its output folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Utilisation = Literal["auto", "all", "none"]
 class ProfileRequest:
     """The options of a profile.
 
-    `deepest` is the last level that is measured. In `folder`, which may not be there yet, the run
-    level's log, the utilisation beside it and the traces are written as they come. `utilisation` is
-    sampled as far as this machine tells (`auto`), or must be told (`all`); `in_log` has it in the
-    log, too.
+    `deepest` is the last level to measure. The run level's log, the utilization and the traces are
+    written to `folder` as they come; it is created if needed. `utilisation` is sampled as far as
+    possible (`auto`), or every figure is required (`all`); `in_log` also writes it to the run's
+    log.
     """
 
     turns: int = 5

@@ -1,1 +1,1 @@
-"""Weights that training starts from, as they are published."""
+"""Published weights that training starts from."""

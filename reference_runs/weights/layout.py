@@ -1,7 +1,7 @@
-"""How published decoders name and arrange their tensors, in the layout of Hugging Face.
+"""The tensor names and layout of published decoders, in the style of Hugging Face.
 
-A layout is a table: a tensor of ours, `{n}` for the layer's number, and the published ones that it
-is made of. Where that is several, their rows follow one another.
+A layout is a table: a tensor of our model, `{n}` for the layer's number, and the published tensors
+that it is made of. The rows of several tensors are concatenated.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 IGNORED = re.compile(
     r"\.rotary_emb\.inv_freq$|^model\.layers\.\d+\.(embed_tokens|shared_head\.head)\.weight$"
 )
-"""Tensors that follow from the configuration, or are another's copies (DeepSeek-V3's second
-embedding and output), which some released files hold."""
+"""Tensors in some released files that the configuration determines, or that are copies of others
+(DeepSeek-V3's second embedding and output)."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where one tensor of a model comes from."""
+    """The published source of one tensor of a model."""
 
     published: tuple[str, ...]
     interleaved: bool = False
-    """Whether two projections alternate in the last dimension: ours has one after the other."""
+    """Whether two projections alternate in the last dimension; ours are concatenated."""
     transposed: bool = False
-    """Whether the published matrix has a row for each input: ours has one for each output."""
+    """Whether the published matrix has a row for each input; ours has a row for each output."""
     experts: int = 0
-    """Where not 0, how many experts the published matrices are of, one after the other: ours has
-    them stacked, and each transposed."""
+    """If not 0, the number of experts in the published matrices, which follow one another; ours are
+    stacked, each of them transposed."""
 
     def at(self, layer: str) -> Source:
         """The source of one layer's tensor."""
         return replace(self, published=tuple(x.replace("{n}", layer) for x in self.published))
 
     def shape(self, parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-        """The shape of the tensor that parts of these shapes make."""
+        """The shape of a tensor that consists of parts with these shapes."""
         first, *others = parts
         rows = first[0] + sum(other[0] for other in others)
         if self.experts:
@@ -49,7 +49,7 @@ class Source:
         return whole[::-1] if self.transposed else whole
 
     def joined(self, parts: list[Tensor]) -> Tensor:
-        """The tensor that the published ones make."""
+        """The tensor from its published parts."""
         import torch
 
         whole = parts[0] if len(parts) == 1 else torch.cat(parts)
@@ -62,7 +62,7 @@ class Source:
 
 
 def _layers(**names: str) -> dict[str, Source]:
-    """Rows of tensors that each layer has, by our name with `__` for a dot."""
+    """Entries for tensors that each layer has, by our name with `__` for a dot."""
     return {
         f"blocks.{{n}}.{ours.replace('__', '.')}": Source(
             tuple(f"model.layers.{{n}}.{name}" for name in theirs.split())
@@ -102,7 +102,7 @@ FUSED_LLAMA = {
         attention__out__weight="self_attn.o_proj.weight",
     ),
 }
-"""Llama 2 as the LoRA benchmark has it: one projection for query, key and value."""
+"""Llama 2 in the LoRA benchmark's layout: one projection for query, key and value."""
 
 GPT_OSS = {
     **_ENDS,
@@ -117,7 +117,7 @@ GPT_OSS = {
         ("model.layers.{n}.mlp.experts.gate_up_proj",), True
     ),
 }
-"""GPT-OSS with the experts' weights as numbers: the release packs them in four bits."""
+"""GPT-OSS with unquantized expert weights: the release packs them in four bits."""
 
 _GPT2_PARTS = {
     "attention_norm": "ln_1",
@@ -142,7 +142,7 @@ GPT2 = {
         for kind in ("weight", "bias")
     },
 }
-"""GPT-2 with its output, which is the embedding once more; GPT-3's decoder is of the same parts."""
+"""GPT-2 with its output, which is the embedding again; GPT-3's decoder has the same parts."""
 
 Layout = dict[str, Source]
 
@@ -157,14 +157,14 @@ _LATENT = {
     "attention.out.weight": "self_attn.o_proj.weight",
     "ffn_norm.weight": "post_attention_layernorm.weight",
 }
-"""A DeepSeek-V3 layer's tensors but for its feed-forward part, ours and the published ones."""
+"""The tensors of a DeepSeek-V3 layer without its feed-forward part, ours and the published ones."""
 
 
 def deepseek(layers: int, dense: int, experts: int) -> Layout:
-    """The layout of DeepSeek-V3, whose first layers are dense, with the prediction ahead.
+    """The layout of DeepSeek-V3: dense first layers, and multi-token prediction.
 
-    Numbers must be in a format of torch's that needs no scales beside it: bfloat16, not the
-    release's blocks of 8 bits.
+    Values must have a torch format without separate scales: bfloat16, not the release's 8-bit
+    blocks.
     """
     ahead = f"model.layers.{layers}"
     rows = {
@@ -202,8 +202,8 @@ _LAYER = re.compile(r"(?<=^blocks\.)\d+(?=\.)")
 
 
 def source(layout: Layout, name: str) -> Source | None:
-    """Where a model's tensor comes from; None where the layout has no such tensor."""
-    if name in layout:  # also that of one layer, which is not as the others
+    """The source of a model's tensor; None if the layout has no such tensor."""
+    if name in layout:  # also a layer that differs from the others
         return layout[name]
     found = _LAYER.search(name)
     row = layout.get(_LAYER.sub("{n}", name))

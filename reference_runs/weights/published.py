@@ -1,4 +1,4 @@
-"""Weights in safetensors files: one, or several and their index, as models are released."""
+"""Weights in safetensors files, as models are released: one file, or several and their index."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ INDEX = "model.safetensors.index.json"
 
 
 class Published(Mapping[str, "Tensor"]):
-    """A folder's tensors under a model's names; each is read when it is asked for.
+    """A folder's tensors under a model's names; each is read on access.
 
-    `names` are those of the model's tensors. Raises DataMissing where the folder is not in the
+    `names` are those of the model's tensors. Raises DataMissing if the folder does not match the
     layout, LibraryMissing without safetensors.
     """
 
@@ -48,7 +48,7 @@ class Published(Mapping[str, "Tensor"]):
         return row.joined([self._file(each).get_tensor(each) for each in row.published])
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """A tensor's shape, for which no number is read."""
+        """A tensor's shape, without reading its values."""
         row = self._sources[name]
         return row.shape(self._shapes(row))
 
@@ -56,26 +56,26 @@ class Published(Mapping[str, "Tensor"]):
         return [tuple(self._file(each).get_slice(each).get_shape()) for each in row.published]
 
     def _check_joinable(self, row: Source) -> None:
-        """Raise DataMissing where parts of one tensor have rows of several lengths."""
+        """Raise DataMissing if the parts of one tensor have rows of different lengths."""
         if len({shape[1:] for shape in self._shapes(row)}) > 1:
-            raise DataMissing(f"{self.folder}: {', '.join(row.published)} do not fit each other")
+            raise DataMissing(f"{self.folder}: {', '.join(row.published)} differ in row length")
 
     def _check_complete(self) -> None:
         used = {name for row in self._sources.values() for name in row.published}
         missing = sorted(used - {*self._files})
         if missing:
-            raise DataMissing(f"{self.folder} holds no tensor {missing[0]}")
+            raise DataMissing(f"{self.folder} has no tensor {missing[0]}")
         odd = sorted(name for name in {*self._files} - used if not IGNORED.search(name))
         if odd:
-            raise DataMissing(f"{self.folder} holds a tensor {odd[0]}, which the model has not")
+            raise DataMissing(f"{self.folder} has a tensor {odd[0]}, which is not in the model")
 
     def _file(self, tensor: str) -> Any:
         name = self._files[tensor]
         if name not in self._open:
             self._open[name] = _opened(self.folder / name)
         found = self._open[name]
-        if tensor not in found.keys():  # noqa: SIM118 - a file of safetensors is no mapping
-            raise DataMissing(f"{self.folder / name} holds no tensor {tensor}, as {INDEX} says")
+        if tensor not in found.keys():  # noqa: SIM118 - a safetensors file is not a mapping
+            raise DataMissing(f"{self.folder / name} has no tensor {tensor}, but {INDEX} lists it")
         return found
 
 
@@ -85,26 +85,26 @@ def _places(folder: Path) -> dict[str, str]:
     if index.is_file():
         return _indexed(index)
     if not whole.is_file():
-        raise DataMissing(f"{folder} holds neither {WHOLE} nor {INDEX}")
+        raise DataMissing(f"{folder} contains neither {WHOLE} nor {INDEX}")
     return dict.fromkeys(_opened(whole).keys(), WHOLE)
 
 
 def _indexed(index: Path) -> dict[str, str]:
-    """The table of an index; its files must lie beside it."""
+    """The table of an index; its files must be in the same folder."""
     try:
         places = json.loads(index.read_bytes())["weight_map"]
         files = {str(name) for name in places.values()}
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        raise DataMissing(f"{index} must hold a weight_map, from tensors to files") from None
+        raise DataMissing(f"{index}: expected a weight_map, from tensors to files") from None
     for name in sorted(files):
         # A name with a path in it could lead out of the folder
         if "/" in name or "\\" in name or not (index.parent / name).is_file():
-            raise DataMissing(f"{index} names {name}, which is no file beside it")
+            raise DataMissing(f"{index} names {name}, which is not a file in its folder")
     return {str(tensor): str(name) for tensor, name in places.items()}
 
 
 def _opened(path: Path) -> Any:
-    """A file's tensors, mapped; raises DataMissing where it is damaged."""
+    """A file's tensors, memory-mapped; raises DataMissing if it is damaged."""
     try:
         library = import_module("safetensors")
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Published weights that training starts from: a folder of safetensors, or a file of tensors."""
+"""Published weights that training starts from: a folder of safetensors, or a torch file."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ FOLDER, FILE = "base", "base.pt"
 
 
 def published_weights(path: Path) -> dict[str, Tensor]:
-    """The weights of a published model, of which nothing is read yet; raises DataMissing."""
-    # Mapped, so that hundreds of gigabytes need not be in memory together with the model's
+    """The weights of a published model, read lazily; raises DataMissing."""
+    # Memory-mapped: hundreds of gigabytes need not fit in memory together with the model
     found = saved_tensors(path, "weights", mapped=True)
     if not isinstance(found, dict):
-        raise DataMissing(f"{path} must hold tensors by name")
+        raise DataMissing(f"{path}: expected a mapping from names to tensors")
     return found
 
 
 def start_path(folder: Path) -> Path:
-    """Where published weights lie below `--data`: a folder `base` of safetensors, or `base.pt`."""
+    """The published weights below `--data`: a folder `base` of safetensors, or `base.pt`."""
     return folder / FOLDER if (folder / FOLDER).is_dir() else folder / FILE
 
 
 def check_start(path: Path) -> None:
-    """Raise DataMissing where the weights are not there; nothing is opened."""
+    """Raise DataMissing if the weights do not exist; nothing is opened."""
     if not path.exists():
         raise DataMissing(
             f"{path} is missing; training starts from published weights: a folder {FOLDER} of"
@@ -47,16 +47,16 @@ def fill(
     *,
     kept: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Give a model its weights, all but those whose names are to be kept; raises DataMissing.
+    """Load a model's weights, except those whose names are to be kept; raises DataMissing.
 
-    One tensor is read after the other: together they may not fit next to the model.
+    Tensors are read one by one: all together may not fit in memory next to the model.
     """
     wanted = {name: tensor for name, tensor in model.state_dict().items() if not kept(name)}
     for name in [*wanted, *weights]:
         if name not in weights:
-            raise DataMissing(f"{path} holds no tensor {name}")
+            raise DataMissing(f"{path} has no tensor {name}")
         if name not in wanted:
-            raise DataMissing(f"{path} holds a tensor {name}, which the model has not")
+            raise DataMissing(f"{path} has a tensor {name}, which is not in the model")
     for name, tensor in wanted.items():
         tensor.copy_(fitting(weights, name, tuple(tensor.shape), path))
 
@@ -64,9 +64,9 @@ def fill(
 def fitting(weights: Mapping[str, Tensor], name: str, shape: tuple[int, ...], path: Path) -> Tensor:
     """One of the weights, which must have that shape; raises DataMissing."""
     if name not in weights:
-        raise DataMissing(f"{path} holds no tensor {name}")
-    # Of published weights no number is read for their shape
+        raise DataMissing(f"{path} has no tensor {name}")
+    # The shape of published weights is available without reading values
     found = weights.shape(name) if isinstance(weights, Published) else tuple(weights[name].shape)
     if found != shape:
-        raise DataMissing(f"{path}: {name} is of shape {found}; expected {shape}")
+        raise DataMissing(f"{path}: {name} has shape {found}; expected {shape}")
     return weights[name]

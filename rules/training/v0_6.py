@@ -72,14 +72,16 @@ _COMMON = (
     ),
     row(
         k.EVAL_START,
-        in_sequence("in the timed part, of a later epoch each time, after the last accuracy"),
+        in_sequence(
+            "in the timed part, after the last accuracy, with a later epoch that has started"
+        ),
         times=AT_LEAST_ONCE,
         policy_exempt_reason=STRICT,
         cites=CITES,
     ),
     row(
         k.EVAL_STOP,
-        in_sequence("once for each eval_start, with its epoch_num"),
+        in_sequence("while an evaluation is open, with the epoch_num of the last eval_start"),
         times=AT_LEAST_ONCE,
         policy_exempt_reason=STRICT,
         cites=CITES,
@@ -94,7 +96,10 @@ _COMMON = (
     ),
     row(
         k.BLOCK_START,
-        in_sequence("in the timed part, one open at a time, from the epoch that comes next"),
+        in_sequence(
+            "in the timed part, one open at a time, from the epoch after the last epoch_start; "
+            "while an epoch is open, from the epoch evaluated last"
+        ),
         times=AT_LEAST_ONCE,
         policy_exempt_reason=STRICT,
         cites=CITES,

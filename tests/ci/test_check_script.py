@@ -119,7 +119,7 @@ def test_what_fails_is_chosen(
         ({"PODIUM_PATH": "-x"}, "-x"),
         ({"PODIUM_ROUND": "5.9"}, "5.9"),
         ({"PODIUM_ROUND": "5.1; touch evil"}, "5.1; touch evil"),
-        ({"PODIUM_FAIL_ON": "always"}, "must be error, warning or never"),
+        ({"PODIUM_FAIL_ON": "always"}, "expected error, warning or never"),
         ({"PODIUM_FAIL_ON": "never", "PODIUM_PATH": "nowhere"}, "nowhere"),
     ],
 )

@@ -190,7 +190,9 @@ def test_evaluations_come_by_the_policys_formula() -> None:
 def test_too_many_masked_words_are_refused() -> None:
     config = replace(FEW, max_predictions_per_seq=30)
     made = MaskedWords(config, Setting(), Ranks(torch.device("cpu")))
-    with pytest.raises(RunFault, match="max_predictions_per_seq is 30; must be 1 to 29, the words"):
+    with pytest.raises(
+        RunFault, match="max_predictions_per_seq is 30; expected 1 to 29, the words"
+    ):
         made.prepare()
 
 
@@ -217,13 +219,11 @@ def test_training_starts_from_the_published_weights(tmp_path: Path) -> None:
     assert torch.equal(model.relation.weight, weights["cls/seq_relationship/output_weights"])
     del weights["bert/embeddings/LayerNorm/beta"]
     torch.save(weights, path)
-    with pytest.raises(
-        DataMissing, match=r"base\.pt holds no tensor bert/embeddings/LayerNorm/beta"
-    ):
+    with pytest.raises(DataMissing, match=r"base\.pt has no tensor bert/embeddings/LayerNorm/beta"):
         started(tmp_path)
     weights["bert/embeddings/LayerNorm/beta"] = torch.zeros(3)
     torch.save(weights, path)
-    with pytest.raises(DataMissing, match=r"LayerNorm/beta is of shape \(3,\); expected \(64,\)"):
+    with pytest.raises(DataMissing, match=r"LayerNorm/beta has shape \(3,\); expected \(64,\)"):
         started(tmp_path)
 
 
@@ -242,9 +242,9 @@ def test_files_follow_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "wrong", "said"),
     [
-        ("input_ids", np.zeros((4, 8)), r"holds input_ids of shape \(4, 8\); expected \(4, 32\)"),
-        ("masked_lm_ids", np.full((4, 4), 20), "holds 20 in masked_lm_ids; expected 0 to 19"),
-        ("segment_ids", None, "holds no segment_ids"),
+        ("input_ids", np.zeros((4, 8)), r"has input_ids of shape \(4, 8\); expected \(4, 32\)"),
+        ("masked_lm_ids", np.full((4, 4), 20), "contains 20 in masked_lm_ids; expected 0 to 19"),
+        ("segment_ids", None, "contains no segment_ids"),
     ],
 )
 def test_a_wrong_file_is_told_by_name(tmp_path: Path, field: str, wrong: Any, said: str) -> None:
@@ -266,7 +266,7 @@ def test_few_files_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_file_and_no_hdf5_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match=r"holds no \*\.hdf5 files"):
+    with pytest.raises(DataMissing, match=r"contains no \*\.hdf5 files"):
         Files(tmp_path, smoke())
     (tmp_path / "0.hdf5").write_bytes(b"no")
     with pytest.raises(DataMissing, match=r"0\.hdf5 cannot be read as HDF5"):

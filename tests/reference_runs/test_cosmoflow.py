@@ -132,7 +132,7 @@ def test_simulations_are_read_one_by_one(tmp_path: Path) -> None:
     assert volumes.shape == (2, 4, 2, 2, 2)
     assert volumes[0, 3, 0, 0, 1] == pytest.approx(np.log1p(7))
     assert parameters.tolist() == [[0.5, -0.5, 0.25, 0]] * 2
-    said = r"0\.tfrecord holds 32 counts and 4 parameters; expected 256 and 4"
+    said = r"0\.tfrecord contains 32 counts and 4 parameters; expected 256 and 4"
     with pytest.raises(DataMissing, match=said):
         open_simulated(tmp_path, "train", 4).__getitems__([0])
 

@@ -183,7 +183,7 @@ def test_missing_maps_labels_and_statistics_are_told_by_name(tmp_path: Path) -> 
     for name, wrong, said in (
         ("data-00001", np.zeros((48, 64, 3)), r"shape \(48, 64, 3\); expected \(48, 64, 4\)"),
         ("label-00002", np.zeros((48, 63), np.uint8), r"shape \(48, 63\); expected \(48, 64\)"),
-        ("label-00002", np.full((48, 64), 3, np.uint8), "classes beyond 0 to 2"),
+        ("label-00002", np.full((48, 64), 3, np.uint8), "classes outside of 0 to 2"),
     ):
         np.save(folder / "train" / f"{name}.npy", wrong)
         with pytest.raises(DataMissing, match=rf"{name}\.npy .*{said}"):

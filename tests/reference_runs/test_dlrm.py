@@ -103,9 +103,9 @@ def test_files_are_read_as_the_reference_writes_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        (1, -1, "holds the count -1; expected 0 or more"),
-        (14, 60, "holds the id 60 in table 0; expected 0 to 59"),
-        (21, -2, "holds the id -2 in table 7; expected 0 to 2"),
+        (1, -1, "contains the count -1; expected 0 or more"),
+        (14, 60, "contains the id 60 in table 0; expected 0 to 59"),
+        (21, -2, "contains the id -2 in table 7; expected 0 to 2"),
     ],
 )
 def test_wrong_numbers_are_reported(tmp_path: Path, column: int, value: int, said: str) -> None:
@@ -122,5 +122,5 @@ def test_a_file_of_another_width_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"clicks\.bin cannot be read"):
         ClickFile(path, smoke())
     np.zeros(23, "<i4").tofile(path)
-    with pytest.raises(DataMissing, match="holds 23 integers; expected a multiple of 22"):
+    with pytest.raises(DataMissing, match="contains 23 integers; expected a multiple of 22"):
         ClickFile(path, smoke())

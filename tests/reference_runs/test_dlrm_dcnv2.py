@@ -134,17 +134,17 @@ def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "wrong", "said"),
     [
-        ("dense.npy", np.zeros((4, 12)), r"is of shape \(4, 12\); expected \(4, 13\)"),
-        ("multi_hot.npz", {"0": np.zeros((4, 3), np.int32)}, "holds 1 tables; expected 2"),
+        ("dense.npy", np.zeros((4, 12)), r"has shape \(4, 12\); expected \(4, 13\)"),
+        ("multi_hot.npz", {"0": np.zeros((4, 3), np.int32)}, "contains 1 tables; expected 2"),
         (
             "multi_hot.npz",
             {"0": np.zeros((4, 3), np.int32), "1": np.zeros((4, 4), np.int32)},
-            r"holds a table 1 of shape \(4, 4\); expected \(4, 2\)",
+            r"has a table 1 of shape \(4, 4\); expected \(4, 2\)",
         ),
         (
             "multi_hot.npz",
             {"0": np.zeros((4, 3), np.int32), "1": np.full((4, 2), 3, np.int32)},
-            "holds the id 3 in table 1; expected 0 to 2",
+            "contains the id 3 in table 1; expected 0 to 2",
         ),
     ],
 )
@@ -177,4 +177,4 @@ def test_sparse_gradients_do_not_go_with_a_mesh(
 ) -> None:
     words = ("--mesh", "fsdp=2", "--set", "sparse_gradients=True", "--output", str(tmp_path))
     assert run(["run", "dlrm_dcnv2", *words]) == 2
-    assert "--mesh goes with --set sparse_gradients=False" in capsys.readouterr().err
+    assert "--mesh requires --set sparse_gradients=False" in capsys.readouterr().err

@@ -203,10 +203,10 @@ def test_plays_are_read_by_day(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "wrong", "said"),
     [
-        (f"{CACHE}/flat_is_like.npy", np.zeros(3, bool), r"is of shape \(3,\); expected \(24,\)"),
-        (f"{CACHE}/anchor_ts_L4086.npy", np.zeros(3), r"is of shape \(3,\); expected \(12,\)"),
-        (f"{CACHE}/flat_item_ids.npy", np.full(24, 24), "holds the item 24; expected 0 to 23"),
-        (f"{CACHE}/flat_uid.npy", np.full(24, 1024), "holds the user 1024; expected 0 to 1023"),
+        (f"{CACHE}/flat_is_like.npy", np.zeros(3, bool), r"has shape \(3,\); expected \(24,\)"),
+        (f"{CACHE}/anchor_ts_L4086.npy", np.zeros(3), r"has shape \(3,\); expected \(12,\)"),
+        (f"{CACHE}/flat_item_ids.npy", np.full(24, 24), "contains the item 24; expected 0 to 23"),
+        (f"{CACHE}/flat_uid.npy", np.full(24, 1024), "contains the user 1024; expected 0 to 1023"),
     ],
 )
 def test_wrong_events_are_told_by_name(tmp_path: Path, file: str, wrong: Any, said: str) -> None:
@@ -218,7 +218,7 @@ def test_wrong_events_are_told_by_name(tmp_path: Path, file: str, wrong: Any, sa
 
 def test_a_missing_or_wrong_table_of_artists_is_told_by_name(tmp_path: Path) -> None:
     LITTLE["dlrm_v4_hstu"].write(tmp_path)
-    with pytest.raises(DataMissing, match=r"artist_item_mapping\.parquet holds the artist 5"):
+    with pytest.raises(DataMissing, match=r"artist_item_mapping\.parquet contains the artist 5"):
         read(tmp_path, rows=(24, 5, 6, 1024))
     (tmp_path / "shared_metadata" / "artist_item_mapping.parquet").write_bytes(b"PAR1")
     with pytest.raises(DataMissing, match=r"artist_item_mapping\.parquet cannot be read"):

@@ -278,7 +278,9 @@ def test_the_loss_is_averaged_by_time_first(count: int) -> None:
 
 
 def test_axes_that_are_no_heads_width_are_refused() -> None:
-    with pytest.raises(RunFault, match=r"axes are \(4, 6, 4\); must add up to a head's width, 64 "):
+    with pytest.raises(
+        RunFault, match=r"axes are \(4, 6, 4\); expected a sum of a head's width, 64 "
+    ):
         Flow(short(axes=(4, 6, 4)), Setting(), CPU).prepare()
 
 
@@ -406,15 +408,15 @@ def as_file(array: Any) -> bytes:
 
 DAMAGE = {
     "truncated": (truncated, "data-00000-of-00002.arrow cannot be read as an Arrow stream: "),
-    "no files": (without_files, "coco_preprocessed holds no .arrow files"),
-    "empty": (other_empty, r"clip_empty.npy holds float32 of shape \(1, 5\); expected "),
+    "no files": (without_files, "coco_preprocessed contains no .arrow files"),
+    "empty": (other_empty, r"clip_empty.npy is float32 of shape \(1, 5\); expected "),
     "column": (changed_row(mean=None), "data-00000-of-00002.arrow has no column mean"),
     "array": (changed_row(mean=b"x"), "row 0, mean cannot be read as an array: "),
     "shape": (
         changed_row(mean=as_file(np.zeros(3, np.uint16))),
-        r"row 0, mean holds uint16 of shape \(3,\); expected uint16 of \(4, 8, 8\)",
+        r"row 0, mean is uint16 of shape \(3,\); expected uint16 of \(4, 8, 8\)",
     ),
-    "time": (changed_row(timestep=9), "row 0, timestep holds 9; expected 0 to 7"),
+    "time": (changed_row(timestep=9), "row 0, timestep is 9; expected 0 to 7"),
 }
 
 

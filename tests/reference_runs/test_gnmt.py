@@ -107,7 +107,7 @@ def test_pieces_make_words_and_sentences(tmp_path: Path) -> None:
     ids = pieces.tokens("Hel@@ lo , strange world .")
     assert ids.tolist() == [2, 3, 4, 7, 5, 6]
     assert pieces.text(ids) == "Hello, world."
-    with pytest.raises(DataMissing, match="holds 5 pieces; expected at most 4"):
+    with pytest.raises(DataMissing, match="contains 5 pieces; expected at most 4"):
         Pieces.read(path, 8)
 
 
@@ -130,9 +130,9 @@ def test_files_that_are_missing_or_short_are_reported(tmp_path: Path) -> None:
         (tmp_path / f"{TRAINING}.{language}").write_text("a b\n" + "a " * 76 + "\nb\n")
     (tmp_path / SOURCE).write_text("a\nb\n")
     (tmp_path / REFERENCES).write_text("a\n")
-    with pytest.raises(DataMissing, match="holds 2 pairs of at most 75; expected 3"):
+    with pytest.raises(DataMissing, match="contains 2 pairs of at most 75; expected 3"):
         from_files(tmp_path, reference(), DatasetSize(3, 2))
-    with pytest.raises(DataMissing, match=r"newstest2014\.de holds 1 lines; .* holds 2"):
+    with pytest.raises(DataMissing, match=r"newstest2014\.de has 1 lines; .* has 2"):
         from_files(tmp_path, reference(), DatasetSize(2, 2))
     (tmp_path / REFERENCES).write_text("a\nb\n")
     training, evaluation, texts = from_files(tmp_path, reference(), DatasetSize(2, 2))

@@ -217,7 +217,9 @@ def test_an_evaluation_of_another_size_is_told(tmp_path: Path) -> None:
     write(tmp_path / "train.bin", 200)
     write(tmp_path / "validation.bin", 100)
     wanted = DatasetSize(2, 100)
-    with pytest.raises(DataMissing, match="bin holds 98 tokens to predict in sequences of 64; exp"):
+    with pytest.raises(
+        DataMissing, match="bin contains 98 tokens to predict in sequences of 64; e"
+    ):
         from_files(tmp_path, config, wanted)
     write(tmp_path / "validation.bin", 102)
     training, evaluation = from_files(tmp_path, config, wanted)

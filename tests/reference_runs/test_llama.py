@@ -150,7 +150,7 @@ def test_token_files_are_cut_into_sequences_whose_targets_overlap(
 def test_short_token_files_are_told_with_both_counts(
     tmp_path: Path, tokens: int, found: int
 ) -> None:
-    said = rf"train\.bin holds {found} sequences of 4 tokens; expected 3"
+    said = rf"train\.bin contains {found} sequences of 4 tokens; expected 3"
     with pytest.raises(DataMissing, match=said):
         streams(tmp_path, tokens, 3)
 
@@ -162,7 +162,7 @@ def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"train\.bin .*; these look like 16-bit ids"):
         from_files(tmp_path, config, DatasetSize(3, 2))
     path.write_bytes(b"12345")
-    with pytest.raises(DataMissing, match=r"train\.bin cannot be read as a row of uint32"):
+    with pytest.raises(DataMissing, match=r"train\.bin cannot be read as an array of uint32"):
         from_files(tmp_path, config, DatasetSize(3, 2))
     tokens = np.zeros(4000, dtype=np.uint32)
     tokens[3998] = 2000  # far behind what is looked at first
@@ -170,7 +170,7 @@ def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
         tokens.tofile(tmp_path / f"{name}.bin")
     training, _ = from_files(tmp_path, config, DatasetSize(1000, 1000))
     training.__getitems__([0, 998])
-    with pytest.raises(DataMissing, match=r"the token id 2000 behind token 3996; expected .*2000"):
+    with pytest.raises(DataMissing, match=r"the token id 2000 after token 3996; expected .*2000"):
         training.__getitems__([0, 999])
 
 
@@ -196,8 +196,11 @@ def test_packed_sequences_are_rows_and_prompts_are_not_scored(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ([0] * 7, r"labels\.bin holds 7 labels; expected 8"),
-        ([0, 1, 2, 3, 9, 5, 6, 7], r"labels\.bin holds 9 at token 4; expected the token or -100"),
+        ([0] * 7, r"labels\.bin contains 7 labels; expected 8"),
+        (
+            [0, 1, 2, 3, 9, 5, 6, 7],
+            r"labels\.bin contains 9 at token 4; expected the token or -100",
+        ),
     ],
 )
 def test_labels_that_do_not_fit_are_told(tmp_path: Path, labels: list[int], said: str) -> None:

@@ -99,12 +99,12 @@ def test_ratings_are_read_with_each_users_latest_held_out(tmp_path: Path) -> Non
     known = from_ratings(tmp_path, config, DatasetSize(10, 2))
     assert known.held_out.tolist() == [0, 0]
     assert sorted(zip(known.user.tolist(), known.item.tolist(), strict=True)) == [(0, 1), (0, 2)]
-    with pytest.raises(DataMissing, match=r"holds 10 pairs, 5 for each rating; expected 15"):
+    with pytest.raises(DataMissing, match=r"contains 10 pairs, 5 for each rating; expected 15"):
         from_ratings(tmp_path, config, DatasetSize(15, 2))
-    with pytest.raises(DataMissing, match="holds 3 items; expected 4"):
+    with pytest.raises(DataMissing, match="contains 3 items; expected 4"):
         from_ratings(tmp_path, replace(config, items=4), DatasetSize(10, 2))
     few = replace(config, users=1)
-    with pytest.raises(DataMissing, match="holds 2 users; expected 1"):
+    with pytest.raises(DataMissing, match="contains 2 users; expected 1"):
         from_ratings(tmp_path, few, DatasetSize(10, 2, exactly=False))
 
 

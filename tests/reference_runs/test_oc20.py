@@ -354,7 +354,7 @@ def test_what_may_move_is_told_by_its_mask_or_its_tag(tmp_path: Path, mask: str)
 def test_a_damaged_structure_is_told_by_its_file(tmp_path: Path, old: str, new: str) -> None:
     (tmp_path / "0.extxyz").write_text(PUBLISHED.replace(old, new))
     (tmp_path / "0.txt").write_text("random1,frame3,-17.0\n")
-    with pytest.raises(DataMissing, match=r"0\.extxyz cannot be read: structure 0 is no extended"):
+    with pytest.raises(DataMissing, match=r"0\.extxyz cannot be read: structure 0 is not an ext"):
         Structures(tmp_path, smoke()).__getitems__([0])
 
 
@@ -372,7 +372,7 @@ def task_of(config: Oc20, **setting: Any) -> Catalysis:
 
 
 def test_compiling_is_refused() -> None:
-    with pytest.raises(RunFault, match="--compile: oc20 trains on derivatives"):
+    with pytest.raises(RunFault, match="--compile: oc20 needs second derivatives"):
         task_of(smoke(), compile=True).prepare()
 
 

@@ -370,16 +370,19 @@ def test_the_clock_stops_with_the_update_of_the_weights_that_pass(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"num_prompts_per_step": 15}, "must be num_prompts_per_step x num_generations_per_prompt"),
+        (
+            {"num_prompts_per_step": 15},
+            "expected num_prompts_per_step x num_generations_per_prompt",
+        ),
         (
             {"num_generations_per_prompt": 1, "num_prompts_per_step": 256},
-            "num_generations_per_prompt is 1; must be 2 or more",
+            "num_generations_per_prompt is 1; expected 2 or more",
         ),
-        ({"max_sequence_length": 8}, "max_sequence_length is 8; must be 9 or more"),
-        ({"vocabulary": 6}, "vocabulary is 6; must be 7 or more"),
+        ({"max_sequence_length": 8}, "max_sequence_length is 8; expected 9 or more"),
+        ({"vocabulary": 6}, "vocabulary is 6; expected 7 or more"),
         (
             {"generation_validation_rollout_temperature": 0.0},
-            "generation_validation_rollout_temperature is 0.0; must be above 0",
+            "generation_validation_rollout_temperature is 0.0; expected more than 0",
         ),
     ],
 )
@@ -391,7 +394,9 @@ def test_settings_without_answers_or_groups_are_refused(changes: dict[str, Any],
 
 def test_prompts_must_be_shared_out_evenly() -> None:
     task = PolicyOptimization(smoke(), Setting(), Ranks(torch.device("cpu"), 0, 32))
-    with pytest.raises(RunFault, match="num_prompts_per_step is 16; must be a multiple of 32 rank"):
+    with pytest.raises(
+        RunFault, match="num_prompts_per_step is 16; expected a multiple of 32 rank"
+    ):
         task.prepare()
 
 
@@ -402,7 +407,7 @@ def test_a_reference_run_says_that_no_sandbox_is_bundled(
     assert command([*words, "--output", str(tmp_path / "logs"), "-q"]) == 2
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
-    assert "R2E-Gym's tasks are verified in sandboxes that podium does not bundle" in said
+    assert "R2E-Gym's tasks need sandboxes that podium does not include" in said
     assert list((tmp_path / "logs").glob("*")) == []
 
 

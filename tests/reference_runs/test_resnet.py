@@ -216,7 +216,7 @@ def test_imagenets_files_are_read_in_the_order_of_their_folders(tmp_path: Path) 
     assert images.shape == (2, 3, 16, 16)
     assert labels.tolist() == [0, 1]
     assert images[1, 1].float().mean() > 200 > 50 > images[0, 1].float().mean()
-    with pytest.raises(DataMissing, match="holds 2 folders; expected 1000"):
+    with pytest.raises(DataMissing, match="contains 2 folders; expected 1000"):
         Files(tmp_path, 1000)
     (tmp_path / "n02" / "a.JPEG").write_bytes(b"no image")
     with pytest.raises(DataMissing, match=r"n02/a\.JPEG cannot be read as an image"):
@@ -260,9 +260,9 @@ def archive(path: Path, files: dict[str, bytes], mode: Literal["w", "w:gz"] = "w
     ("files", "said"),
     [
         ({"a.jpg": b""}, r"one\.tar: a\.jpg has no class; a\.cls is missing"),
-        ({"a.jpg": b"", "a.cls": b"9"}, r"a\.cls holds '9'; expected a class from 0 to 5"),
-        ({"a.jpg": b"", "a.cls": b"cat"}, r"a\.cls holds 'cat'; expected a class"),
-        ({"a.txt": b""}, "hold no file that is named"),
+        ({"a.jpg": b"", "a.cls": b"9"}, r"a\.cls is '9'; expected a class from 0 to 5"),
+        ({"a.jpg": b"", "a.cls": b"cat"}, r"a\.cls is 'cat'; expected a class"),
+        ({"a.txt": b""}, r"contain no \*\.jpg files"),
     ],
 )
 def test_archives_that_do_not_fit_are_told(

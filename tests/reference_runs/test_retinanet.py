@@ -240,9 +240,9 @@ def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
     assert scene.pixels.shape == (80, 80, 3)
     assert scene.boxes.tolist() == [[20, 20, 60, 60]]
     assert scene.classes.tolist() == [1]
-    with pytest.raises(DataMissing, match="no annotation file"):
+    with pytest.raises(DataMissing, match="not an annotation file"):
         Files(tmp_path / "data", 80, 2)
-    with pytest.raises(DataMissing, match="holds 2 categories; expected 1"):
+    with pytest.raises(DataMissing, match="has 2 categories; expected 1"):
         Files(tmp_path, 80, 1)
     (tmp_path / "data" / "a.jpg").write_bytes(b"no image")
     with pytest.raises(DataMissing, match=r"a\.jpg cannot be read as an image"):
@@ -250,7 +250,7 @@ def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
     for wrong in ({"category_id": 4}, {"bbox": [1, 2]}, {"bbox": "none"}):
         changed = {**notes, "annotations": [{**notes["annotations"][0], **wrong}]}
         (tmp_path / "labels" / "openimages-mlperf.json").write_text(json.dumps(changed))
-        with pytest.raises(DataMissing, match="no annotation file"):
+        with pytest.raises(DataMissing, match="not an annotation file"):
             Files(tmp_path, 80, 2)
 
 
@@ -265,7 +265,7 @@ def test_images_may_lie_in_archives_under_the_same_names(tmp_path: Path) -> None
     path.write_text(json.dumps(notes))
     assert Files(tmp_path, 80, 2).scene(0).pixels[..., 0].min() > 200
     path.write_text(json.dumps({**notes, "images": [{"id": 7, "file_name": "b.jpg"}]}))
-    with pytest.raises(DataMissing, match=r"data: no archive there holds b\.jpg"):
+    with pytest.raises(DataMissing, match=r"data: no archive contains b\.jpg"):
         Files(tmp_path, 80, 2)
 
 
@@ -276,7 +276,7 @@ def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:
     state = second.state_dict()
     assert all(torch.equal(state[name], value) for name, value in first.state_dict().items())
     torch.save({"conv1.weight": state["conv1.weight"]}, tmp_path / "part.pt")
-    with pytest.raises(DataMissing, match="holds no ResNeXt-50"):
+    with pytest.raises(DataMissing, match="is not a ResNeXt-50"):
         load_backbone(second, tmp_path / "part.pt")  # type: ignore[arg-type]
     (tmp_path / "text.pt").write_text("weights")
     with pytest.raises(DataMissing, match=r"text\.pt cannot be read as weights"):

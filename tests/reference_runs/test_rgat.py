@@ -153,7 +153,7 @@ def test_the_real_graph_is_read_from_its_files_and_sampled(tmp_path: Path) -> No
     assert len(graph.edges[config.relations[0]].sources) == 2 * len(cites)
     batch = Seeds(graph, graph.training, config, seed=1).__getitems__(range(4))
     assert RGAT(config).eval()(batch).shape == (4, 6)
-    with pytest.raises(DataMissing, match=r"train_idx\.pt holds 4 papers; expected 5"):
+    with pytest.raises(DataMissing, match=r"train_idx\.pt contains 4 papers; expected 5"):
         from_files(tmp_path, config, DatasetSize(5, 2))
 
 
@@ -165,18 +165,18 @@ def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "wrong", "said"),
     [
-        ("paper/node_feat.npy", np.zeros((6, 16), np.float32), r"is of shape \(6, 16\)"),
-        ("paper__cites__paper/edge_index.npy", np.full((3, 2), 6), "joins a paper beyond the 6"),
+        ("paper/node_feat.npy", np.zeros((6, 16), np.float32), r"has shape \(6, 16\)"),
+        ("paper__cites__paper/edge_index.npy", np.full((3, 2), 6), "has a paper beyond the 6"),
         (
             "paper__cites__paper/edge_index.npy",
             np.zeros((2, 3), int),
-            r"is of shape \(2, 3\); ",
+            r"has shape \(2, 3\); ",
         ),
-        ("paper/node_label_2K.npy", np.zeros(5), "holds 5 classes; expected 6"),
-        ("paper/node_label_2K.npy", np.full(6, 2983), "holds classes 2983 to 2983; expected 0"),
+        ("paper/node_label_2K.npy", np.zeros(5), "has 5 classes; expected 6"),
+        ("paper/node_label_2K.npy", np.full(6, 2983), "contains classes 2983 to 2983; expected 0"),
         ("train_idx.pt", torch.tensor([6]), "names papers beyond the 6"),
         ("train_idx.pt", b"no tensor", "cannot be read as a tensor"),
-        ("val_idx.pt", torch.tensor([0.5]), "must hold a tensor of papers' numbers"),
+        ("val_idx.pt", torch.tensor([0.5]), "is not a tensor of paper indices"),
     ],
 )
 def test_a_wrong_file_of_the_graph_is_told_by_name(

@@ -347,7 +347,7 @@ def test_librispeech_is_read_cut_and_filtered(tmp_path: Path) -> None:
     batch = evaluation.__getitems__([0])
     assert batch.features.shape == (1, math.ceil(50 / 3), 240)
     assert [evaluation.pieces.names[at] for at in batch.symbols[0]] == [SPACE, *"ab", SPACE, "a"]
-    said = r"train-other-500}-wav\.json holds 2 utterances of at most 16\.7 s; expected 3"
+    said = r"train-other-500}-wav\.json contains 2 utterances of at most 16\.7 s; expected 3"
     with pytest.raises(DataMissing, match=said):
         from_files(tmp_path, speech(tmp_path), 1, DatasetSize(3, 1))
 
@@ -356,7 +356,7 @@ def test_what_is_missing_or_wrong_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"librispeech1023\.vocab"):
         from_files(tmp_path, reference(), 1, DatasetSize(2, 1))
     config = speech(tmp_path, rate=8000)
-    with pytest.raises(DataMissing, match=r"at 8000 Hz; must have 1 of 16 bits at 16000 Hz"):
+    with pytest.raises(DataMissing, match=r"at 8000 Hz; expected 1 of 16 bits at 16000 Hz"):
         from_files(tmp_path, config, 1, DatasetSize(2, 1))[1].__getitems__([0])
     (tmp_path / "librispeech-dev-clean-wav.json").write_text("[{}]")
     with pytest.raises(DataMissing, match="dev-clean"):

@@ -111,10 +111,10 @@ def test_reviews_are_read_with_the_most_frequent_words(tmp_path: Path) -> None:
 
 
 def test_missing_reviews_are_told_by_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match="train holds 0 reviews in neg and pos; expected 4"):
+    with pytest.raises(DataMissing, match="train contains 0 reviews in neg and pos; expected 4"):
         from_files(tmp_path, 5, DatasetSize(4, 4))
     imdb(tmp_path)
-    with pytest.raises(DataMissing, match="test holds 4 reviews in neg and pos; expected 6"):
+    with pytest.raises(DataMissing, match="test contains 4 reviews in neg and pos; expected 6"):
         from_files(tmp_path, 5, DatasetSize(4, 6))
     (tmp_path / "train" / "neg" / "0.txt").write_bytes(b"\xff")
     with pytest.raises(DataMissing, match=r"neg/0\.txt cannot be read"):

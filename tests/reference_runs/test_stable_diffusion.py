@@ -290,13 +290,13 @@ def test_the_rate_is_the_base_rate_times_the_batch() -> None:
 
 
 def test_too_many_sampling_steps_are_refused() -> None:
-    with pytest.raises(RunFault, match=r"sampling_steps is 1000; must be 1 or more, below 1000"):
+    with pytest.raises(RunFault, match=r"sampling_steps is 1000; expected 1 or more, below 1000"):
         Diffusion(replace(smoke(), sampling_steps=1000), Setting(), CPU).prepare()
 
 
 @pytest.mark.parametrize("changed", [{"latent_size": 64}, {"context_length": 77}])
 def test_other_shapes_than_drawings_have_are_refused(changed: dict[str, int]) -> None:
-    with pytest.raises(RunFault, match=r"is \d+; encoded drawings, without --data, have 8"):
+    with pytest.raises(RunFault, match=r"is \d+; without --data, images have 8"):
         Diffusion(replace(smoke(), **changed), Setting(), CPU).prepare()
 
 
@@ -470,14 +470,14 @@ def garbled(folder: Path) -> None:
 
 
 DAMAGE = {
-    "unequal": (unequal, "00001-moments.npy holds 4 images; expected 3, as many as there"),
-    "narrow": (narrow, r"00000-moments.npy holds float32 of shape \(4, 4, 8, 8\); expected floa"),
-    "emptied": (emptied, r"train holds no \*-moments.npy"),
+    "unequal": (unequal, "00001-moments.npy contains 4 images; expected 3, the number"),
+    "narrow": (narrow, r"00000-moments.npy is float32 of shape \(4, 4, 8, 8\); expected floa"),
+    "emptied": (emptied, r"train contains no \*-moments.npy"),
     "no covariance": (no_covariance, "features.npz cannot be read as mu and sigma of features: "),
-    "crooked": (crooked, r"features.npz holds mu of shape \(3,\) and sigma of \(2, 2\); expected"),
+    "crooked": (crooked, r"features.npz has mu of shape \(3,\) and sigma of \(2, 2\); expected"),
     "few vectors": (
         few_vectors,
-        r"embedded.npy holds float32 of shape \(3, 5\); expected a vector",
+        r"embedded.npy is float32 of shape \(3, 5\); expected a vector",
     ),
     "garbled": (garbled, "decoder.pt cannot be read as TorchScript: "),
 }

@@ -180,17 +180,17 @@ def test_files_that_are_missing_or_short_are_told_by_name(tmp_path: Path) -> Non
         from_files(tmp_path, reference(), DatasetSize(1, 1))
     for name in ("train.en", "train.de", "newstest2014.en", "newstest2014.de"):
         (tmp_path / name).write_text("hello, world\n" * 2)
-    with pytest.raises(DataMissing, match=r"holds 2 pairs below 80 sub-words; expected 3"):
+    with pytest.raises(DataMissing, match=r"contains 2 pairs below 80 sub-words; expected 3"):
         from_files(tmp_path, reference(), DatasetSize(3, 2))
-    with pytest.raises(DataMissing, match=r"newstest2014\.en holds 2 lines; expected 1"):
+    with pytest.raises(DataMissing, match=r"newstest2014\.en contains 2 lines; expected 1"):
         from_files(tmp_path, reference(), DatasetSize(2, 1))
     training, evaluation, texts = from_files(tmp_path, reference(), DatasetSize(2, 2))
     assert (len(training), len(evaluation), texts) == (2, 2, ["hello, world"] * 2)
-    with pytest.raises(DataMissing, match=r"vocabulary\.txt holds \d+ sub-words; expected 9"):
+    with pytest.raises(DataMissing, match=r"vocabulary\.txt contains \d+ sub-words; expected 9"):
         from_files(tmp_path, replace(reference(), vocabulary=9), DatasetSize(2, 2))
     # U+2028 separates lines for Unicode, and stands within sentences of the corpus
     (tmp_path / "train.de").write_text("hello\u2028, world\n" * 3)
-    with pytest.raises(DataMissing, match=r"train\.de holds 3 lines; train\.en holds 2"):
+    with pytest.raises(DataMissing, match=r"train\.de has 3 lines; train\.en has 2"):
         from_files(tmp_path, reference(), DatasetSize(2, 2))
 
 

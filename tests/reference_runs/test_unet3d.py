@@ -211,11 +211,11 @@ def test_the_cases_files_are_split_by_the_list(tmp_path: Path) -> None:
     training, evaluation = from_files(tmp_path, smoke(), DatasetSize(2, 1))
     assert [float(training.case(at).image[0, 0, 0]) for at in range(2)] == [0.0, 2.0]
     assert float(evaluation.case(0).image[0, 0, 0]) == 1.0
-    with pytest.raises(DataMissing, match=r"cases\.txt holds 1 case numbers; expected 2"):
+    with pytest.raises(DataMissing, match=r"cases\.txt contains 1 case numbers; expected 2"):
         from_files(tmp_path, smoke(), DatasetSize(1, 2))
-    with pytest.raises(DataMissing, match=r"holds 2 cases next to those of .*; expected 3"):
+    with pytest.raises(DataMissing, match=r"contains 2 cases next to those of .*; expected 3"):
         from_files(tmp_path, smoke(), DatasetSize(3, 1))
-    for wrong, said in ((np.ones((4, 4, 4)), "of shape"), (np.full((1, 4, 4, 4), 3), "classes 3")):
+    for wrong, said in ((np.ones((4, 4, 4)), "has shape"), (np.full((1, 4, 4, 4), 3), "classes 3")):
         np.save(tmp_path / "case_00000_y.npy", wrong)
         with pytest.raises(DataMissing, match=rf"case_00000_y\.npy .*{said}"):
             training.case(0)

@@ -143,17 +143,22 @@ WORDS: dict[str, tuple[str, ...]] = {
     "between run_start and run_stop, no evaluation open, the previous evaluation printed its "
     "accuracy, metadata.epoch_num is greater than the last evaluated epoch and not greater than "
     "the last started epoch": (
-        "in the timed part, of a later epoch each time, after the last accuracy",
+        "in the timed part, after the last accuracy, with a later epoch that has started",
     ),
     "an evaluation is open and metadata.epoch_num equals its epoch": (
-        "once for each eval_start, with its epoch_num",
+        "while an evaluation is open, with the epoch_num of the last eval_start",
     ),
     "metadata.epoch_num equals the epoch of the last started evaluation": (
         "with the epoch_num of the evaluation started last",
     ),
     "between run_start and run_stop, no block open, metadata.epoch_count > 0, and "
     "metadata.first_epoch_num is: the last evaluated epoch when an epoch is open, else last "
-    "started epoch + 1": ("in the timed part, one open at a time, from the epoch that comes next",),
+    "started epoch + 1": (
+        (
+            "in the timed part, one open at a time, from the epoch after the last epoch_start; "
+            "while an epoch is open, from the epoch evaluated last"
+        ),
+    ),
     "a block is open, the last evaluation printed its accuracy, and metadata.first_epoch_num "
     "equals that of the block's start": (
         "after the accuracy of its block, with its first_epoch_num",

@@ -57,7 +57,7 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "one deep name": (lambda: pax(("path", "a/" * 1900 + "f")) + member("f") + END, "deep"),
     "links in a chain": (
         lambda: b"".join(symlink(f"l{n}", f"l{n + 1}") for n in range(300)) + symlink("l300", "l0"),
-        "cut short",
+        "truncated",
     ),
     "records and no member": (
         lambda: gzip.compress(b"".join(pax(("comment", "x" * 900)) for _ in range(20_000))),

@@ -215,7 +215,7 @@ def test_hooks_of_a_configuration_are_off_by_name() -> None:
 
 @pytest.mark.parametrize("version", ["git version 2.31.9", "git version 1.99.1", "", "2.x"])
 def test_a_git_that_would_not_heed_the_settings_is_refused(version: str) -> None:
-    with pytest.raises(UsageFault, match=r"too old; install git 2\.32"):
+    with pytest.raises(UsageFault, match=r"too old; expected git 2\.32"):
         refuse_old(version)
 
 

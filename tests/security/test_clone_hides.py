@@ -185,7 +185,7 @@ def test_an_object_with_the_name_of_another_is_refused(
     assert packed.since() == Exit.USAGE
     # Of the object that REF stands for git looks at the hash, of a folder it does not
     err = capsys.readouterr().err
-    assert "has another content in the clone" in err or "there is no such" in err
+    assert "in the clone is damaged" in err or "no such branch" in err
     assert err.count("\n") == 1
 
 

@@ -255,7 +255,7 @@ def test_a_branch_that_stands_for_another_one_is_refused(
     git(clone, "symbolic-ref", f"refs/heads/{BRANCH}", "refs/heads/main")
     before = git(clone, "rev-parse", "main")
     assert review.pack(clone) == Exit.USAGE
-    assert "stands for another one" in capsys.readouterr().err
+    assert "is a link to another one" in capsys.readouterr().err
     assert git(clone, "rev-parse", "main") == before
 
 

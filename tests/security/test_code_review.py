@@ -171,7 +171,7 @@ def test_a_review_of_code_repeats_no_secret(
     for form in ("text", "json"):
         out = shown(capsys, tmp_path / NOW, "Acme", "--format", form)
         assert "Zx9Qw8Er7T" not in out
-        assert out.count("looks like a secret") == 2
+        assert out.count("possible secret") == 2
 
 
 def test_a_review_without_names_has_no_code(

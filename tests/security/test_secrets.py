@@ -115,7 +115,7 @@ def test_a_secret_key_given_for_a_public_one_is_not_repeated(lines: str, tree: P
     given = lines.format(secret)
     done = podium("bundle", tree, tree.parent / "a.tar.age", "--recipient", given)
     assert done.exit_code == Exit.USAGE
-    assert "is a secret key; give the public one" in " ".join(done.stderr.split())
+    assert "is a secret key; expected a public key" in " ".join(done.stderr.split())
     assert secret[15:40] not in done.output
 
 

@@ -239,6 +239,8 @@ class _Inspection:
         name, value = each.name, self.fields[each.name]
         if each.kind is FieldKind.STATUS and (status_listed(self.rules) or not is_empty(value)):
             yield from self._status(value)
+        elif each.kind is FieldKind.DIVISION:
+            yield from self._division(value)
         elif is_empty(value):
             yield from self._empty(each)
         elif kept := [*places_kept(each, self.fields)]:
@@ -246,8 +248,6 @@ class _Inspection:
                 yield from self._found(place.rule, name, **place.members(each))
         elif each.kind is FieldKind.COUNT:
             yield from self._count(each, value)
-        elif each.kind is FieldKind.DIVISION:
-            yield from self._division(value)
         elif each.kind is FieldKind.SYSTEM_TYPE and each.required(self.period):
             if not (isinstance(value, str) and value.strip().casefold() in SYSTEM_TYPES):
                 yield from self._found(BAD_SYSTEM_TYPE, name, value=short(value))

@@ -1,5 +1,5 @@
-"""A submission as one archive, and the way back: `bundle`, `unpack`, `verify`.
+"""Bundle a submission into one archive, unpack it and verify it: `bundle`, `unpack`, `verify`.
 
-`format` is the archive itself, `encryption` imports `format`, and the three modules here import
+`format` is the archive itself, and `encryption` imports `format`. The modules of this folder import
 both, and `packing.receipt`.
 """

@@ -1,4 +1,4 @@
-"""A tree as one archive: written under a temporary name, hashed, and only then renamed."""
+"""Write a tree as one archive: write under a temporary name, hash, then rename."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _ENDINGS = {
     ".tgz": Compression.GZIP,
     ".tar": Compression.PLAIN,
 }
-_SEND_HASH = "send its SHA-256 by another way, or encrypt by age"
+_SEND_HASH = "send its SHA-256 over a separate channel, or encrypt with age"
 _ENCRYPTED = {".age": Cipher.AGE, ".enc": Cipher.OPENSSL}
 
 
 @dataclass(frozen=True, slots=True)
 class BundleOptions:
-    """How an archive is written; without `cipher` it is plain, unless keys or its name ask for one.
+    """Options of an archive. Without `cipher`, the keys or the archive's name select the cipher.
 
-    `top` is the folder of the tree in the archive, by default the tree's own name. Where it is
-    durable, the archive is on the disk when it is said to be written.
+    `top` is the folder of the tree in the archive, by default the name of the tree. With
+    `durable`, the archive is flushed to disk before it is reported as written.
     """
 
     cipher: Cipher | None = None
@@ -55,7 +55,7 @@ class BundleOptions:
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """What was written: the archive, its hashes and their files, the command to unpack it."""
+    """The written files: the archive, its hashes and their files, the command to unpack it."""
 
     archive: Path
     files: int
@@ -68,11 +68,11 @@ class Bundled:
 
 
 def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> Bundled:
-    """Write a tree as one archive with its two hash files; returns what was written.
+    """Write a tree as one archive with its two hash files; returns the written files.
 
-    The archive's name decides its kind: `.tar.zst`, `.tar.gz` or `.tar`, then `.age` or `.enc`.
-    A plain archive depends on nothing but the tree: the same tree gives the same bytes.
-    Raises UsageFault for what cannot be followed, Refused for a tree that cannot be bundled.
+    The name of the archive determines its format: `.tar.zst`, `.tar.gz` or `.tar`, then `.age` or
+    `.enc`. A plain archive depends only on the tree: the same tree gives the same bytes.
+    Raises UsageFault for invalid arguments, Refused for a tree that cannot be bundled.
     """
     options = options or BundleOptions()
     compression, cipher = _kind(archive, options)
@@ -80,8 +80,8 @@ def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> B
     top = options.top or tree.resolve().name
     entries = entries_of(tree, top)
     sides = side_files(archive, old_script=cipher is Cipher.LEGACY)
-    # The archive comes last, so that it never appears without its hashes. Killed in between, an
-    # archive to replace has the new hashes, by which unpacking refuses it
+    # The archive comes last, so that it never appears without its hashes. After a kill in between,
+    # the old archive has the new hashes, so that unpacking refuses it
     paths = [sides["sha256"], sides["sha1"], archive]
     with draft_files(paths, durable=options.durable) as (sha256, sha1, stream):
         out = Hashing(stream, str(archive))
@@ -106,8 +106,8 @@ def _kind(archive: Path, options: BundleOptions) -> tuple[Compression, Cipher | 
     compression = next((kind for end, kind in _ENDINGS.items() if name.endswith(end)), None)
     if compression is None:
         endings = " or ".join(_ENDINGS)
-        raise UsageFault(f"the bundle is named {archive.name}; must end in {endings}")
-    # age is the default, as it alone notices a changed byte
+        raise UsageFault(f"the bundle is named {archive.name}; expected the ending {endings}")
+    # age is the default, because only age detects a changed byte
     keyed = Cipher.AGE if options.recipients or options.passphrase is not None else None
     return compression, options.cipher or by_name or keyed
 
@@ -117,19 +117,19 @@ def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | N
         raise NothingToJudge(f"no such folder: {tree}")
     refuse_skeleton(tree)
     if inside(archive, [tree]):
-        raise UsageFault(f"the bundle {archive} lies in the tree itself; choose a path outside")
+        raise UsageFault(f"the bundle {archive} is in the tree itself; choose a path outside")
     if archive.exists() and not options.replace:
-        raise UsageFault(f"{archive} already exists; give --replace to overwrite it")
+        raise UsageFault(f"{archive} already exists; use --replace to overwrite it")
     if archive.is_dir():
         raise UsageFault(f"{archive} is a folder")
     if options.recipients and cipher is not Cipher.AGE:
-        raise UsageFault(f"--recipient goes with age, not with {cipher}")
+        raise UsageFault(f"--recipient requires the cipher age, got {cipher}")
     if options.recipients and options.passphrase is not None:
-        raise UsageFault("a bundle is encrypted for recipients or with a passphrase, not both")
-    # An empty passphrase, as from an empty file, counts as none
+        raise UsageFault("--recipient cannot be combined with a passphrase")
+    # An empty passphrase, for example from an empty file, counts as none
     if cipher and not options.recipients and not options.passphrase:
         needs = "--recipient or a passphrase" if cipher is Cipher.AGE else "a passphrase"
-        raise UsageFault(f"encrypting a bundle by {cipher} needs {needs}")
+        raise UsageFault(f"encryption with {cipher} needs {needs}")
     if not 1 <= options.iterations <= MOST_ITERATIONS:
         raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
 
@@ -143,7 +143,7 @@ def _encrypt(
     compression, cipher, options = how
     secret = options.passphrase or ""
     if cipher is Cipher.AGE:
-        # The library reads its input: the plain archive is in a file without a name.
+        # The library reads from a file: the plain archive is in a file without a name
         with tempfile.TemporaryFile(dir=room) as plain:
             _compress(entries, plain, compression)
             plain.seek(0)
@@ -156,7 +156,7 @@ def _encrypt(
 
 
 def _compress(entries: list[TreeEntry], out: Writer, compression: Compression) -> None:
-    # The compressors only ever write and flush, which every writer here can.
+    # The compressors only write and flush, which every writer here supports
     compressed = compressing(compression, cast("IO[bytes]", out))
     write_archive(entries, compressed)
     compressed.close()
@@ -165,7 +165,7 @@ def _compress(entries: list[TreeEntry], out: Writer, compression: Compression) -
 def _elsewhere(
     archive: Path, compression: Compression, cipher: Cipher | None, options: BundleOptions
 ) -> tuple[str, str]:
-    """The command that unpacks the archive without podium, and a warning if there is one."""
+    """The command that unpacks the archive without podium, and a warning or an empty string."""
     flag = {Compression.GZIP: "-xz", Compression.ZSTD: "--zstd -x", Compression.PLAIN: "-x"}[
         compression
     ]
@@ -179,5 +179,5 @@ def _elsewhere(
         derived = f"-pbkdf2 -iter {options.iterations}"
         open_it = f"openssl enc -d -aes-256-cbc {derived} -in {name} | tar {flag}"
         return open_it, f"the openssl format is not authenticated: {_SEND_HASH}"
-    old = "the old script's format derives its key in one round and is not authenticated"
+    old = "the format of the old script derives its key in one round and is not authenticated"
     return f"openssl enc -d -aes256 -in {name} | tar {flag}", f"{old}: {_SEND_HASH}"

@@ -1,4 +1,4 @@
-"""The skeleton that `podium init` writes holds no results: what is bundled is the packed tree."""
+"""Refuse to bundle a submission without results, such as the skeleton of `podium init`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ CONFIG, PACKED = "podium.toml", "packed"
 
 
 def refuse_skeleton(tree: Path) -> None:
-    """Raise Refused for a submission's folder without any log of a run.
+    """Raise Refused for the folder of a submission without any log of a run.
 
-    Folders that are nothing of a submission are bundled as they are.
+    Any other folder is bundled unchanged.
     """
     begun = any((tree / name).exists() for name in (CONFIG, "results", "systems"))
     if begun and not any(tree.glob("results/**/result*")):
-        raise Refused(f"{tree} holds no results; {_advice(tree)}")
+        raise Refused(f"{tree} has no results; {_advice(tree)}")
 
 
 def _advice(tree: Path) -> str:
@@ -33,5 +33,5 @@ def _advice(tree: Path) -> str:
     into, submitter = fields.get("into", PACKED), fields.get("submitter", tree.resolve().name)
     packed = Path(os.path.normpath(tree / str(into) / str(submitter)))
     if (packed / "results").is_dir():
-        return f"the packed tree is {packed}: bundle that"
-    return f"`podium pack {tree}` makes the tree to bundle, {packed}"
+        return f"bundle the packed tree instead: {packed}"
+    return f"run `podium pack {tree}` first, then bundle {packed}"

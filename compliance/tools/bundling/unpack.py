@@ -1,4 +1,4 @@
-"""An archive unpacked whole or not at all; nothing in it is trusted."""
+"""Unpack an untrusted archive, completely or not at all."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 ON_WINDOWS = os.name == "nt"
 
 MOST_LINK_BYTES = 64 << 20
-"""Characters of the names and targets of all links, which are kept until the end."""
+"""The most characters in the names and targets of all links, which are kept until the end."""
 
 _NAMES = (
     *(errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOENT, errno.EEXIST),
     *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP),
 )
-"""What a file system says of names that it cannot have; all else is no fault of an archive."""
+"""Errors of a file system for unsupported names; any other error is not caused by the archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnpackOptions:
-    """What an archive must be and may be; `receipt` is checked before anything appears.
+    """Requirements and limits of an archive; `receipt` is checked before the folder appears.
 
-    Where it is durable, the folder is on the disk when it is said to be unpacked.
+    With `durable`, the folder is flushed to disk before it is reported as unpacked.
     """
 
     sha256: str | None = None
@@ -63,10 +63,10 @@ class UnpackOptions:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What was unpacked: the encryption, counts, and what it was checked against.
+    """The outcome: the encryption, the counts, and the checks that were made.
 
-    `unauthenticated` says that it was encrypted in a format that does not notice changes, and that
-    neither a hash nor a receipt was given to check it by: the hash files beside it come with it.
+    `unauthenticated` means that the encryption does not detect changes, and that the caller passed
+    neither a hash nor a receipt. The hash files next to an archive come from the same source.
     """
 
     encryption: str
@@ -78,14 +78,14 @@ class Unpacked:
 
 
 def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) -> Unpacked:
-    """Unpack an archive into a new or empty folder, which appears whole or not at all.
+    """Unpack an archive into a new or empty folder, completely or not at all.
 
     Raises Refused for an archive that is hostile, damaged, encrypted with another key, or does not
-    match its hash or the receipt; UsageFault for what the caller did wrong.
+    match its hash or the receipt; UsageFault for an error of the caller.
     """
     options = options or UnpackOptions()
     refuse_occupied(output)
-    # One open file for hashes and content: nobody can exchange the archive in between
+    # One open file for hashes and content, so that the archive cannot be replaced in between
     made = draft_folder(output, durable=options.durable)
     with _archive(archive) as stream, made as draft, ExitStack() as stack:
         stated = stated_hashes(archive)
@@ -95,14 +95,14 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
         check_hashes(stream, stated, display_path)
         with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
             if archived.encrypted:
-                # Nobody may find the files of an encrypted archive after a kill
+                # A kill must not leave the decrypted files behind
                 stack.enter_context(guarded(draft.parent))
             source = expanding(archived.compression, archived.source)
             unpacking = _Unpacking(draft, options.limits, output)
-            # The ratio is to the size on disk, about which no header can lie
+            # The ratio is relative to the size on disk, which a header cannot falsify
             unpacking.all(source, os.fstat(stream.fileno()).st_size)
         if options.receipt is not None:
-            # A bundle without a receipt need not wait for the library that reads receipts.
+            # Imported only if needed, because the library that reads receipts loads slowly
             from podium.compliance.tools.bundling.verify import check_against
 
             check_against(options.receipt, draft)
@@ -117,16 +117,16 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
 
 
 def _checks(stated: list[tuple[str, str, str]], options: UnpackOptions) -> tuple[str, ...]:
-    hashes = [f"{kind} as in {source}" for kind, _, source in stated]
+    hashes = [f"{kind} matches {source}" for kind, _, source in stated]
     receipt = options.receipt
     if receipt is not None:
-        hashes.append(f"{len(receipt.files)} files as in the receipt")
+        hashes.append(f"{len(receipt.files)} files match the receipt")
     return tuple(hashes)
 
 
 @contextmanager
 def _archive(path: Path) -> Iterator[IO[bytes]]:
-    """The archive, open; a pipe or a device is never waited for."""
+    """The open archive; never blocks on a pipe or a device."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
@@ -139,14 +139,14 @@ def _archive(path: Path) -> Iterator[IO[bytes]]:
 
 
 class _ArchiveFile(io.FileIO):
-    """The archive's bytes; that they cannot be read is not taken for what cannot be written."""
+    """The bytes of the archive; distinguishes read errors from write errors."""
 
     def __init__(self, handle: int, path: Path) -> None:
         super().__init__(handle, "rb")
         self._path = path
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill the buffer as far as the archive goes."""
+        """Fill the buffer, up to the end of the archive."""
         try:
             return os.readv(self.fileno(), [buffer])
         except OSError as error:
@@ -154,13 +154,13 @@ class _ArchiveFile(io.FileIO):
 
 
 class _Unpacking:
-    """Members becoming files below a draft folder; links last, so that none is written through."""
+    """Writes members below a draft folder; links last, so that no write goes through a link."""
 
     def __init__(self, draft: Path, limits: Limits, output: Path) -> None:
         self._root, self._output = str(draft.resolve()), output
         self._limits = limits
         self._taken = TakenPaths()
-        # By the numbers of their places: names would take memory by their length
+        # By number, because names would use memory in proportion to their length
         self._files: dict[int, bool] = {}
         self._links: list[tuple[str, Member]] = []
         self._link_bytes = 0
@@ -177,12 +177,12 @@ class _Unpacking:
                 raise self._fault(member, error) from None
         for path, member in self._links:
             self._link(path, member)
-        # Only once all links exist can a chain of them be followed to its end
+        # A chain of links can be resolved only after all links exist
         for path, member in self._links:
             self._check_link(path, member)
 
     def _fault(self, member: Member, error: OSError) -> ComplianceError:
-        """Whose fault it is that a member cannot be written: the archive's, or the disk's."""
+        """The error for a member that cannot be written: caused by the archive or by the disk."""
         name, reason = clean(member.name[:200]), error.strerror or str(error)
         if error.errno in _NAMES:
             return Refused(f"{name}: cannot be written: {reason}")
@@ -199,7 +199,7 @@ class _Unpacking:
             refuse_on_windows(parts, display_path)
         kind = MemberKind.FILE if member.kind is MemberKind.HARD_LINK else member.kind
         place = self._taken.take(parts, kind)
-        # Folders that are only implied count too: one name may imply two thousand
+        # Implied folders count too: one name may imply two thousand
         if len(self._taken) > self._limits.members:
             raise Refused(
                 f"{display_path}: the archive has more than {self._limits.members} members"
@@ -215,32 +215,33 @@ class _Unpacking:
             self._keep(path, member)
 
     def _keep(self, path: str, member: Member) -> None:
-        """Note a link for the end; raises Refused where all links take too much memory."""
+        """Keep a link for the end; raises Refused if the links need too much memory."""
         self._link_bytes += len(path) + len(member.name) + len(member.target)
         if self._link_bytes > MOST_LINK_BYTES:
             raise Refused(
-                f"{clean(member.name[:200])}: the names and targets of links have more than "
+                f"{clean(member.name[:200])}: the names and targets of links exceed "
                 f"{MOST_LINK_BYTES >> 20} MiB"
             )
         self._links.append((path, member))
 
     def _write(self, path: str, content: Iterator[bytes], *, executable: bool) -> None:
-        # A second defence behind the checks of names: nothing that exists is ever opened
+        # A second defense after the checks of names: never opens an existing file
         self.size += write_new(path, content, executable=executable)
         self.files += 1
 
     def _copy(self, path: str, place: int, member: Member, meter: Meter) -> None:
-        """A hard link becomes a copy of the file that it names, which must have come before."""
+        """Write a hard link as a copy of its target, which must be an earlier member."""
         display_path = clean(member.name[:200])
         original_parts = parts_of(member.target, display_path)
-        # Looked up among the files written here, as on disk a link could answer
+        # Looked up among the unpacked files, because on disk a link could be in the way
         number = self._taken.number_of(original_parts)
         if number not in self._files:
             raise Refused(
-                f"{display_path}: is a hard link to {clean(member.target[:200])}, no earlier file"
+                f"{display_path}: is a hard link to {clean(member.target[:200])}, which is not an "
+                "earlier file"
             )
         original = os.path.join(self._root, *original_parts)
-        # A copy takes no bytes of the archive, so the meter does not see it by itself
+        # A copy reads no bytes of the archive, so the meter must be informed
         meter.copy(os.path.getsize(original))
         executable = self._files[number]
         with open(original, "rb") as stream:
@@ -260,4 +261,4 @@ class _Unpacking:
     def _check_link(self, path: str, member: Member) -> None:
         if not stays_below(path, member.target, self._root):
             display_path, target = clean(member.name[:200]), clean(member.target[:200])
-            raise Refused(f"{display_path}: the link leads out of the folder, to {target}")
+            raise Refused(f"{display_path}: the link points outside the folder, to {target}")

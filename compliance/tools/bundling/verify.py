@@ -1,4 +1,4 @@
-"""A tree compared with the receipt of its packing: every file, none missing, none extra."""
+"""Compare a tree with its receipt: every file, without missing or extra files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from podium.compliance.tools.packing.receipt import RECEIPT_FILE, PackedFile, Re
 
 
 def check_against(receipt: Receipt, folder: Path) -> Path:
-    """The submitter's folder in an unpacked folder, once it matches the receipt exactly.
+    """Compare an unpacked folder with a receipt; returns the submitter's folder in it.
 
-    Raises Refused, naming every file that differs.
+    Raises Refused with every file that differs.
     """
     tree = submitter_folder(folder, receipt.submitter)
     found = list(differences(tree, receipt))
     beside = sorted(each.name for each in folder.iterdir()) if tree != folder else []
-    found += [f"{clean(name)}: is beside the tree" for name in beside if name != tree.name]
+    found += [f"{clean(name)}: is outside the tree" for name in beside if name != tree.name]
     if found:
         files = "1 difference" if len(found) == 1 else f"{len(found)} differences"
         lines = "".join(f"\n  {line}" for line in found)
@@ -30,7 +30,7 @@ def check_against(receipt: Receipt, folder: Path) -> Path:
 
 
 def submitter_folder(folder: Path, submitter: str) -> Path:
-    """Where the submitter's tree is: here, in the folder so named, or in the only one."""
+    """The submitter's tree: this folder, the subfolder with that name, or the only subfolder."""
     if (folder / "results").is_dir() or (folder / "systems").is_dir():
         return folder
     below = [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]
@@ -38,20 +38,20 @@ def submitter_folder(folder: Path, submitter: str) -> Path:
     if named:
         return named[0]
     trees = [each for each in below if (each / "results").is_dir() or (each / "systems").is_dir()]
-    # Even without results, so that every missing file is named
+    # Even without results, so that every missing file is reported
     alone = below if len(list(folder.iterdir())) == 1 else []
     return (trees if len(trees) == 1 else alone or [folder])[0]
 
 
 def differences(tree: Path, receipt: Receipt) -> Iterator[str]:
-    """One line for every file that differs, is missing, or is not in the receipt; in order."""
+    """One line for every file that differs, is missing, or is not in the receipt; sorted."""
     actual = set(_files(tree))
     stated = {file.path: file for file in receipt.files}
     for path in sorted(actual | stated.keys()):
         if path not in actual:
             yield f"{clean(path)}: is missing"
         elif path not in stated:
-            # `podium pack --receipt-in-tree` puts it there: it does not list itself.
+            # `podium pack --receipt-in-tree` writes it there; a receipt does not list itself
             if path != RECEIPT_FILE or _difference(tree / path, _as_file(receipt)):
                 yield f"{clean(path)}: is not in the receipt"
         elif difference := _difference(tree / path, stated[path]):
@@ -65,8 +65,8 @@ def _as_file(receipt: Receipt) -> PackedFile:
 
 
 def _files(tree: Path) -> Iterator[str]:
-    """Everything in a tree but folders, as paths with slashes."""
-    # Without onerror files in an unreadable folder would seem to be missing
+    """All files and links in a tree, as paths with slashes."""
+    # Without onerror, files in an unreadable folder would appear to be missing
     for folder, names, files in os.walk(tree, onerror=_unreadable):
         links = [name for name in names if os.path.islink(os.path.join(folder, name))]
         for name in (*files, *links):
@@ -82,25 +82,25 @@ def _difference(path: Path, stated: PackedFile) -> str | None:
         about = path.lstat()
         if stat.S_ISLNK(about.st_mode):
             return _link_difference(os.readlink(path), stated)
-        # Before anything is opened: a pipe would wait for a writer
+        # Before opening: opening a pipe would block
         if not stat.S_ISREG(about.st_mode):
             return "is not a regular file"
         if stated.link is not None:
-            return "is a file; must be a link"
+            return "is a file; expected a link"
         if about.st_size != stated.size:
-            return f"has {about.st_size} bytes; must have {stated.size}"
+            return f"has {about.st_size} bytes; expected {stated.size}"
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     if digest != stated.sha256:
-        return f"has the sha256 hash {digest}; must have {stated.sha256}"
+        return f"has the sha256 hash {digest}; expected {stated.sha256}"
     if os.name == "posix" and bool(about.st_mode & stat.S_IXUSR) != stated.executable:
-        return "is executable; must not be" if not stated.executable else "must be executable"
+        return "must be executable" if stated.executable else "must not be executable"
     return None
 
 
 def _link_difference(target: str, stated: PackedFile) -> str | None:
     if stated.link is None:
-        return "is a link; must be a file"
-    return None if target == stated.link else f"links to {clean(target)}; must to {stated.link}"
+        return "is a link; expected a file"
+    return None if target == stated.link else f"links to {clean(target)}; expected {stated.link}"

@@ -1,4 +1,4 @@
-"""Whether the tables still say what an installed official checker does: made logs, asked of both.
+"""Compare the tables with an installed official checker: generated logs are checked with both.
 
-Imports `tables`, `logs` and `checking`'s processes; the checker itself runs in processes apart.
+The official checker runs in separate processes.
 """

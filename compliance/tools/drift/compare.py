@@ -1,4 +1,4 @@
-"""Asks podium's tables and an installed official checker about the same logs, round by round."""
+"""Check the same logs with podium's tables and an installed official checker, round by round."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from podium.rules.finding import Profile, Severity
 from podium.rules.model.round import Round, version_of
 
 _KEYLESS = ""
-"""Stands for a fault under no key: that no record reaches a target, or neither of two is logged."""
+"""The key of a violation without a key: a missed target, or a record missing for two keys."""
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One kind of log by our tables, judged there by `ruleset`; `keys` are those to change."""
+    """One kind of log in our tables, with the official round `ruleset`, and the keys to change."""
 
     which: LogKind
     ruleset: str
@@ -46,14 +46,14 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class ComparedLogs(msgspec.Struct, frozen=True):
-    """What one task gave."""
+    """The result of one task."""
 
     logs: int
     rows: tuple[Disagreement, ...]
 
 
 class DriftScope(msgspec.Struct, frozen=True):
-    """What is to be compared; empty for all."""
+    """The scope of a comparison; an empty field means all."""
 
     usage: str = ""
     round: str = ""
@@ -61,7 +61,7 @@ class DriftScope(msgspec.Struct, frozen=True):
 
 
 LONGEST_S = 900.0
-"""Seconds that a process may take for one benchmark: the official checker is slow."""
+"""Time limit of a process for one benchmark: the official checker is slow."""
 
 
 def _lost(task: Task, why: str) -> ComparedLogs:
@@ -69,9 +69,9 @@ def _lost(task: Task, why: str) -> ComparedLogs:
 
 
 def compare(wanted: DriftScope, python: str | None, jobs: int) -> Comparison:
-    """Compare the tables with an installed release; raises UsageFault where that cannot be done.
+    """Compare the tables with an installed release; raises UsageFault if this is impossible.
 
-    A round that only the release has is compared with our newest one before it.
+    A round that only the release has is compared with our newest earlier round.
     """
     name = python or sys.executable
     about = Installed.about(name)
@@ -80,8 +80,8 @@ def compare(wanted: DriftScope, python: str | None, jobs: int) -> Comparison:
         task for rules, ruleset in pairs for task in _tasks(rules, ruleset, wanted, about, name)
     ]
     if not tasks:
-        raise UsageFault("there is nothing to compare: neither has such a round and benchmark")
-    # The longest first, so that no process is left with one at the end
+        raise UsageFault("nothing to compare: no such round and benchmark in podium or the release")
+    # The longest first, so that no process starts a long task at the end
     tasks.sort(key=lambda task: -len(task.keys))
     if jobs == 1:
         batches: Iterator[list[ComparedLogs]] = iter([_work(tasks)])
@@ -110,24 +110,24 @@ def _order(row: Disagreement) -> tuple[object, ...]:
     return (row.usage != "training", version_of(row.round), row.benchmark, row.division, row.key)
 
 
-# --- what to compare ---
+# --- scope ---
 
 
 def _ours(wanted: DriftScope) -> Iterator[Round]:
     for usage in USAGES:
         for name, rules in rounds_of(usage).items():
-            # Without a public verifier there is nothing that a release could say
+            # Without a public verifier, a release has no rules for the round
             if rules.verified and wanted.usage in ("", usage) and wanted.round in ("", name):
                 yield rules
 
 
 def _pairs(wanted: DriftScope, about: About) -> Iterator[tuple[Round, str]]:
-    """Our rounds, and the name of the round there that each is compared with."""
+    """Our rounds, each with the name of the official round to compare with."""
     for rules in _ours(wanted):
         if about.files(rules.usage, rules.name):
             yield rules, rules.name
     for usage, name in _unknown(about):
-        # A round of nobody's choice is reported as such: its rows are asked for by name
+        # The rows of an unknown round are compared only if the user names the round
         if wanted.round == name and wanted.usage in ("", usage):
             before = [one for one in rounds_of(usage).values() if one.version < version_of(name)]
             if before:
@@ -159,7 +159,7 @@ def _tasks(
         theirs = {key for name in _files_of(which, files) for key in files[name]}
         for key in dict.fromkeys((*effective(which), *sorted(theirs))):
             place = place_of(which, key, files)
-            # What holds for all is tried with the logs of one benchmark only
+            # Rows that apply to all benchmarks are tried with the logs of one benchmark only
             about_row = (place.division, place.benchmark or "", key)
             if place.benchmark or about_row not in done:
                 done.add(about_row)
@@ -168,10 +168,10 @@ def _tasks(
 
 
 def _files_of(which: LogKind, files: Mapping[str, object]) -> list[str]:
-    """The rule files that may judge a kind of log, outermost first."""
+    """The rule files that may apply to a kind of log, outermost first."""
     if not which.rules.divided:
         names = ["common", which.benchmark]
-        # The first round with rule files lets a benchmark have a set of its own
+        # In the first round with rule files, a benchmark may have its own rule set
         return [name for name in names if name in files]
     own = f"{which.division}_{which.benchmark}"
     chosen = [f"{own}_{str(value).lower()}" for _, value in which.choices]
@@ -179,7 +179,7 @@ def _files_of(which: LogKind, files: Mapping[str, object]) -> list[str]:
     return [name for name in names if name in files]
 
 
-# --- asking both ---
+# --- checking with both ---
 
 
 def _work(tasks: list[Task]) -> list[ComparedLogs]:
@@ -200,14 +200,14 @@ def _compared(task: Task, installed: Installed) -> ComparedLogs:
             for trial in batch.trials:
                 if doubtful is None or trial.key in doubtful:
                     asking.ask(trial)
-        # Where it cannot judge the good log, it has no rules for any of this kind
+        # If it cannot check the valid log, it has no rules for this kind of log
         if asking.hopeless:
             break
     return ComparedLogs(asking.count, merged(asking.found))
 
 
 class _Asking:
-    """Both checkers, asked about one kind of log; `known` is what the good log shows already."""
+    """Both checkers on one kind of log; `known` are the differences for the valid log."""
 
     def __init__(self, task: Task, theirs: Mapping[str, KeyRule], installed: Installed) -> None:
         self.task, self.theirs, self.installed = task, theirs, installed
@@ -223,16 +223,16 @@ class _Asking:
         return _ours_on(which, data), self.installed.judge(which.usage, self.task.ruleset, data)
 
     def doubtful(self, trial: Trial) -> frozenset[str] | None:
-        """The keys of a log with several changes that are judged differently; None if any may."""
+        """The keys with different verdicts in a log with several changes; None if unknown."""
         ours, said = self._both(trial)
         different = (ours.keys ^ said.keys) - self.known
-        # With a fault under no key, or without a verdict, each change must be asked about alone
+        # After a violation without a key, or without a verdict, each change is checked separately
         if said.crash or (not different and ours.passes != said.passes):
             return None if _KEYLESS not in self.known else frozenset()
         return different
 
     def ask(self, trial: Trial) -> None:
-        """Note what is judged differently in a log with one change, or in the good one."""
+        """Add the disagreements on a log with one change, or on the valid log."""
         ours, said = self._both(trial)
         different = _difference(ours, said, trial.key)
         if trial.key:
@@ -254,12 +254,12 @@ def _ours_on(which: LogKind, data: bytes) -> CheckerVerdict:
 
 
 def _difference(ours: CheckerVerdict, theirs: CheckerVerdict, key: str) -> frozenset[str]:
-    """The keys that the two judge differently; of several the one that was changed."""
+    """The keys with different verdicts; the changed key if it is one of them."""
     if theirs.crash:
-        # Without a verdict there are no keys: that podium rejects the log is all there is to ask
+        # A crash reports no keys: podium must only reject the log
         return frozenset({key}) if ours.passes else frozenset()
     if key in ours.keys & theirs.keys:
-        # Both reject the change itself: what other rows make of it is no matter of theirs
+        # Both reject the change itself: the effect on other rows does not matter
         return frozenset()
     keys = ours.keys ^ theirs.keys
     if key in keys:
@@ -281,7 +281,7 @@ def _row(
     key = key if key != _KEYLESS else trial.key or _with_a_target(theirs)
     place = place_of(which, key, task.files)
     if not trial.key and key == NAMES:
-        # The good log itself is not that of a benchmark there
+        # In the release, the valid log is not the log of a benchmark
         place = DecidingFile(place.division, "", place.file)
     logged = trial.change if key == trial.key else f"{trial.key}: {trial.change}"
     if not trial.key:
@@ -309,5 +309,5 @@ def _with_a_target(theirs: Mapping[str, KeyRule]) -> str:
 def _verdict(said: CheckerVerdict, key: str) -> Verdict:
     if said.crash or key in said.keys:
         return "rejects"
-    # A missed target is under no key: then the verdict is about the whole log
+    # A missed target has no key: then the verdict is about the full log
     return "accepts" if said.passes or said.keys else "rejects"

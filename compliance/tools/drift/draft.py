@@ -1,4 +1,4 @@
-"""Drafts a round's module: what an official release says otherwise than the round before."""
+"""Draft the module of a round: the differences of an official release from the previous round."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _MODULES = {
     "model.benchmark": ("Amend", "Benchmark", "TableChange"),
     "table": ("AT_LEAST_ONCE", "OPTIONAL", "at_least_times", "row"),
 }
-"""Where a draft imports its names from, below `podium.rules`."""
+"""The modules below `podium.rules` from which a draft imports its names."""
 
 
 def draft(made: Comparison, usage: str, name: str) -> str:
-    """The module of a round as far as rule files say it; the rest is marked with `to write`.
+    """The module of a round from its rule files; the missing parts are marked with `to write`.
 
-    Raises UsageFault where there is no round before it.
+    Raises UsageFault for the first round.
     """
     before = [one for one in rounds_of(usage).values() if one.version < version_of(name)]
     if not before:
-        raise UsageFault(f"{usage} {name} cannot be drafted: there is no round before it")
+        raise UsageFault(f"{usage} {name} cannot be drafted: podium has no earlier round")
     rows = [row for row in made.rows if (row.usage, row.round) == (usage, name) and row.key]
     return _Draft(made, before[-1], name, rows).text()
 
@@ -75,8 +75,8 @@ class _Draft:
         lines = [
             f'"""{about}"""',
             "",
-            f"# A draft from the rule files of mlperf-logging {self.made.about.version}: read it",
-            "# beside the written rules, and write what is marked with `to write`",
+            f"# A draft from the rule files of mlperf-logging {self.made.about.version}: compare",
+            "# it with the written rules, and complete the parts marked with `to write`",
             "",
         ]
         used = set(re.findall(r"\w+", "\n".join(re.sub(r"#.*", "", x) for x in body.split("\n"))))
@@ -108,7 +108,7 @@ class _Draft:
     def _change(
         self, table: str, rows: list[Disagreement], lines: tuple[Line, ...], indent: int
     ) -> Iterator[str]:
-        """The change of one table, with the indent of a member."""
+        """The change of one table, with the indentation of a member."""
         if not rows:
             return
         pad = " " * indent
@@ -130,10 +130,10 @@ class _Draft:
         yield f"{pad}),"
 
     def _benchmarks(self) -> Iterator[str]:
-        """The benchmarks that are new, each to be moved to a module of its own."""
+        """The new benchmarks, each to be moved to a separate module."""
         runs = self.made.about.runs.get(self.base.usage, {})
         for name in self.new:
-            yield f"# To write: title and target; to move to benchmarks/{name}.py"
+            yield f"# To write: title and target; move it to benchmarks/{name}.py"
             yield f"{name.upper()} = Benchmark("
             yield f'    name="{name}",'
             yield f'    title="{name}",'
@@ -159,7 +159,7 @@ def _names(files: Mapping[str, Mapping[str, KeyRule]]) -> list[str]:
                     values = ast.literal_eval(text)
                 except (SyntaxError, ValueError):
                     continue
-                # The subscript of a value is in brackets as well
+                # The subscript of a value is in brackets too
                 found |= dict.fromkeys(each for each in values if f"closed_{each}" in files)
     return [*found]
 
@@ -171,7 +171,7 @@ def _member(name: str, values: Iterable[str]) -> list[str]:
 
 
 def _row(key: str, rule: KeyRule, indent: int) -> Iterator[str]:
-    """A row on one line, or on several where it is long, after what it leaves to be written."""
+    """A row on one or several lines, after the remarks on its missing parts."""
     pad = " " * indent
     drafted = drafted_row(key, rule)
     for remark in drafted.remarks:

@@ -1,4 +1,4 @@
-"""An installed `mlperf-logging`, in a process of its own whose folder is scratch."""
+"""An installed `mlperf-logging`, in a separate process with a temporary working directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCRIPT = Path(__file__).with_name("official.py")
 
 
 class KeyRule(msgspec.Struct, frozen=True):
-    """What a rule file says of a key, in its own words: how often, and the tests of its records."""
+    """The entry of a rule file for a key, in its syntax: the count, and the tests of records."""
 
     times: str = ""
     each: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class KeyRule(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of it on one line."""
+        """The full entry on one line."""
         first = (f"first: {test}" for test in self.first)
         some = (f"some: {test}" for test in self.some)
         return "; ".join(filter(None, (*self.each, *first, *some, self.times)))
@@ -43,8 +43,8 @@ class OfficialPoint(msgspec.Struct, frozen=True):
 class About(msgspec.Struct, frozen=True):
     """An installed release: its rule files by round, file and key, and runs by suite.
 
-    `names` are the benchmarks of each round, `points` the reference points by round, benchmark and
-    id, `aliases` the benchmarks that other names of folders stand for.
+    `names` are the benchmarks of each round. `points` are the reference points by round, benchmark
+    and id. `aliases` maps other folder names to benchmarks.
     """
 
     version: str
@@ -55,12 +55,12 @@ class About(msgspec.Struct, frozen=True):
     aliases: dict[str, str] = {}
 
     def files(self, usage: str, round_name: str) -> dict[str, dict[str, KeyRule]]:
-        """The rule files of a round; none where it does not have the round."""
+        """The rule files of a round; empty if the release does not have the round."""
         return self.rules.get(f"{usage} {round_name}", {})
 
 
 class CheckerVerdict(msgspec.Struct, frozen=True):
-    """A verdict: whether a log passes and which keys are at fault; `crash` where none is."""
+    """A verdict: whether a log passes, and the violated keys; or `crash`."""
 
     passes: bool
     keys: frozenset[str] = frozenset()
@@ -68,9 +68,9 @@ class CheckerVerdict(msgspec.Struct, frozen=True):
 
 
 class Installed:
-    """The official checker of one Python, asked log by log. Use it in a `with` statement.
+    """The official checker of one Python. Use it in a `with` statement.
 
-    Raises UsageFault where that Python does not start, or has no `mlperf-logging`.
+    Raises UsageFault if that Python does not start, or has no `mlperf-logging`.
     """
 
     def __init__(self, python: str | None = None) -> None:
@@ -79,14 +79,14 @@ class Installed:
 
     @classmethod
     def about(cls, python: str | None = None) -> About:
-        """The release of a Python."""
+        """The release that is installed for a Python."""
         asked = cls(python)
         asked._words = ("about",)
         with asked:
             return msgspec.json.decode(asked._answer(), type=About)
 
     def __enter__(self) -> Self:
-        # It writes a log file of its own beside wherever it is called
+        # The official checker writes a log file into its working directory
         self._scratch = tempfile.TemporaryDirectory(prefix="podium-drift-")
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the Python that the user names
@@ -116,7 +116,7 @@ class Installed:
         self._scratch.cleanup()
 
     def judge(self, usage: str, round_name: str, log: bytes) -> CheckerVerdict:
-        """What it says of a log by a round's rules."""
+        """The verdict on a log with the rules of a round."""
         asked: dict[str, Any] = {"usage": usage, "round": round_name}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(asked | {"text": log.decode("latin-1")}) + "\n")
@@ -131,6 +131,6 @@ class Installed:
         assert self._process.stderr is not None
         why = (self._process.stderr.read().strip().splitlines() or ["no reason given"])[-1]
         raise UsageFault(
-            f"the official checker cannot be asked: {why}; install mlperf-logging for "
-            f"{self.python}, or name a Python that has it with --python"
+            f"the official checker does not run: {why}; install mlperf-logging for "
+            f"{self.python}, or pass a Python that has it with --python"
         )

@@ -1,8 +1,8 @@
-"""Asks an installed `mlperf-logging`; run by path, by the Python that has it, in a scratch folder.
+"""Run an installed `mlperf-logging`. This script runs by path, in a temporary folder.
 
-Stands alone: that Python need not have podium. With the argument `about` it writes one JSON line
-with the version and the rule files; without, for each JSON line read, {"usage", "round", "text"},
-one with the verdict.
+It is self-contained, because its Python need not have podium. With the argument `about`, it writes
+one JSON line with the version and the rule files. Without an argument, it reads JSON lines with
+{"usage", "round", "text"}, and writes one line with the verdict for each.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ class Checker:
             self.yaml: Any = importlib.import_module("yaml")
         self.folder = os.path.dirname(os.path.abspath(str(self.module.__file__)))
         self.parsed: dict[str, Any] = {}
-        # It parses its files anew for every log, which takes most of its time
+        # The checker parses its files again for every log, which takes most of its time
         vars(self.module)["yaml"] = SimpleNamespace(
             load=self._load, BaseLoader=self.yaml.BaseLoader
         )
         logging.disable(logging.CRITICAL)
 
-    def _load(self, stream: Any, Loader: Any = None) -> Any:  # noqa: N803 - its caller's name
+    def _load(self, stream: Any, Loader: Any = None) -> Any:  # noqa: N803 - the caller's name
         name = stream.name
         if name not in self.parsed:
             self.parsed[name] = self.yaml.load(stream, Loader=Loader or self.yaml.BaseLoader)
         return self.parsed[name]
 
     def rules(self) -> dict[str, dict[str, Any]]:
-        """The rule files by `training 6.1` and by name, without their ending."""
+        """The rule files by round, such as `training 6.1`, and by name without the extension."""
         found: dict[str, dict[str, Any]] = {}
         for folder in sorted(os.listdir(self.folder)):
             match = re.fullmatch(r"(training|hpc)_(\d+\.\d+)\.0", folder)
@@ -65,7 +65,7 @@ class Checker:
         return {key["NAME"]: _rule(key) for key in keys}
 
     def runs(self) -> dict[str, Any]:
-        """How many runs a result of each benchmark needs, by suite."""
+        """The number of runs that a result of each benchmark needs, by suite."""
         try:
             meta: Any = importlib.import_module("mlperf_logging.benchmark_meta")
             return {name: dict(meta.get_result_file_counts(name)) for name in ("training", "hpc")}
@@ -100,7 +100,7 @@ class Checker:
         return found
 
     def aliases(self) -> dict[str, str]:
-        """The benchmarks that other names stand for, as the source of the summary says."""
+        """The benchmarks by their other names, from the source of the summary."""
         module = os.path.join(
             os.path.dirname(self.folder), "result_summarizer", "result_summarizer.py"
         )
@@ -114,20 +114,20 @@ class Checker:
         return dict(re.findall(pairs, function[0])) if function else {}
 
     def judge(self, usage: str, round_name: str, path: str) -> dict[str, Any]:
-        """Whether a log passes, and the keys at fault; `crash` where there is no verdict."""
+        """Whether a log passes, and the violated keys; or `crash`."""
         self.module.enqueued_configs.clear()
         checker = self.module.make_checker(usage, f"{round_name}.0", True, False)
         config = f"{usage}_{round_name}.0/common.yaml"
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             try:
                 passes = bool(self.module.main(path, config, checker)[0])
-            except Exception as error:  # it ends in any kind of exception
+            except Exception as error:  # the checker may raise any exception
                 return {"passes": False, "keys": [], "crash": f"{type(error).__name__}: {error}"}
         return {"passes": passes, "keys": sorted(checker.overwritable), "crash": ""}
 
 
 def _point(record: dict[str, Any]) -> dict[str, Any]:
-    """A reference point: its batch size, and how long each run took."""
+    """A reference point: its batch size, and the point of convergence of each run."""
     values = record.get("Epochs to converge") or record.get("samples to converge") or []
     return {"batch_size": record.get("BS", 0), "to_converge": values}
 
@@ -143,7 +143,7 @@ def _rule(key: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Answer until nothing more is asked."""
+    """Answer requests until the input ends."""
     try:
         checker = Checker()
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""A comparison with an installed official checker, as text and as JSON."""
+"""Print a comparison with an installed official checker as text and as JSON."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Verdict = Literal["accepts", "rejects"]
 NAMES = "submission_benchmark"
 
 MOST_EXAMPLES = 3
-"""Logs shown of one disagreement."""
+"""Number of logs shown for one disagreement."""
 
 
 class Example(msgspec.Struct, frozen=True):
-    """What was logged, and the two verdicts on it."""
+    """The logged value, and the two verdicts on it."""
 
     logged: str
     ours: Verdict
@@ -33,11 +33,11 @@ class Example(msgspec.Struct, frozen=True):
 
 
 class Disagreement(msgspec.Struct, frozen=True):
-    """A row to change: where it is, what the tables say, and what the official rule file says.
+    """A row to change: its place, our table row, and the entry of the official rule file.
 
-    `file` is the official rule file, which a row of ours stands for as well; `benchmark` and
-    `division` are empty for rows of all. Where neither `ours` nor `theirs` says anything about the
-    key, the two read the log itself differently. Without a `key`, it is about a whole round.
+    `file` is the official rule file that corresponds to our row. `benchmark` and `division` are
+    empty for rows that apply to all. If both `ours` and `theirs` are empty, the two read the log
+    itself differently. Without a `key`, the disagreement is about a full round.
     """
 
     usage: str
@@ -52,7 +52,7 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """All of it. `rounds` were compared, `lacking` are those that the installed release lacks."""
+    """A full comparison. `rounds` were compared; the installed release lacks those in `lacking`."""
 
     about: About
     python: str
@@ -63,7 +63,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class DecidingFile(msgspec.Struct, frozen=True):
-    """Where a key is decided: division and benchmark, empty for all, and the rule file."""
+    """The place of a key: division and benchmark, empty for all, and the rule file."""
 
     division: str
     benchmark: str
@@ -71,7 +71,7 @@ class DecidingFile(msgspec.Struct, frozen=True):
 
 
 def place_of(which: LogKind, key: str, files: Mapping[str, Mapping[str, KeyRule]]) -> DecidingFile:
-    """The innermost place that decides a key, by either checker; for neither, the benchmark's."""
+    """The innermost place of a key in either checker; if there is none, that of the benchmark."""
     divided = which.rules.divided
     own = f"{which.division}_{which.benchmark}" if divided else which.benchmark
     outer = f"{which.division}_common"
@@ -90,7 +90,7 @@ def place_of(which: LogKind, key: str, files: Mapping[str, Mapping[str, KeyRule]
 
 
 def row_text(row: Row | None) -> str:
-    """What a row of ours demands, on one line; empty where there is none."""
+    """The requirements of our row on one line; empty for None."""
     if row is None:
         return ""
     some = "".join(f"; some: {each.text()}" for each in row.some)
@@ -98,7 +98,7 @@ def row_text(row: Row | None) -> str:
 
 
 def row_at(rules: Round, place: DecidingFile, key: str) -> Row | None:
-    """Our row of a key as the verifier has it, where it is decided."""
+    """Our row of a key in the verifier profile, at its place."""
     for scope in reversed(rules.scopes(place.division, place.benchmark)):
         rows = [*(row for chosen in scope.chosen for _, row in chosen.verified)]
         rows += [row for _, row in scope.verified]
@@ -109,7 +109,7 @@ def row_at(rules: Round, place: DecidingFile, key: str) -> Row | None:
 
 
 def merged(found: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
-    """Each row once, with the examples of all kinds of log that showed it."""
+    """Each row once, with the examples from all kinds of logs."""
     by_row: dict[tuple[str, ...], Disagreement] = {}
     for one in found:
         name = (one.usage, one.round, one.division, one.benchmark, one.key)
@@ -125,7 +125,7 @@ def merged(found: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
 
 
 def _telling(examples: tuple[Example, ...]) -> tuple[Example, ...]:
-    """A few of them: of each direction if both are there."""
+    """A few examples, one of each direction if possible."""
     first = [next((e for e in examples if e.theirs == v), None) for v in ("rejects", "accepts")]
     chosen = dict.fromkeys([*(e for e in first if e is not None), *examples])
     return tuple(chosen)[:MOST_EXAMPLES]
@@ -177,7 +177,7 @@ def _summary(made: Comparison, width: int) -> list[str]:
     count = f"{plural(len(made.rows), 'row')} to change" if made.rows else "No disagreement"
     text = (
         f"{count}: mlperf-logging {made.about.version}, {plural(len(made.rounds), 'round')}, "
-        f"{plural(made.logs, 'log')} asked of both."
+        f"{plural(made.logs, 'log')} checked with both."
     )
     lines = wrap(clean(text), width)
     if made.lacking:

@@ -1,4 +1,4 @@
-"""Tests of official rule files as rows of our tables: the simple ones, the rest as remarks."""
+"""Translate tests of official rule files: simple ones to rows of our tables, others to remarks."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _TIMES = {
 
 
 class Drafted(msgspec.Struct, frozen=True):
-    """A row as the arguments of `row`, and the tests left to be written."""
+    """A row as the arguments of `row`, and the tests that remain to be written."""
 
     words: tuple[str, ...]
     remarks: tuple[str, ...]
 
 
 def drafted_row(key: str, rule: KeyRule) -> Drafted:
-    """The row of our tables that says what a rule file does, as far as that is simple."""
+    """The row of our tables for an entry of a rule file, as far as it can be translated."""
     words = [f"k.{constant_of(key)}"]
     remarks: list[str] = []
     for test in rule.each:
@@ -65,7 +65,7 @@ def drafted_row(key: str, rule: KeyRule) -> Drafted:
 
 
 def constant_of(key: str) -> str:
-    """The name of a key in the vocabulary; one that is not there gets the name it would have."""
+    """The name of a key in the vocabulary; for an unknown key, the name that it would get."""
     known = k.known(key)
     named = (name for name, value in vars(k).items() if value is known and known is not None)
     return next(named, re.sub(r"\W", "_", key).upper())
@@ -83,7 +83,7 @@ def _times(text: str) -> str:
 
 
 def translated(test: str) -> tuple[list[str], list[str]]:
-    """The constraints of a test, and the parts of it that have no simple one."""
+    """The constraints of a test, and its parts that cannot be translated."""
     try:
         tree = ast.parse(test, mode="eval").body
     except SyntaxError:
@@ -100,7 +100,7 @@ def translated(test: str) -> tuple[list[str], list[str]]:
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
-    """What is joined by `and`, or by `&` as most rule files write it."""
+    """The operands of `and`, or of `&`, which most rule files use."""
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
         for value in tree.values:
             yield from _parts(value)
@@ -112,13 +112,13 @@ def _parts(tree: ast.expr) -> Iterator[ast.expr]:
 
 
 def _constraint(part: ast.expr) -> list[str] | None:
-    """A test of the value, or of a member of the metadata being there; None for any other."""
+    """The constraint for a test of the value or of a metadata member; None for other tests."""
     if isinstance(part, ast.Call) and ast.unparse(part) == "is_integer(v['value'])":
         return ["whole()"]
     if not isinstance(part, ast.Compare):
         return None
     made: list[str] = []
-    # A chain such as 0 <= value <= 1 is one test for each of its signs
+    # A chain such as 0 <= value <= 1 is one test per operator
     sides = [part.left, *part.comparators]
     for left, sign, right in zip(sides, part.ops, sides[1:], strict=False):
         one = _comparison(left, sign, right)
@@ -156,7 +156,7 @@ def _is_value(side: ast.expr) -> bool:
 
 
 def _text(value: object) -> str:
-    """A literal in the style of the source."""
+    """A literal in the style of our source."""
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10_000:

@@ -1,4 +1,4 @@
-"""Logs that break, or may break, each row of a table: what two checkers may judge differently."""
+"""Logs that violate, or may violate, each row of a table, to find different verdicts."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from podium.rules.constraints.constraint import near, needs_of
 from podium.rules.run import Run
 
 MOST = 24
-"""Values tried of one constraint: those nearest its bounds come first."""
+"""Number of values to try for one constraint; the values nearest to its bounds come first."""
 
 ODD: tuple[Any, ...] = (None, "other", "", -1, 0, 1, 0.5, 1e9, True, [1, 2])
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One log: the key that was changed, and how, in words; the good log has no key."""
+    """One log: the changed key, and the change in words; the valid log has no key."""
 
     key: str
     change: str
     records: tuple[Record, ...]
 
     def log(self, which: LogKind) -> bytes:
-        """The file."""
+        """The content of the log file."""
         generation = which.rules.generation
         lines = (line_of(each, generation, which.benchmark) for each in self.records)
         return b"".join(line + b"\n" for line in lines)
 
 
 def trials(which: LogKind, keys: Iterable[str], theirs: Mapping[str, KeyRule]) -> Iterator[Trial]:
-    """The good log, then for each key logs with that key changed.
+    """The valid log, then the logs with one changed key, for each key.
 
-    `theirs` are the other checker's rules of keys: the bounds that it names are tried as well.
+    `theirs` are the rules of the other checker, whose bounds are tried too.
     """
     good = good_records(which)
-    yield Trial("", "a log that obeys every rule", good)
+    yield Trial("", "a log that satisfies every rule", good)
     rows = effective(which)
     for key in keys:
         rule = theirs.get(key, KeyRule())
@@ -72,7 +72,7 @@ def trials(which: LogKind, keys: Iterable[str], theirs: Mapping[str, KeyRule]) -
 
 
 def _safe(made: Iterator[Record]) -> Iterator[Record]:
-    """The records up to the first that cannot be made, for want of a key that a formula needs."""
+    """The records up to the first that cannot be made because a formula needs a missing key."""
     try:
         yield from made
     except Exception:
@@ -82,7 +82,7 @@ def _safe(made: Iterator[Record]) -> Iterator[Record]:
 def _changed(
     good: Sequence[Record], key: str, records: Iterable[Record], seen: set[str]
 ) -> Iterator[Trial]:
-    """Logs in which every record of a key is as another record: value, metadata, namespace."""
+    """Logs in which all records of a key get the value, metadata and namespace of another."""
     for other in records:
         what = repr((other.value, other.metadata, other.namespace, other.time_ms))
         if what in seen:
@@ -118,7 +118,7 @@ def _words(other: Record, first: Record) -> str:
 
 
 def _added(good: Sequence[Record], key: str, rule: KeyRule) -> Iterator[Trial]:
-    """Logs with a key that our tables do not ask for."""
+    """Logs with a key that our tables do not have."""
     place = next(i for i, record in enumerate(good) if record.key in ("init_stop", "run_start"))
     values = dict.fromkeys(map(repr, (*islice(_literals(rule), MOST), *ODD, *COMMON_VALUES)))
     for text in values:
@@ -152,15 +152,15 @@ def _without_members(good: Sequence[Record], key: str, first: Record) -> Iterato
 def _moved(good: Sequence[Record], key: str) -> Iterator[Trial]:
     own = tuple(record for record in good if record.key == key)
     rest = tuple(record for record in good if record.key != key)
-    yield Trial(key, "logged first of all", (*own, *rest))
-    yield Trial(key, "logged last of all", (*rest, *own))
+    yield Trial(key, "logged first", (*own, *rest))
+    yield Trial(key, "logged last", (*rest, *own))
 
 
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?")
 
 
 def _literals(rule: KeyRule) -> Iterator[Any]:
-    """The numbers and texts that tests name, and numbers beside them."""
+    """The numbers and strings in tests, and numbers close to them."""
     for test in (*rule.each, *rule.first, *rule.some):
         for text in _LITERAL.findall(test):
             try:
@@ -172,7 +172,7 @@ def _literals(rule: KeyRule) -> Iterator[Any]:
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Trials of different keys, and the log that has the changes of them all."""
+    """Trials of different keys, and the log with all their changes."""
 
     trials: tuple[Trial, ...]
     whole: Trial
@@ -181,7 +181,7 @@ class Batch(msgspec.Struct, frozen=True):
 def batches(
     which: LogKind, trials: Iterable[Trial], theirs: Mapping[str, KeyRule]
 ) -> Iterator[Batch]:
-    """The good log, which comes first, and then all others: alone, or as many as can together."""
+    """The valid log first, then all others: alone, or with as many others as possible."""
     bound = _bound(which, theirs)
     good: Trial | None = None
     free: dict[str, list[Trial]] = {}
@@ -198,7 +198,7 @@ def batches(
 
 
 def _bound(which: LogKind, theirs: Mapping[str, KeyRule]) -> frozenset[str]:
-    """Keys that more than their own row looks at, by either checker, or that stand in an order."""
+    """Keys that other rows of either checker use too, or whose order matters."""
     rows = {key: row for key, (_, row) in effective(which).items()}
     found = {*PHASES, *(key for key in (*rows, *theirs) if "submission_" in key)}
     found |= {key for key, _ in which.choices}
@@ -212,11 +212,11 @@ def _bound(which: LogKind, theirs: Mapping[str, KeyRule]) -> frozenset[str]:
 
 def _merged(good: tuple[Record, ...], trials: tuple[Trial, ...]) -> Trial:
     changed = {trial.key: [r for r in trial.records if r.key == trial.key] for trial in trials}
-    # What the good log lacks stands in no order: it comes first
+    # Keys that the valid log lacks have no order: they come first
     made = [r for key in changed.keys() - {r.key for r in good} for r in changed[key]]
     for record in good:
         if record.key in changed:
-            # All of a key at its first place
+            # All records of a key at the place of the first one
             made += changed[record.key]
             changed[record.key] = []
         else:

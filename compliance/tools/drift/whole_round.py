@@ -1,4 +1,4 @@
-"""What a release says of a round outside its rule files: runs, names, reference points."""
+"""Compare the data of a round outside the rule files: runs, names, reference points."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from podium.rules.model.round import Round
 
 
 def compare_round(rules: Round, about: About, benchmark: str = "") -> Iterator[Disagreement]:
-    """Where a round differs; of one benchmark alone where it is given.
+    """The differences of a round, or of one benchmark in it.
 
-    A release that has none of a round's tables, as older ones have no points, says nothing of it.
+    Tables that a release does not have are skipped; older releases have no points, for example.
     """
     title = f"{rules.usage} {rules.name}"
     names = [benchmark] if benchmark else [*rules.allowed]

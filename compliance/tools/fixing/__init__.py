@@ -1,1 +1,1 @@
-"""Mechanical faults of a submission fixed: names, JSON files, junk, permissions; never a log."""
+"""Fix mechanical errors of a submission: names, JSON files, junk, permissions; never a log."""

@@ -1,4 +1,4 @@
-"""What `podium fix` changes: one value for each change of a file or name, and how it is made."""
+"""The changes of `podium fix`: one value per change of a file or a name, and its execution."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from podium.compliance.judging.inputs.source_files import open_plain
 from podium.logging_spec.reader.inflate import ZSTD, BrokenCompressionError, inflate
 
 LARGEST_LOG = 16 << 30
-"""Bytes of a log that is decompressed."""
+"""The largest decompressed log, in bytes."""
 
 
 class Action(StrEnum):
-    """What is done to a path."""
+    """The kind of a change."""
 
     DECOMPRESS = "decompress"
     EDIT = "edit"
@@ -30,9 +30,10 @@ class Action(StrEnum):
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """One change; `path` and `to` are below the submission.
+    """One change; `path` and `to` are relative to the submission.
 
-    An edit has the file's bytes `before` and `after`; a change of permissions has both as modes.
+    An edit has the bytes of the file `before` and `after`. A permission change has the old and the
+    new mode.
     """
 
     action: Action
@@ -45,16 +46,16 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class ManualFix(msgspec.Struct, frozen=True):
-    """What needs a person, and why: nothing is done to it."""
+    """A path that the user must fix, with the reason."""
 
     path: str
     reason: str
 
 
 class FixOutcome(msgspec.Struct):
-    """One submission: what is to be done, or was, and what is left to a person.
+    """One submission: the planned or finished changes, and the paths that the user must fix.
 
-    `refused` is the system's reason where changes were to be made, and none could be.
+    `refused` is the error of the system if it has prevented all changes.
     """
 
     root: str
@@ -69,10 +70,10 @@ Plan = FileChange | ManualFix
 
 
 def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], list[ManualFix]]:
-    """Make changes in a tree; those made, and those that failed with the system's reason."""
+    """Make changes in a tree; returns the finished changes, and the failures with the reason."""
     done: list[FileChange] = []
     failed: list[ManualFix] = []
-    # Names last: until then each path is that of the tree as it was read
+    # Renames last, so that all other changes can use the original paths
     others = [each for each in changes if not each.to]
     renames = [each for each in changes if each.to]
     for change in (*others, *_in_turn(root, renames)):
@@ -86,7 +87,7 @@ def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], 
 
 
 def _in_turn(root: Path, renames: list[FileChange]) -> Iterator[FileChange]:
-    """Renames one by one, each where possible once its new name is free."""
+    """The renames in an order in which each new name is free, if possible."""
     waiting = list(renames)
     while waiting:
         free = (each for each in waiting if not os.path.lexists(root / each.to))
@@ -96,35 +97,35 @@ def _in_turn(root: Path, renames: list[FileChange]) -> Iterator[FileChange]:
 
 
 def lies_in(root: Path, path: str) -> bool:
-    """Whether a path's folder is the one below the root that it names: no link leads elsewhere."""
+    """Whether the folder of a path is really below the root, without links on the way."""
     full = os.path.join(os.path.realpath(root), os.path.dirname(path)).rstrip("/")
     return os.path.realpath(full) == full and holds(os.path.realpath(root), full)
 
 
 def _make(root: Path, change: FileChange) -> None:
     if not lies_in(root, change.path):
-        raise OSError(0, "a link leads there")
+        raise OSError(0, "the path goes through a link")
     full = root / change.path
     match change.action:
         case Action.EDIT:
             _replace(full, change)
         case Action.MODE:
             if stat.S_ISLNK(os.lstat(full).st_mode):
-                raise OSError(0, "it has become a link")
+                raise OSError(0, "it is now a link")
             os.chmod(full, change.modes[1])
         case Action.REMOVE:
             os.unlink(full)
         case Action.RENAME:
-            # A rename would take the place of another file without a word
+            # A rename would silently replace another file
             if os.path.lexists(root / change.to):
-                raise OSError(0, f"{change.to} is there already")
+                raise OSError(0, f"{change.to} already exists")
             os.rename(full, root / change.to)
         case Action.DECOMPRESS:
             _decompress(full, root / change.to)
 
 
 def _decompress(full: Path, to: Path) -> None:
-    """Write what a compressed log holds under another name, then remove the compressed one."""
+    """Write the content of a compressed log under its new name, then remove the compressed log."""
     try:
         with staging(to, draft=True) as folder:
             draft = folder / "new"
@@ -134,11 +135,11 @@ def _decompress(full: Path, to: Path) -> None:
                 for piece in inflate(stream, head):
                     out.write(piece)
                     if out.tell() > LARGEST_LOG:
-                        raise OSError(0, "what it holds is larger than 16 GiB")
+                        raise OSError(0, "its content is larger than 16 GiB")
                 os.fchmod(out.fileno(), stat.S_IMODE(os.fstat(stream.fileno()).st_mode))
                 out.flush()
                 os.fsync(out.fileno())
-            # A link takes the place of no other file
+            # Creating a link never replaces another file
             os.link(draft, to)
     except BrokenCompressionError as error:
         raise OSError(0, f"it cannot be decompressed: {error}") from None
@@ -146,10 +147,10 @@ def _decompress(full: Path, to: Path) -> None:
 
 
 def _replace(full: Path, change: FileChange) -> None:
-    """Put new bytes in a file's place, with the permissions of the old."""
+    """Replace the content of a file, and keep its permissions."""
     with open_plain(full) as stream:
         if stream.read() != change.before:
-            raise OSError(0, "it has changed meanwhile")
+            raise OSError(0, "it has changed in the meantime")
         mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
     with staging(full, draft=True) as folder:
         draft = folder / "new"

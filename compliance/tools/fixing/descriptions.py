@@ -1,6 +1,6 @@
-"""JSON files fixed as text: encoding, last line end, and fields with one legal spelling.
+"""Fix JSON files as text: encoding, final newline, and fields with only one legal spelling.
 
-Only the name or the value at fault is replaced: order, indents and every other field stay.
+Only the wrong name or value is replaced: order, indentation and all other fields stay.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 
 class Member(NamedTuple):
-    """A member of the top object: its name, where that is written, and where its value is."""
+    """A member of the top-level object: its name, and the spans of the name and the value."""
 
     name: str
     named: tuple[int, int]
@@ -37,7 +37,7 @@ class Member(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A part of a text to replace, and why."""
+    """A span of a text to replace, with the reason."""
 
     span: tuple[int, int]
     text: str
@@ -45,9 +45,9 @@ class Edit(NamedTuple):
 
 
 def fixed_text(data: bytes) -> tuple[bytes, list[str]]:
-    """A JSON file's bytes as UTF-8 without a mark, with a last line end; and what was wrong.
+    """The bytes of a JSON file as UTF-8 without BOM and with a final newline; and the reasons.
 
-    Bytes that are no text are returned as they are.
+    Bytes that cannot be decoded are returned unchanged.
     """
     why: list[str] = []
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -55,22 +55,22 @@ def fixed_text(data: bytes) -> tuple[bytes, list[str]]:
             data = data.decode("utf-16").encode()
         except UnicodeError:
             return data, []
-        why.append("it is UTF-16 text; JSON is UTF-8")
+        why.append("the encoding is UTF-16; expected UTF-8")
     while data.startswith(codecs.BOM_UTF8):
         data = data.removeprefix(codecs.BOM_UTF8)
-        why = why or ["it begins with a byte order mark"]
-    # An empty file stays empty: a line end alone would be no JSON either
+        why = why or ["the file starts with a byte order mark"]
+    # An empty file stays empty: a single newline would not be JSON either
     if data.strip() and not data.endswith(b"\n"):
         data += b"\r\n" if b"\r\n" in data else b"\n"
-        why.append("its last line has no end")
+        why.append("missing newline at end of file")
     return data, why
 
 
 def fixed_description(data: bytes, rules: Round) -> tuple[bytes, list[str]]:
-    """The same of a system description, whose fields are spelt as the round has them, too."""
+    """Like `fixed_text`, for a system description; also fixes the spelling of its fields."""
     data, why = fixed_text(data)
     document = parse_description(data)
-    # In a text with a fault nobody can say where a field ends
+    # In invalid JSON, the end of a field is unknown
     if document.faults or not document.text:
         return data, why
     text = document.text
@@ -86,18 +86,18 @@ def _edits(text: str, fields: dict[str, Any], rules: Round) -> Iterator[Edit]:
     for name, named, valued in _members(text):
         right = meant.get(name, name)
         if right != name:
-            yield Edit(named, json.dumps(right), f"{name} is not a field; {right} is")
+            yield Edit(named, json.dumps(right), f"unknown field {name}; expected {right}")
         field = FIELDS.get(right)
         if field is None:
             continue
         written = text[slice(*valued)]
         spelt = json.dumps(_spelt(field, fields[name], written, rules))
         if spelt not in ("null", written):
-            yield Edit(valued, spelt, f"{right} is {written}; must be {spelt}")
+            yield Edit(valued, spelt, f"{right} is {written}; expected {spelt}")
 
 
 def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:
-    """The one legal spelling of what a value says; None where it is legal, or says nothing sure."""
+    """The only legal spelling of a value; None if the value is legal or its meaning is unclear."""
     if field.kind is FieldKind.STATUS and status_listed(rules):
         category = category_of(value)
         return category.value if category in CANONICAL else None
@@ -108,18 +108,18 @@ def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:
         count = read_count(value)
         if count.value is None or count.value < field.least:
             return None
-        # Other counts may be numbers: only of some does the official verifier demand strings
+        # Other counts may be numbers: the official verifier requires strings only for some
         return str(count.value) if count.odd or (number and field.crashes) else None
     return written if number and field.crashes else None
 
 
 def _members(text: str) -> Iterator[Member]:
-    """The members of the object that a faultless text holds, in order."""
+    """The members of the object in a valid text, in order."""
     decoder = json.JSONDecoder()
     at = _after(text, _after(text, 0) + 1)
     while text[at] != "}":
         name, end = decoder.raw_decode(text, at)
-        start = _after(text, _after(text, end) + 1)  # behind the colon
+        start = _after(text, _after(text, end) + 1)  # after the colon
         _, stop = decoder.raw_decode(text, start)
         yield Member(name, (at, end), (start, stop))
         at = _after(text, stop)
@@ -128,6 +128,6 @@ def _members(text: str) -> Iterator[Member]:
 
 
 def _after(text: str, at: int) -> int:
-    """Where the blanks from a place on end."""
+    """The position after the blanks that start at a position."""
     match = _BLANK.match(text, at)
     return match.end() if match else at

@@ -1,4 +1,4 @@
-"""What `podium fix` prints: differences, renames, and how to have them made; and its JSON."""
+"""The output of `podium fix`: differences, renames, and the command to apply them; and its JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.text.terminal import clean, wrap
+from podium.compliance.text.words import plural
 from podium.compliance.tools.fixing.change import Action, FileChange, FixOutcome
 from podium.compliance.version import VERSION
 
@@ -17,7 +18,7 @@ SCHEMA = "podium.fix/1"
 
 _NOUNS = {
     Action.EDIT: "edit",
-    Action.MODE: "change of permissions",
+    Action.MODE: "permission change",
     Action.REMOVE: "removal",
     Action.RENAME: "rename",
     Action.DECOMPRESS: "decompression",
@@ -32,9 +33,9 @@ def to_text(
     written: bool,
     options: Sequence[str] = (),
 ) -> str:
-    """The changes of each submission, what is left, and the command that makes them.
+    """The changes of each submission, the rest, and the command that applies the changes.
 
-    `options` are those that the command needs to find the same changes.
+    `options` are the options with which the command finds the same changes.
     """
     lines: list[str] = []
     for one in submissions:
@@ -50,12 +51,12 @@ def to_text(
         command = shlex.join(["podium", "fix", str(path), *options, "--write"])
         lines.append(f"  $ {clean(command)}")
     if left:
-        lines.append(f"Left to you: {left}.")
+        lines.append(f"To fix by hand: {left}.")
     return "\n".join(lines) + "\n"
 
 
 def to_data(submissions: Sequence[FixOutcome], *, written: bool) -> dict[str, Any]:
-    """The same as data, by the schema podium.fix/1: paths are below each submission's folder."""
+    """The output as data with the schema podium.fix/1; paths are relative to each submission."""
     return {
         "schema": SCHEMA,
         "tool": {"name": "podium", "version": VERSION},
@@ -93,12 +94,12 @@ def _change(change: FileChange, width: int) -> Iterator[str]:
     yield from wrap(f"{change.action.value:7} {what}", width, "  ", " " * 10)
     for why in change.why:
         yield from wrap(clean(why), width, " " * 10, " " * 10)
-    # A difference is not wrapped: its lines are to be read beside the file's
+    # A difference is not wrapped, so that its lines match the lines of the file
     yield from (f"    {line}" for line in _difference(change))
 
 
 def _difference(change: FileChange) -> list[str]:
-    """A unified difference of an edit; empty where only the encoding changes."""
+    """A unified diff of an edit; empty if only the encoding changes."""
     if change.action is not Action.EDIT:
         return []
     before, after = (_lines(data) for data in (change.before, change.after))
@@ -106,7 +107,7 @@ def _difference(change: FileChange) -> list[str]:
     lines = []
     for line in found:
         lines.append(clean(line.rstrip("\n").expandtabs(4)))
-        # As diff says it: else a missing line end would not be seen
+        # As in diff: otherwise a missing newline would be invisible
         if line.startswith((" ", "-", "+")) and not line.endswith("\n") and len(lines) > 3:
             lines.append("\\ No newline at end of file")
     return lines
@@ -114,7 +115,7 @@ def _difference(change: FileChange) -> list[str]:
 
 def _lines(data: bytes) -> list[str]:
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
-    # Split at \n only: other characters that end lines for Python stand within texts
+    # Split at \n only: strings may contain other characters that Python treats as line endings
     parts = data.decode(encoding, "backslashreplace").split("\n")
     return [f"{part}\n" for part in parts[:-1]] + parts[-1:] * bool(parts[-1])
 
@@ -122,12 +123,7 @@ def _lines(data: bytes) -> list[str]:
 def _counted(changes: Sequence[FileChange]) -> str:
     counts = Counter(change.action for change in changes)
     found = ((counts[action], noun) for action, noun in _NOUNS.items())
-    return ", ".join(_plural(number, noun) for number, noun in found if number)
-
-
-def _plural(number: int, noun: str) -> str:
-    head, of, tail = noun.partition(" of ")
-    return f"{number} {head}{'s' * (number != 1)}{of}{tail}"
+    return ", ".join(plural(number, noun) for number, noun in found if number)
 
 
 def _change_data(change: FileChange) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Logs renamed to result_0.txt and so on, in their order; their power folders with them."""
+"""Rename logs to result_0.txt and so on, in their order, together with their power folders."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from podium.compliance.judging.waivers.waivers import LARGEST_FILE, WAIVERS_FILE
 from podium.compliance.tools.fixing.change import Action, FileChange, ManualFix, Plan
 from podium.rules.model.round import Round
 
-_OWN = "logs are called result_<i>.txt"
-_COUNT = "runs are numbered from 0 without gaps"
+_OWN = "logs must be named result_<i>.txt"
+_COUNT = "runs must be numbered from 0 without gaps"
 
 
 def renames(tree: Tree, rules: Round) -> Iterator[Plan]:
-    """The renames in every result's folder."""
+    """The renames in all result folders."""
     waivers = _text(tree.root / WAIVERS_FILE)
     for folder in tree.results:
         planned = [*_of_result(tree, folder, rules)]
         named = next((one.path for one in planned if one.path in waivers), "")
         if named:
-            reason = f"{WAIVERS_FILE} names it; number the logs by hand, and correct that file"
+            reason = f"{WAIVERS_FILE} names it; number the logs by hand, and update that file"
             planned = [ManualFix(named, reason)]
         yield from planned
 
@@ -44,8 +44,7 @@ def _of_result(tree: Tree, folder: ResultFolder, rules: Round) -> Iterator[Plan]
     sources = {name: name for name in logs} | {to: name for name, to in placing.names.items()}
     order = natural(sources)
     targets = [f"result_{number}.txt" for number in range(len(order))]
-    # Those with leading zeros are numbered as well as those without. While a log has no place, a
-    # gap may be its own
+    # Numbers may have leading zeros. While a log has no number, a gap may belong to it
     if placing.left or _numbered(order):
         targets = order
     moved = {
@@ -53,10 +52,10 @@ def _of_result(tree: Tree, folder: ResultFolder, rules: Round) -> Iterator[Plan]
     }
     for name, to in moved.items():
         if name in items and items[name].kind is ItemKind.FOLDER:
-            yield ManualFix(items[name].path, "a folder is called like a log; move it away")
+            yield ManualFix(items[name].path, "a folder has the name of a log; move it away")
             return
         if to in items and to not in moved:
-            yield ManualFix(items[name].path, f"{to} is in its way")
+            yield ManualFix(items[name].path, f"{to} already exists")
             return
     yield from _changes(tree, folder, moved)
 
@@ -69,16 +68,16 @@ def _changes(tree: Tree, folder: ResultFolder, moved: dict[str, str]) -> Iterato
         action = Action.DECOMPRESS if compressed else Action.RENAME
         yield FileChange(action, f"{folder.path}/{name}", why, f"{folder.path}/{to}")
         stem = LOG_SUFFIX.sub("", name)
-        # The measurements of a run lie in a folder of its name
+        # The measurements of a run are in a folder with the name of the run
         if folder.power and stem in powered:
             base = f"{folder.path}/{POWER}"
-            why = (f"it holds the measurements of {name}",)
+            why = (f"it has the measurements of {name}",)
             target = f"{base}/{to.removesuffix('.txt')}"
             yield FileChange(Action.RENAME, f"{base}/{stem}", why, target)
 
 
 def _numbered(names: list[str]) -> bool:
-    """Whether logs have names and numbers that no rule finds fault with."""
+    """Whether the names and numbers of the logs satisfy all rules."""
     matches = [RESULT_NAME.fullmatch(name) for name in names]
     numbers = sorted(int(match[1]) for match in matches if match)
     return numbers == list(range(len(names)))

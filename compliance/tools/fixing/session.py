@@ -1,4 +1,4 @@
-"""`podium fix`: what is mechanically wrong with submissions, found and, where asked, fixed."""
+"""`podium fix`: find mechanical errors in submissions and, on request, fix them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from podium.compliance.tools.fixing.temporary import temporary_files
 from podium.rules.model.round import Round
 
 MOST_PASSES = 4
-"""A folder that could not be listed shows what lies in it only once it is opened."""
+"""The most passes: the content of an unreadable folder is known only after the first fix."""
 
 
 def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutcome]:
-    """What is to be fixed in each submission of a path; with `write`, what was.
+    """The changes to each submission of a path; `write` makes them.
 
-    A file that cannot be read or written is left, and stops no other. Raises ComplianceError where
-    the path holds no submission and is no system description, or where nothing can be written.
+    A file that cannot be read or written is skipped. Raises ComplianceError if the path has no
+    submission and is not a system description, or if nothing can be written.
     """
     forget()
     contents = kinds_of([path], request)
@@ -47,7 +47,7 @@ def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutco
     packages = submissions(contents)
     if not packages:
         raise NothingToJudge(
-            f"{path} holds no submission; must have the folders results and systems"
+            f"{path} contains no submission; expected the folders results and systems"
         )
     done = [
         _fix(_Whole(package, request.choose(package.root).rules), write=write)
@@ -57,7 +57,7 @@ def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutco
 
 
 def _unless_refused(path: Path, done: list[FixOutcome]) -> list[FixOutcome]:
-    """The answer; raises UsageFault where changes were to be made, and none could be."""
+    """The outcomes; raises UsageFault if the system has prevented all changes."""
     refused = next((one.refused for one in done if one.refused), "")
     if refused and all(one.refused or not one.changes for one in done):
         raise UsageFault(f"{path} cannot be changed: {refused}; nothing was written")
@@ -65,7 +65,7 @@ def _unless_refused(path: Path, done: list[FixOutcome]) -> list[FixOutcome]:
 
 
 class _Alone:
-    """A system description by itself."""
+    """A system description without a submission."""
 
     def __init__(self, path: Path, rules: Round) -> None:
         self.root, self.name, self.rules = path.parent, path.name, rules
@@ -75,14 +75,14 @@ class _Alone:
 
 
 class _Whole:
-    """A submission, or the results in a folder of it."""
+    """A submission, or the results in one of its folders."""
 
     def __init__(self, package: Package, rules: Round) -> None:
         self.package, self.root, self.rules = package, package.root, rules
         self.name = package.display_path or package.root.absolute().name
 
     def plans(self) -> Iterator[Plan]:
-        """Every change, names last: until then each path is that of the tree as it was read."""
+        """All changes; renames last, so that all other changes can use the original paths."""
         tree = scan(self.package, self.rules, Disk(self.root))
         yield from temporary_files(tree.disk, tree.scope)
         described = {*tree.systems.values()} if not tree.scope else set()
@@ -92,7 +92,7 @@ class _Whole:
 
 
 def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:
-    """The plan for one submission, or what became of it."""
+    """The plan for one submission, or with `write` its outcome."""
     fixed = FixOutcome(str(what.root), what.name, what.rules.title)
     plans = [*what.plans()]
     fixed.left = [each for each in plans if isinstance(each, ManualFix)]
@@ -114,7 +114,7 @@ def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:
 
 
 def _json_files(tree: Tree) -> Iterator[str]:
-    """The JSON files among results; measurements of power are none of podium's business."""
+    """The JSON files among the results, except power measurements."""
     for path, folder in tree.disk.walk(tree.scope or "results"):
         if POWER not in path.split("/"):
             for item in folder.items:
@@ -123,8 +123,8 @@ def _json_files(tree: Tree) -> Iterator[str]:
 
 
 def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[Plan]:
-    """The edit of one JSON file, where it needs one."""
-    # What a link leads to is fixed where it lies, if it lies in the tree
+    """The edit of one JSON file, if it needs one."""
+    # The target of a link is fixed at its own path if that is in the tree
     if os.path.islink(root / path) or not lies_in(root, path):
         return
     try:

@@ -1,4 +1,4 @@
-"""What systems and editors leave behind in a tree, and permissions that keep readers out."""
+"""Files that systems and editors leave behind in a tree, and permissions that prevent reading."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _OF_EDITORS = (
     re.compile(r"\.#(?P<file>.+)"),
     re.compile(r"\._(?P<file>.+)"),
 )
-"""Names of copies that are made beside a file, and of the file."""
+"""Names of temporary copies, with the name of the original file."""
 
 _SCRIPTS = (".sh", ".bash")
 
 
 def temporary_files(disk: Disk, scope: str) -> Iterator[Plan]:
-    """Junk to remove and permissions to set, in the whole tree or one folder of it."""
+    """Junk to remove and permissions to set, in the full tree or in one of its folders."""
     for path, folder in disk.walk(scope):
         if folder.problem:
             if not folder.there:
@@ -50,21 +50,21 @@ def _item(item: Item, names: set[str]) -> Iterator[FileChange]:
 
 
 def _junk(item: Item, names: set[str]) -> str:
-    """Why a file is in nobody's interest; empty where it may be somebody's work."""
+    """The reason why a file is junk; empty if it may be somebody's work."""
     if item.kind not in (ItemKind.FILE, ItemKind.LINK) or is_log(item.name):
         return ""
     if item.name in _OF_SYSTEMS and item.kind is ItemKind.FILE:
-        return "a file manager's own file"
+        return "a file of a file manager"
     for pattern in _OF_EDITORS:
         match = pattern.fullmatch(item.name)
-        # Without the file that it was made from, it may be all that is left of it
+        # Without the original file, this may be its only copy
         if match and match["file"] in names:
-            return f"a copy that a program made beside {match['file']}"
+            return f"a temporary copy of {match['file']}"
     return ""
 
 
 def _opened(disk: Disk, path: str) -> FileChange | None:
-    """A folder that may not be listed, made so that it may."""
+    """The permission change for a folder that cannot be listed."""
     full = os.path.join(disk.root, path) if path else str(disk.root)
     try:
         status = os.lstat(full)
@@ -74,7 +74,7 @@ def _opened(disk: Disk, path: str) -> FileChange | None:
     wanted = mode | usual_mode(0o555)
     if not stat.S_ISDIR(status.st_mode) or mode == wanted:
         return None
-    return FileChange(Action.MODE, path, ("the folder may not be listed",), modes=(mode, wanted))
+    return FileChange(Action.MODE, path, ("the folder cannot be listed",), modes=(mode, wanted))
 
 
 def _mode(item: Item) -> Iterator[FileChange]:
@@ -85,23 +85,20 @@ def _mode(item: Item) -> Iterator[FileChange]:
     wanted, why = mode, []
     if not mode & stat.S_IRUSR:
         wanted |= usual_mode(0o444)
-        why.append("the file may not be read")
+        why.append("the file is not readable")
     if _is_script(item) and not mode & stat.S_IXUSR:
-        # Whoever may read it may run it
+        # Everyone with read permission gets execute permission
         wanted |= (wanted & 0o444) >> 2
-        why.append("the script may not be run")
+        why.append("the script is not executable")
     if why:
         yield FileChange(Action.MODE, item.path, tuple(why), modes=(mode, wanted))
 
 
 def _is_script(item: Item) -> bool:
-    """Whether a file of the code is a script of a shell that names its interpreter."""
+    """Whether a file of the code is a shell script with a shebang line."""
     if item.path.partition("/")[0] not in CODE_FOLDERS or not item.name.endswith(_SCRIPTS):
         return False
     # Published submissions have config_<system>.sh, which other scripts read with `source`
-    if item.name.startswith("config"):
-        return False
-    # Settings are read by other scripts, not run
     if item.name.startswith("config"):
         return False
     try:

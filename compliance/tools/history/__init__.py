@@ -1,4 +1,4 @@
-"""A submission beside earlier trees: resubmitted, borrowed, previewed.
+"""A submission compared with earlier trees: resubmitted logs, borrowed settings, previewed systems.
 
 Imports scoring and below.
 """

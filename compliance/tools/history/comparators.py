@@ -1,4 +1,4 @@
-"""What a submission is compared with: the trees that `--earlier` names."""
+"""The comparisons of a submission with the trees that `--earlier` names."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _Compare = Callable[
 
 
 def comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
-    """Comparisons with earlier trees, each of the round that it says itself.
+    """Comparisons with earlier trees; each tree is judged by the round that it names.
 
-    Raises UsageFault in the verifier's profile, NothingToJudge where a tree holds no logs.
+    Raises UsageFault in the verifier's profile, NothingToJudge if a tree has no logs.
     """
-    # Read once for all comparisons: to judge every log of a whole round takes by far the longest
+    # Read once for all comparisons: judging every log of a whole round takes by far the longest
     return comparisons(read_earlier(trees, options))
 
 
 def comparisons(earlier: Earlier) -> list[Comparator]:
-    """Comparisons with earlier trees that are read already."""
+    """Comparisons with earlier trees that have been read."""
     return [_with(earlier, compare) for compare in (resubmitted, borrowed, followed)]
 
 

@@ -1,8 +1,8 @@
-"""Settings that are no longer those submitted first: in review they may be borrowed, as a group.
+"""Settings that changed since the first submission: in review they may be borrowed, as a group.
 
-Source: training rules, Hyperparameter Borrowing; HPC follows them. Once per result a submitter may
-take another's hyperparameters for the benchmark: all of them, but that batch sizes may differ, on
-the same system. The earlier tree is that of the same round as it was submitted.
+Source: training rules, Hyperparameter Borrowing; HPC follows them. Once per result, a submitter may
+use another submitter's hyperparameters for the benchmark, on the same system. All of them must be
+used; only batch sizes may differ. The earlier tree is the first submission to the same round.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def changed_scale(
     own: Sequence[EarlierResult],
     context: JudgingContext,
 ) -> Iterator[Finding]:
-    """Compares the scale of a result whose settings changed with those submitted first.
+    """Compare the scale of a result whose settings changed with the scales submitted first.
 
-    `own` are the submitter's results on the machine as they were submitted, `first` among them.
+    `own` are the results that the submitter first submitted on the machine, including `first`.
     """
     now, then = scale(verdict.result.description), scale(first.description)
     if not now or not then:
@@ -74,7 +74,7 @@ def _problem(
     first: EarlierResult,
     own: Sequence[EarlierResult],
 ) -> str:
-    """Why a result may not change its scale so; empty where it may."""
+    """The reason why a result may not change its scale in this way; empty if it may."""
     kind = (first.benchmark, first.scaling, first.division)
     rivals = [
         one
@@ -84,19 +84,19 @@ def _problem(
     ]
     if rivals:
         return (
-            "must stay, as only the largest entry of a system may change its scale: "
+            "only the largest entry of a system may change its scale, and "
             f"{rivals[0].display_path} has {scale(rivals[0].description)}"
         )
     minutes, before = verdict.result.score.score, first.minutes
-    # Throughput has no minutes: there only a larger scale is more
+    # Throughput has no minutes: only a larger scale is an improvement there
     timed = first.scaling == "strong"
     if now > then or (timed and (minutes is None or before is None or minutes < before)):
         return ""
-    took = f" than {before:.6g} min; it takes {minutes:.6g}" if timed else ""
-    return f"must be a larger scale{', or faster' if timed else ''}{took}"
+    took = f", or less than {before:.6g} min, got {minutes:.6g} min" if timed else ""
+    return f"expected a larger scale{took}"
 
 
-# The rules name batch sizes, local and global, and the span of batch normalisation
+# The rules name batch sizes, local and global, and the span of batch normalization
 BATCH_SIZES = frozenset(
     {
         "global_batch_size",
@@ -109,20 +109,20 @@ BATCH_SIZES = frozenset(
 )
 """Settings that may differ from the lender's."""
 
-# A system of another size mostly has another name, too
+# A system of another size usually also has another name
 _SIZES = frozenset({"number_of_nodes", "accelerators_per_node", "system_name"})
 
-# Software Adoption, until training 5.0, let a submitter update these during the review
+# Until training 5.0, Software Adoption let a submitter update these during the review
 _SOFTWARE = frozenset({"framework", "other_software_stack", "operating_system"})
 
 
 def borrowed(
     tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
 ) -> Iterator[Finding]:
-    """What there is to report of results whose settings differ from those submitted first."""
+    """Findings about results whose settings differ from those submitted first."""
     if not context.rules.package.borrowing:
         return
-    # An earlier round is no first version of this submission, and lends nothing
+    # A tree of an earlier round is not the first version of this submission and lends nothing
     known = [one for one in earlier.results if one.rules.title == context.rules.title]
     for verdict in results:
         first = _first(known, verdict, tree)
@@ -130,7 +130,7 @@ def borrowed(
             continue
         settings = verdict.result.runs[0].facts.settings.as_dict()
         changed = differing(first.settings, settings)
-        # With the settings unchanged, another description is a corrected file and no borrowing
+        # If the settings are unchanged, another description is a correction, not borrowing
         if not changed:
             continue
         yield _changed(tree, verdict, first, changed, _lenders(known, first), context)
@@ -143,13 +143,13 @@ def borrowed(
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """The settings that two results do not share, batch sizes aside."""
+    """The settings that differ between two results, except batch sizes."""
     return sorted(
         key
         for key in (first.keys() | second.keys()) - BATCH_SIZES
         if key not in first
         or key not in second
-        # Logs spell one setting as 8, 8.0 or a text: that is no change
+        # Logs write one setting as 8, 8.0 or a string: that is not a change
         or canonical_text(first[key]) != canonical_text(second[key])
     )
 
@@ -157,7 +157,7 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
 def _first(
     known: Sequence[EarlierResult], verdict: ResultVerdict, tree: Tree
 ) -> EarlierResult | None:
-    """The result as it was submitted first."""
+    """The first submission of a result."""
     folder, system = verdict.folder, verdict.result.description
     own = [
         one
@@ -168,13 +168,13 @@ def _first(
     found = next((one for one in own if one.system == folder.system), None)
     if found is not None or folder.scaling != "weak" or system is None:
         return found
-    # HPC rules: borrowed instances may stand beside the original ones, by another system's name
+    # HPC rules: borrowed instances may be submitted with the original ones, under another system
     alike = [one for one in own if one.description and machine(one.description) == machine(system)]
     return max(alike, key=lambda one: one.proven or 0, default=None)
 
 
 def _same_machine(one: EarlierResult, first: EarlierResult) -> bool:
-    """Whether two earlier results are of one submitter, and of one machine at any scale."""
+    """Whether two earlier results are from the same submitter and machine, at any scale."""
     return (
         one.description is not None
         and first.description is not None
@@ -188,7 +188,7 @@ def _lenders(known: Sequence[EarlierResult], first: EarlierResult) -> list[Earli
         one
         for one in known
         if one.benchmark == first.benchmark
-        # Only another submitter lends: settings of another result of one's own are a new choice
+        # Only another submitter lends: settings of the submitter's other results are a new choice
         and not same_organization(one.submitter, first.submitter)
     ]
 
@@ -208,16 +208,16 @@ def _changed(
     if not context.rules.benchmark(first.benchmark).borrowable:
         return NOT_ALLOWED.found(profile, where, **known, benchmark=first.benchmark)
     apart = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
-    # No tree declares its lender: the result that differs least is taken for it
+    # No tree declares the lender: assume the result that differs least
     nearest = min(apart, key=lambda display_path: len(apart[display_path]), default=None)
     if nearest is None:
-        problem = ", and no other submitter has a result of the benchmark to borrow them from"
+        problem = "no other submitter has a result of the benchmark to borrow from"
     elif not apart[nearest]:
         return GROUP.found(profile, where, **known, lender=nearest)
     else:
         names = join_limited(apart[nearest])
-        problem = f"; must all be one lender's, and those of {nearest} differ in {names}"
-    # Only a warning: with evidence, which no tree holds, the rules allow further changes
+        problem = f"expected all settings of one lender, but {nearest} differs in {names}"
+    # Only a warning: the rules allow more changes with evidence, which is not in a tree
     return NOT_A_GROUP.found(profile, where, **known, problem=problem)
 
 
@@ -228,16 +228,16 @@ def _system(
     now: SystemDescription,
     context: JudgingContext,
 ) -> Iterator[Finding]:
-    """Borrowing is for the same system, software and configuration."""
+    """Borrowing requires the same system, software and configuration."""
     then = first.description
     assert then is not None
-    # What a change of scale must obey is a rule of its own; and instances that stand beside the
-    # original ones lie under another system's name
+    # A separate rule covers a change of scale; instances that are submitted with the original
+    # ones are under another system's name
     resized = scale(now) != scale(then) or system != first.system
     changed = [
         key
         for key in changed_fields(then.given, now.given)
-        # Free text: its words may change while the system stays
+        # Free text: it may change while the system does not
         if not key.endswith("_notes")
         and not (context.rules.package.software_updates and key in _SOFTWARE)
         and not (resized and key in _SIZES)

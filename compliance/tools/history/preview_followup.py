@@ -1,10 +1,10 @@
-"""Systems that an earlier round previewed: they must come back as available, and be as fast.
+"""Systems that an earlier round previewed: they must become available and be as fast.
 
-Source: submission rules, Preview Systems (2.0 and later). At least one benchmark that both rounds
-can compare must be submitted on the available system, at the smallest and the largest scale that
-were previewed, and lose at most 2 %: at the same or a larger scale in time, at a smaller one in
-time times accelerators. Where both were measured, what counts is the performance for the power
-drawn, which is as much better as the energy of a run is less.
+Source: submission rules, Preview Systems (2.0 and later). At least one benchmark that can be
+compared between both rounds must be submitted on the available system, at the smallest and the
+largest scale previewed. It may lose at most 2 %: in time at the same or a larger scale, in time
+times accelerators at a smaller one. If both were measured, performance per power counts instead;
+it is inversely proportional to the energy of a run.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from podium.rules.finding import Finding
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
 
-# The rules state the share since 5.1; before, they ask for a performance that is as good
+# The rules state the share since 5.1; before, they require the same performance
 MOST_LOST = 0.02
-"""Share of the performance previewed that may be lost."""
+"""The largest share of the previewed performance that may be lost."""
 
 # In floating point 1.02 - 1 is more than 0.02, and exactly 2 % must pass
 _ROUNDING = 1e-9
@@ -42,9 +42,9 @@ _AVAILABLE = (Category.ON_PREMISE, Category.CLOUD, Category.AVAILABLE)
 
 
 class _Timed(msgspec.Struct, frozen=True):
-    """A result with a score: minutes on so many accelerators (or nodes), and in which round.
+    """A result with a score: its minutes, its scale in accelerators (or nodes), and its round.
 
-    `joules` is the energy of a run, where it was measured.
+    `joules` is the energy of a run, None if it was not measured.
     """
 
     title: str
@@ -56,17 +56,17 @@ class _Timed(msgspec.Struct, frozen=True):
     joules: float | None = None
 
     def lost_to(self, preview: _Timed) -> tuple[float, str]:
-        """By what share it takes more than the preview, and of what; less where below 0."""
+        """The share that it takes more than the preview (negative: less), and the quantity."""
         if self.joules is not None and preview.joules:
             return self.joules / preview.joules - 1, "energy"
         lost = self.minutes / preview.minutes
-        # A larger system is not excused by its size: its time itself must be as good
+        # Size does not excuse a larger system: its time must be as good
         if self.scale >= preview.scale:
             return lost - 1, "time"
         return lost * self.scale / preview.scale - 1, "time on all accelerators together"
 
     def taken(self) -> str:
-        """What it takes, for a message."""
+        """The time, energy and scale, for a message."""
         energy = "" if self.joules is None else f" and {self.joules / 1e6:.4g} MJ"
         return f"{self.minutes:.4g} min{energy} at scale {self.scale}"
 
@@ -74,7 +74,7 @@ class _Timed(msgspec.Struct, frozen=True):
 def followed(
     tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
 ) -> Iterator[Finding]:
-    """What there is to report of the systems that this submitter previewed in an earlier round."""
+    """Findings about the systems that this submitter previewed in an earlier round."""
     if not context.rules.package.preview_follow_up:
         return
     previews = _previews(earlier, tree, context.rules)
@@ -87,11 +87,11 @@ def followed(
 
 
 def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
-    """The results previewed in earlier rounds, by the hardware."""
+    """The results previewed in earlier rounds, by hardware."""
     found: dict[str, list[EarlierResult]] = defaultdict(list)
     for one in earlier.results:
         before = one.rules.usage == rules.usage and one.rules.version < rules.version
-        # The rules compare times, or times by chips; throughput is neither
+        # The rules compare times, or times multiplied by chips; throughput is neither
         if not before or one.scaling == "weak" or one.description is None:
             continue
         hardware = hardware_of(one.description)
@@ -107,7 +107,7 @@ def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[Earl
 def _available(
     tree: Tree, results: Sequence[ResultVerdict], context: JudgingContext
 ) -> dict[str, list[_Timed]]:
-    """The scored results of available systems, by the hardware."""
+    """The scored results of available systems, by hardware."""
     found: dict[str, list[_Timed]] = {}
     for verdict in results:
         folder = verdict.folder
@@ -117,7 +117,7 @@ def _available(
         hardware = hardware_of(description)
         if not hardware:
             continue
-        # Kept even without a score: a system without results is another fault than none at all
+        # Kept even without a score: a system without results is not a missing system
         timed = found.setdefault(hardware, [])
         score = verdict.result.score
         scale, minutes = scale_of(description), score.score
@@ -160,29 +160,29 @@ def _followed(
         "title": first.rules.title,
         "path_then": first.display_path,
     }
-    # What is missing has no file of its own to point at
+    # A missing system has no file to point at
     where, profile = tree.place("systems"), context.profile
-    # A retired benchmark is no fault: the committee is shown privately that it is as fast
+    # A retired benchmark is not a fault: the submitter shows the performance privately
     if available is not None and not comparable:
         now = context.rules.title
         yield NOT_COMPARABLE.found(profile, where, **known, names=names, now=now)
         return
     problem = f"its available system has no scored result of {names}"
     if available is None:
-        problem = "no available system here has its hardware; must be available by the next "
-        problem += "submission, or the first one after 140 days"
+        problem = "no available system of this submission has its hardware; must be available by "
+        problem += "the next submission, or by the first one after 140 days"
     yield NOT_FOLLOWED.found(profile, where, **known, problem=problem)
 
 
 def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
-    """The result, where it has a score and the later round its benchmark, with the same target."""
+    """The result, if it has a score and the later round has its benchmark with the same target."""
     scale = scale_of(one.description)
     then = one.rules.benchmarks.get(one.benchmark)
-    # A benchmark may have another name by now, as gnn became rgat
+    # A benchmark may have been renamed, as gnn became rgat
     now = None if then is None else _today(then, rules)
     if then is None or now is None:
         return None
-    # With another target the two times are of different tasks
+    # With another target, the two times measure different tasks
     old, new = then.quality, now.quality
     if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
         return None
@@ -198,20 +198,20 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
 
 
 def _today(then: Benchmark, rules: Round) -> Benchmark | None:
-    """The benchmark of a later round that results of an earlier one are compared with."""
+    """The benchmark of the later round with which results of an earlier one are compared."""
     known = (rules.benchmarks[name] for name in rules.listed)
     return next((each for each in known if each.lineage == then.lineage), None)
 
 
 def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
-    """The smallest and the largest result previewed, each with the one to compare it with."""
+    """The smallest and the largest previewed result, each with the result to compare it with."""
     ordered = sorted(previewed, key=_SCALE)
-    # A single preview is smallest and largest at once: as a key it is compared once
+    # A single preview is both smallest and largest: as a key it is compared once
     for then, pick in {ordered[-1]: max, ordered[0]: min}.items():
         alike = [one for one in mine if one.division == then.division]
         same = [one for one in alike if one.scale == then.scale]
         if alike:
-            # Of several results at one scale the fastest shows what the system can do
+            # Of several results at one scale, the fastest shows the performance of the system
             yield then, min(same, key=_MINUTES) if same else pick(alike, key=_SCALE)
 
 
@@ -226,7 +226,7 @@ def _slower(then: _Timed, now: _Timed, context: JudgingContext) -> Finding:
         now.display_path,
         now=f"{now.benchmark} takes {now.taken()}",
         title=then.title,
-        then=f"it took {then.taken()}",
+        then=then.taken(),
         path_then=then.display_path,
         lost=lost,
         what=what,

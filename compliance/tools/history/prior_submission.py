@@ -1,8 +1,8 @@
-"""A submission beside an earlier tree: resubmitted logs, and the systems they ran on.
+"""A submission compared with an earlier tree: resubmitted logs, and the systems they ran on.
 
-Source: training rules, Results Resubmission (5.1 and later): a result may be resubmitted where it
-still is the submitter's best, and the description of its system is the same in both rounds.
-What else an earlier tree shows is in `hyperparameter_borrowing` and `preview_followup`.
+Source: training rules, Results Resubmission (5.1 and later): a result may be resubmitted if it is
+still the submitter's best and the description of its system is the same in both rounds.
+`hyperparameter_borrowing` and `preview_followup` have the other comparisons with earlier trees.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from podium.rules.model.round import Round
 
 
 class EarlierRun(msgspec.Struct, frozen=True):
-    """A run of an earlier tree: where it is, whose it is, of which round and on what system.
+    """A run of an earlier tree: its path, submitter, round and system.
 
     `described` is the path of the system's `description` as a report shows it.
     """
@@ -61,8 +61,9 @@ class EarlierRun(msgspec.Struct, frozen=True):
 class EarlierResult(msgspec.Struct, frozen=True):
     """A result of an earlier tree whose round is known; `minutes` is its score, if it has one.
 
-    `settings` are the hyperparameters that its first run logs, `joules` is what a scored run takes
-    where all have power logs. `proven` is the scale that its logs prove, pruned ones included.
+    `settings` are the hyperparameters that its first run logs. `joules` is the energy of a scored
+    run, if all runs have power logs. `proven` is the scale that its logs prove, including pruned
+    ones.
     """
 
     display_path: str
@@ -80,25 +81,25 @@ class EarlierResult(msgspec.Struct, frozen=True):
 
 
 class Earlier(msgspec.Struct):
-    """The runs of earlier trees by their fingerprints, and their results."""
+    """The runs of earlier trees by fingerprint, and their results."""
 
     runs: FingerprintIndex[EarlierRun] = msgspec.field(default_factory=FingerprintIndex)
     results: list[EarlierResult] = msgspec.field(default_factory=list)
 
 
 def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
-    """The runs of earlier trees; each tree is of the round that it names itself.
+    """Read the runs and results of earlier trees; each tree is judged by the round that it names.
 
-    Raises UsageFault in the verifier's profile, which compares no trees; NothingToJudge where a
-    tree holds no logs.
+    Raises UsageFault in the verifier's profile, which does not compare trees; NothingToJudge if a
+    tree has no logs.
     """
     if options.profile is Profile.VERIFIER:
         raise UsageFault(
-            "--earlier goes with --profile policy: the official verifier compares no trees"
+            "--earlier requires --profile policy: the official verifier does not compare trees"
         )
     earlier = Earlier()
     for path in trees:
-        # By the round of the submission the logs of an earlier one would be misjudged
+        # The round of the submission would misjudge the logs of an earlier one
         alone = replace(options, round=None)
         add_tree(earlier, path, judge_paths([path], alone), alone)
     return earlier
@@ -107,13 +108,13 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
 def add_tree(
     earlier: Earlier, path: Path, files: JudgedFiles, options: Options, prefix: str | None = None
 ) -> None:
-    """Add a tree whose logs are judged already, with the facts of each.
+    """Add a tree whose logs have been judged, with the facts of each log.
 
     A report shows the paths in it with a prefix, by default the path of the tree.
     """
     prefix = f"{path}/" if prefix is None else prefix
     earlier.results += _results(files, options, prefix)
-    # The choices go on with those of the packages, which are no targets: hence not strict
+    # Not strict: the choices of the packages, which are not targets, follow those of the targets
     for (target, one), choice in zip(files.verdicts(), files.inputs.choices, strict=False):
         facts = one.verdict.facts
         if facts is None:
@@ -153,7 +154,7 @@ def _results(files: JudgedFiles, options: Options, prefix: str) -> Iterator[Earl
 
 
 def _pruned(files: JudgedFiles) -> Mapping[Path, list[RunFacts]]:
-    """The runs of instances that throughput results leave out, by the folder of each result."""
+    """The runs of instances that throughput results exclude, by the folder of each result."""
     found: dict[Path, list[RunFacts]] = defaultdict(list)
     for target, one in files.verdicts():
         folder, facts = Path(target.folder), one.verdict.facts
@@ -163,14 +164,14 @@ def _pruned(files: JudgedFiles) -> Mapping[Path, list[RunFacts]]:
 
 
 def _title(choice: Choice) -> str:
-    # A default is no statement of the tree: to name that round would be a guess
+    # The tree does not state a default: naming that round would be a guess
     return "an earlier round" if choice.chosen_by == "default" else choice.rules.title
 
 
 def resubmitted(
     tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
 ) -> Iterator[Finding]:
-    """What there is to report of logs that an earlier tree held already."""
+    """Findings about logs that are also in an earlier tree."""
     compared = set()
     for verdict in results:
         again: list[EarlierRun] = []
@@ -182,14 +183,14 @@ def resubmitted(
                 yield _shifted(run, before, context)
             else:
                 again.append(before)
-        # Looked at first, as another submitter's logs are wrong in the same round, too
+        # Checked first: another submitter's logs are wrong in the same round, too
         yield from _others(tree, verdict, again, context)
-        # What was submitted first in this very round may of course stay.
+        # Logs that were first submitted in this round may stay
         again = [before for before in again if before.title != context.rules.title]
         if again:
             yield _again(tree, verdict, again, context)
             system = verdict.folder.system
-            # Results of many benchmarks share a description, which is compared once
+            # Results of many benchmarks share a description: compare it once
             if system not in compared and system in tree.systems:
                 compared.add(system)
                 yield from _system(tree, system, again[0], context)
@@ -213,7 +214,9 @@ def _again(
         runs=len(verdict.result.runs),
         before=again[0].display_path,
         title=again[0].title,
-        refusal="" if allowed else f"; {context.rules.title} takes no logs of earlier rounds",
+        refusal=""
+        if allowed
+        else f"; {context.rules.title} does not accept logs of earlier rounds",
     )
 
 
@@ -232,8 +235,8 @@ def _others(
 
 
 def changed_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The fields that two descriptions of a system do not share."""
-    # As data: other indentation or order of fields is still the same description
+    """The fields that differ between two descriptions of a system."""
+    # As data: indentation and order of fields do not matter
     return sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
 
 

@@ -1,4 +1,4 @@
-"""How large a system is: as it is described, and as the logs of a result prove it."""
+"""The scale of a system: as described, and as proven by the logs of a result."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from podium.rules.convergence.facts import RunFacts
 
 
 def hardware(system: SystemDescription) -> str:
-    """What a system computes with, however it is spelt: its accelerators, else its processors.
+    """The accelerators of a system, else its processors, in normalized spelling.
 
-    A Preview may call shorter what later has a longer name: a TPU became a TPU-v4.
+    A Preview may use a shorter name than the available system: a TPU became a TPU-v4.
     """
     name = system.accelerator_model_name
     if not system.accelerators or says_nothing(name):
@@ -22,12 +22,12 @@ def hardware(system: SystemDescription) -> str:
 
 
 def machine(system: SystemDescription) -> tuple[str, str]:
-    """What is the same of a system at every scale: its accelerators, and their hosts."""
+    """The properties of a system that are the same at every scale: accelerators and hosts."""
     return hardware(system), letters(system.host_processor_model_name)
 
 
 def scale(system: SystemDescription | None) -> int | None:
-    """Accelerators of the whole system; its nodes where it has none."""
+    """Accelerators of the whole system; its nodes if it has none."""
     # A system without accelerators is measured by its nodes
     return None if system is None else system.accelerators or system.nodes
 
@@ -35,8 +35,8 @@ def scale(system: SystemDescription | None) -> int | None:
 def proven_scale(result: Result, pruned: Iterable[RunFacts] = ()) -> float | None:
     """The scale that a result's logs prove, in the unit of its description; None if unknown.
 
-    Logs that give no size leave what is described. Throughput proves as much of the system as all
-    its instances have together, `pruned` ones included.
+    If the logs do not state a size, the described scale is returned. Throughput proves the total
+    size of all its instances, including `pruned` ones.
     """
     system = result.description
     described = scale(system)

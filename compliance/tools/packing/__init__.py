@@ -1,5 +1,6 @@
-"""A submission's tree from scattered files: planned, written beside the target, judged, swapped in.
+"""Assemble the tree of a submission from scattered files: plan, write, check, swap in.
 
-`planning` decides what lies where, `writing` makes the tree and its receipt, `git` commits it to a
-clone of the review repository; each imports only those before it, and all may import `receipt`.
+`planning` decides the path of each file. `writing` writes the tree and its receipt. `git` commits
+the tree to a clone of the review repository. Each imports only its predecessors; all may import
+`receipt`.
 """

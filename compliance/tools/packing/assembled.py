@@ -1,7 +1,7 @@
-"""Folders whose podium.toml names results, assembled for one call as `podium pack` would do it.
+"""Assemble folders whose podium.toml names results for one call, as `podium pack` would do.
 
-The tree is a copy in a private folder, which goes with the call. Reports show its paths below the
-folder that podium.toml is in.
+The tree is a copy in a private folder, which is removed after the call. Reports show its paths
+below the folder of podium.toml.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from podium.compliance.tools.packing.planning.request import read_request
 from podium.compliance.tools.packing.writing.write import Stage
 
 MOST = 5
-"""Refused logs that are named; `podium pack --dry-run` lists all."""
+"""Number of refused logs that are named; `podium pack --dry-run` lists all."""
 
 
 class Assembled(NamedTuple):
-    """The copy of a tree, and the plan that it was made by."""
+    """The copy of a tree, and its plan."""
 
     tree: Path
     plan: Plan
 
     @property
     def faults(self) -> list[Remark]:
-        """Why `podium pack` would write nothing."""
+        """The reasons for which `podium pack` would write nothing."""
         return [*self.plan.conflicts, *self.plan.absent]
 
     @property
@@ -52,10 +52,10 @@ class Assembled(NamedTuple):
 
 
 class _Allowed:
-    """Where files may lie that a podium.toml names: below its folder, or the working directory.
+    """The folders from which a podium.toml may name files: its own, and the working directory.
 
-    A tree that is checked may be another's, unlike one that is packed: its podium.toml must not
-    have any file of this machine read and quoted.
+    Unlike a tree to pack, a tree to check may come from somebody else. Its podium.toml must not
+    make podium read and quote other files of this machine.
     """
 
     def __init__(self, base: Path) -> None:
@@ -63,14 +63,14 @@ class _Allowed:
         self.folders = os.path.realpath(base), os.path.realpath(".")
 
     def check(self, paths: Iterable[str]) -> None:
-        """Raise UsageFault for a path that lies elsewhere; a glob is judged by its first part."""
+        """Raise UsageFault for any other path; of a glob, the part before a wildcard counts."""
         for path in paths:
             fixed = re.split(r"[*?[]", path, maxsplit=1)[0]
             full = os.path.realpath(self.base / fixed)
             if not any(holds(folder, full) for folder in self.folders):
                 raise UsageFault(
-                    f"{self.base / CONFIG_FILE} names {path}, which lies neither below its folder "
-                    "nor below the working directory: call podium from a folder that holds both"
+                    f"{self.base / CONFIG_FILE} names {path}, which is outside its folder and "
+                    "outside the working directory: run podium from a folder that contains both"
                 )
 
 
@@ -91,17 +91,17 @@ def _paths(config: PackConfig) -> Iterator[str]:
 def assembled(folder: Path, options: Options) -> Iterator[Assembled]:
     """The tree of a folder's podium.toml, until the context ends; raises UsageFault.
 
-    Nothing is read that lies neither below that folder nor below the working directory.
+    Reads files only below that folder and below the working directory.
     """
     given = {"usage": options.usage, "round": options.round}
     wanted = read_request(folder, {name: value for name, value in given.items() if value})
     allowed = _Allowed(wanted.base)
     allowed.check(_paths(wanted.config))
     plan = make_plan(wanted.config, wanted.rules, wanted.base, options.jobs)
-    # Links below the folders that were named may lead out
+    # Links below the named folders may point outside
     allowed.check(entry.source.path for entry in plan.entries.values())
     with private_folder("podium-assembled") as place:
-        # The round and the rules of the tree are those that the file states
+        # The file determines the round and the rules of the tree
         write_new(place / CONFIG_FILE, iter([config_bytes(folder / CONFIG_FILE)]))
         stage = Stage(place, Path(wanted.config.submitter))
         stage.fill(plan.sorted(), options.jobs)
@@ -115,7 +115,7 @@ def with_assembled(
     """The paths of a call, with an assembled tree for each folder whose podium.toml names results.
 
     `notify` receives a line for each such folder, and for each log that its plan refuses. Raises
-    UsageFault where such a tree cannot be packed. Faults name the folders that were given.
+    UsageFault for a tree that cannot be packed. Faults name the folders that the caller passed.
     """
     request = RoundRequest(options.usage, options.round)
     paths: list[Path] = []
@@ -129,7 +129,7 @@ def with_assembled(
             if made.faults:
                 raise UsageFault(_fault_text(path, made.faults))
             how = f"`podium pack {path} --dry-run` lists the files"
-            notify(f"{path / CONFIG_FILE} names the results; judged as packed ({how})")
+            notify(f"{path / CONFIG_FILE} names the results; checking the packed tree ({how})")
             for line in made.refused:
                 notify(line)
             paths.append(made.tree)

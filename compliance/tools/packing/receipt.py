@@ -1,6 +1,6 @@
-"""The receipt of a packed submission: what was assembled, from where, and how it was judged.
+"""The receipt of a packed submission: its files, their sources, and the verdict of the check.
 
-It is written by `podium pack`; `podium unpack --verify` and others check a tree against it.
+`podium pack` writes it; `podium unpack --verify` and others compare a tree with it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from podium.compliance.reporting.models import Counts, RcpEntry, Tool
 
 RECEIPT_FILE = "podium-receipt.json"
 SUMMARY_FILE = "podium-summary.md"
-"""The same on one page, for people."""
+"""The receipt as one page for people."""
 
 SCHEMA: Literal["podium.receipt/1"] = "podium.receipt/1"
 
 LARGEST_RECEIPT = 1 << 28
-"""Bytes; a receipt of 100 000 files has about 30 MB."""
+"""In bytes; a receipt of 100 000 files has about 30 MB."""
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
@@ -45,7 +45,7 @@ class _Model(BaseModel):
 
 
 class PackedRules(_Model):
-    """The rules by which the tree was judged; `chosen_by` is what named them."""
+    """The rules that the tree was checked against; `chosen_by` is the source of the choice."""
 
     usage: Literal["training", "hpc"]
     round: str
@@ -54,31 +54,31 @@ class PackedRules(_Model):
 
 
 class PackedFile(_Model):
-    """One file, or link, of the tree: its path below the submitter's folder and its content.
+    """One file or link of the tree: its path below the submitter's folder and its content.
 
-    `source` is where it was taken from, from the folder of podium.toml where it lies below that.
-    A link has the SHA-256 and the size of its target's text, and that text as `link`.
+    `source` is the path of the source, relative to the folder of podium.toml if it is below that
+    folder. For a link, `link` is its target, and SHA-256 and size are those of the target string.
     """
 
-    path: str = Field(description="below the submitter's folder, with slashes")
+    path: str = Field(description="path below the submitter's folder, with slashes")
     size: int = Field(ge=0)
     sha256: Hash
     source: str
     executable: bool = False
-    link: str | None = Field(default=None, description="the target, where it is a symbolic link")
+    link: str | None = Field(default=None, description="the target of a symbolic link")
 
     @field_validator("path")
     @classmethod
     def _below(cls, path: str) -> str:
         pure = PurePosixPath(path)
-        # `podium unpack --verify` joins it to a folder, which it must not leave
+        # `podium unpack --verify` joins it to a folder, and the result must stay inside
         if not path or pure.is_absolute() or ".." in pure.parts or str(pure) != path:
             raise ValueError("must be a plain path below the tree")
         return path
 
 
 class PackedWaiver(_Model):
-    """A waiver that covers something: what, where, why, by whom, until when, how many findings."""
+    """A waiver that covers findings: rule, place, reason, author, expiry, number of findings."""
 
     rule: str
     place: str
@@ -89,9 +89,9 @@ class PackedWaiver(_Model):
 
 
 class PackedResult(_Model):
-    """One result: its score as `podium check` has it, and its margin to the reference points.
+    """One result: its score according to `podium check`, and its margin to the RCPs.
 
-    `rcp_margin` is (submission - minimum) / minimum: below zero it converged too soon.
+    `rcp_margin` is (submission - minimum) / minimum: below zero, it converged too fast.
     """
 
     path: str
@@ -112,7 +112,7 @@ class PackedResult(_Model):
 class Gate(_Model):
     """The verdict of `podium check` on the whole tree; `errors` are rule ids with counts.
 
-    `rejected_by` are the judges that reject it, of whom one suffices.
+    `rejected_by` are the judges that reject the tree; one judge suffices.
     """
 
     verdict: Literal["accepted", "rejected"]
@@ -123,9 +123,10 @@ class Gate(_Model):
 
 
 class Receipt(_Model):
-    """Everything one call of `podium pack` assembled. No time of day: same input, same bytes.
+    """All files and verdicts of one call of `podium pack`.
 
-    `forced` says that the tree was kept though the gate rejected it.
+    It contains no time stamp, so that the same input gives the same bytes. `forced` means that the
+    tree was packed although the gate rejected it.
     """
 
     # pydantic's models have a method named schema
@@ -148,12 +149,12 @@ class Receipt(_Model):
         return files
 
     def to_json(self) -> str:
-        """The receipt as JSON text, two spaces deep."""
+        """The receipt as JSON, indented by two spaces."""
         return self.model_dump_json(indent=2) + "\n"
 
 
 def read_receipt(path: Path) -> Receipt:
-    """The receipt in a file; raises UsageFault where it is not one."""
+    """The receipt in a file; raises UsageFault if the file is not a receipt."""
     try:
         data = read_given(path, LARGEST_RECEIPT + 1)
         if len(data) > LARGEST_RECEIPT:
@@ -174,6 +175,6 @@ def receipt_schema() -> dict[str, Any]:
 
 
 def official(verdict: str | None) -> str:
-    """What the official verifier says of a tree, for a sentence."""
+    """The verdict of the official verifier on a tree, as a clause."""
     says = {None: "gives no verdict", "accepted": "accepts"}
     return f"the official verifier {says.get(verdict, 'rejects')}"

@@ -1,4 +1,4 @@
-"""`podium init`: the folders and files that a submission starts from."""
+"""`podium init`: the initial folders and files of a submission."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ This folder is a submission to MLPerf {title}.
 - `benchmarks/<benchmark>/implementations/<implementation>/`: the code, with a README that says how
   to run it, how to get the dataset and where the starting weights come from
 
-`podium doctor .` lists what is still missing, in order.
+`podium doctor .` lists the open steps, in the order in which to do them.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """What a new submission has."""
+    """The content of a new submission."""
 
     submitter: str
     rules: Round
@@ -45,9 +45,9 @@ class Skeleton:
 
 
 def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
-    """Make the submission's folder at once and whole; returns the paths written, in order.
+    """Create the folder of a submission in one atomic step; returns the sorted paths.
 
-    Raises UsageFault where the folder is not empty, or a name is invalid.
+    Raises UsageFault if the folder is not empty, or a name is invalid.
     """
     _check_names(skeleton)
     refuse_occupied(folder)
@@ -69,7 +69,7 @@ def _fill(draft: Path, files: dict[str, str], folders: list[str]) -> None:
         write_new(draft / path, iter([text.encode("utf-8")]))
 
 
-# --- what it holds ---
+# --- content ---
 
 
 def _files(skeleton: Skeleton) -> dict[str, str]:
@@ -83,7 +83,7 @@ def _files(skeleton: Skeleton) -> dict[str, str]:
 
 
 def _config(skeleton: Skeleton) -> str:
-    """A podium.toml with every field that `podium pack` knows: the others as comments."""
+    """A podium.toml with every field of `podium pack`; unknown values are comments."""
     known = {
         "submitter": skeleton.submitter,
         "usage": skeleton.rules.usage,
@@ -91,7 +91,7 @@ def _config(skeleton: Skeleton) -> str:
         "division": skeleton.division,
         "into": "../packed",  # not into the folder that it is packed from
     }
-    # A JSON string is a TOML string, too: both escape alike.
+    # A JSON string is also a TOML string: both have the same escapes
     values = {name: json.dumps(value) for name, value in known.items()}
     if skeleton.systems:
         pairs = (f'"{each}" = "systems/{each}.json"' for each in skeleton.systems)
@@ -101,7 +101,7 @@ def _config(skeleton: Skeleton) -> str:
 
 
 def _description(skeleton: Skeleton, system: str) -> str:
-    """Every field, empty but for what is known already."""
+    """A description with every field; unknown fields are empty."""
     known = {
         "submitter": skeleton.submitter,
         "division": skeleton.division,
@@ -127,9 +127,9 @@ def _folders(skeleton: Skeleton) -> list[str]:
 def _check_names(skeleton: Skeleton) -> None:
     rules = skeleton.rules
     if skeleton.division not in DIVISIONS:
-        raise UsageFault(f"--division is {skeleton.division}; must be {' or '.join(DIVISIONS)}")
+        raise UsageFault(f"--division is {skeleton.division}; expected {' or '.join(DIVISIONS)}")
     if not skeleton.submitter.strip() or not skeleton.submitter.isprintable():
-        raise UsageFault("--submitter must be a name of printable characters")
+        raise UsageFault("--submitter is empty or has characters that are not printable")
     for system in skeleton.systems:
         _check_system(system)
     for name in skeleton.benchmarks:
@@ -141,7 +141,7 @@ def _check_names(skeleton: Skeleton) -> None:
 def _check_system(name: str) -> None:
     path = f"systems/{name}.json"
     if not _NAME.fullmatch(name):
-        raise UsageFault(f"--system is {name!r}; must be letters, digits, . _ + and -")
+        raise UsageFault(f"--system is {name!r}; expected letters, digits, . _ + and -")
     for rule in violated_rules(name, path):
         message = name_finding(rule, Profile.POLICY, name, path).message
         raise UsageFault(f"--system is {name}: {message}")

@@ -1,4 +1,4 @@
-"""A round beside the state of it that was reviewed before: fixed, new, and changed unasked."""
+"""A round compared with its state at an earlier review: fixed, new, and changed unasked."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ REVIEW_FILE, MANIFEST_FILE = "review.json", "files.json"
 LARGEST = 1 << 28
 
 PLAIN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*")
-"""Ids of objections: names of files, of one folder."""
+"""Ids of objections: they are file names in one folder."""
 
 
 class EarlierReview(msgspec.Struct, frozen=True):
-    """A review made before: what it found, the files it saw, and the objections' states since."""
+    """An earlier review: its content, its files, and the current states of its objections."""
 
     review: Review
     files: Manifest
@@ -58,9 +58,9 @@ def read_before(folder: Path) -> EarlierReview:
         raise UsageFault(f"{folder} is anonymous; --against needs the review with names")
     odd = next((each.id for each in review.objections if not PLAIN.fullmatch(each.id)), None)
     if odd is not None:
-        # It will be the name of a file
+        # The id becomes a file name
         raise UsageFault(
-            f"{folder / REVIEW_FILE} names an objection {clean(odd)!r}; it has no file"
+            f"{folder / REVIEW_FILE} has the objection id {clean(odd)!r}; expected a file name"
         )
     files = _read(folder / MANIFEST_FILE, dict[str, str])
     records = read_records(folder)
@@ -75,7 +75,7 @@ def _read(path: Path, kind: Any) -> Any:
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, msgspec.ValidationError) as error:
-        raise UsageFault(f"{path} is no review that podium wrote: {clean(str(error))}") from None
+        raise UsageFault(f"{path} is not a review by podium: {clean(str(error))}") from None
 
 
 # --- objections -----------------------------------------------------------------------------------
@@ -84,9 +84,9 @@ def _read(path: Path, kind: Any) -> Any:
 def followed(
     now: Sequence[Objection], before: EarlierReview, submissions: Sequence[str]
 ) -> list[Objection]:
-    """The objections of the new state with what became of each; those that are met stay listed.
+    """The objections of the new state, each with its change; resolved ones stay in the list.
 
-    `submissions` are the paths of those that the new state has.
+    `submissions` are the paths of the submissions in the new state.
     """
     known = {each.id: each for each in before.objections}
     kept = [_compared(each, known[each.id]) if each.id in known else _new(each) for each in now]
@@ -123,7 +123,7 @@ def _compared(now: Objection, then: Objection) -> Objection:
 
 def _met(objection: Objection, *, there: bool) -> Objection:
     if not objection.rule:
-        # What a reviewer wrote, no program can tell to be met
+        # A program cannot decide whether an objection of a reviewer is resolved
         return replace(objection, change=ObjectionChange(kind="standing"))
     paths = sorted({each.path for each in objection.evidence})
     change = ObjectionChange(kind="fixed" if there else "gone", fixed=paths)
@@ -133,7 +133,7 @@ def _met(objection: Objection, *, there: bool) -> Objection:
     return replace(objection, change=change)
 
 
-# --- what changed ---------------------------------------------------------------------------------
+# --- changes --------------------------------------------------------------------------------------
 
 
 def compared(
@@ -143,7 +143,7 @@ def compared(
     before: EarlierReview,
     rules: tuple[str, str],
 ) -> Against:
-    """What changed since the review before; `rules` are the usage and the name of the round."""
+    """The changes since the earlier review; `rules` are the usage and the name of the round."""
     asked = _Asked(before.objections)
     apart = differences(before.files, files)
     changed = [*_results(before.review.results, results, apart, asked, rules)]
@@ -163,7 +163,7 @@ def compared(
 
 
 class _Asked:
-    """What the objections of the review before were about; those withdrawn asked for nothing."""
+    """The paths that objections of the earlier review were about, except withdrawn ones."""
 
     def __init__(self, objections: Sequence[Objection]) -> None:
         self.paths = {
@@ -174,11 +174,11 @@ class _Asked:
         }
 
     def about_file(self, path: str) -> bool:
-        """Whether an objection was about a file or a folder that it lies in."""
+        """Whether an objection was about a file or a folder above it."""
         return path in self.paths or any(above in self.paths for above in _above(path))
 
     def about_result(self, path: str) -> bool:
-        """Whether one was about a result, or a log of it."""
+        """Whether an objection was about a result or one of its logs."""
         return any(each == path or each.startswith(f"{path}/") for each in self.paths)
 
 
@@ -238,9 +238,9 @@ def _result(
     if settings:
         lender = _lender(now, after, others)
         allowed = _allowed(now, lender, rules)
-        # A setting that is changed is one of new runs
+        # Changed settings need new runs
         if logs and same_runs(then, now):
-            allowed += "; the runs are those of before: ask for their raw output"
+            allowed += "; the runs are the same as before: ask for their raw output"
     elif any(each.startswith(("run exchanged", "records edited")) for each in edits):
         allowed = "the settings are unchanged: ask why"
     return ResultChange(
@@ -261,7 +261,7 @@ def _values(entry: ResultEntry) -> dict[str, Any]:
 
 
 def _lender(now: ResultEntry, values: dict[str, Any], others: Sequence[ResultEntry]) -> str:
-    """The result of another submitter, as it was submitted first, that had all these settings."""
+    """The first submission of another submitter's result that had all these settings."""
     return next(
         (
             other.path
@@ -278,11 +278,11 @@ def _lender(now: ResultEntry, values: dict[str, Any], others: Sequence[ResultEnt
 def _allowed(now: ResultEntry, lender: str, rules: tuple[str, str]) -> str:
     try:
         known = find_round(*rules)
-    # A folder of several rounds is under no one round's rules
+    # A folder of several rounds has no single set of rules
     except LookupError:
         return ""
     if not known.package.borrowing or not known.benchmark(now.benchmark).borrowable:
-        return "the rules of this round let no settings of this benchmark be borrowed"
+        return "the rules of this round do not allow borrowed settings for this benchmark"
     if lender:
-        return f"all settings but batch sizes are those that {lender} had: borrowed as a group"
-    return "no result submitted first has all these settings: evidence is needed for the change"
+        return f"all settings except batch sizes equal those of {lender}: borrowed as a group"
+    return "no result submitted first has all these settings: the change needs evidence"

@@ -1,4 +1,4 @@
-"""Names of submitters and systems replaced, the same name by the same word everywhere."""
+"""Anonymous reviews: each name of a submitter or system is replaced by the same word everywhere."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from podium.compliance.tools.review.objections import about, weight
 from podium.compliance.tools.review.records import Manifest
 
 LEAST = 2
-"""Letters of a name that is looked for in texts; a shorter one is replaced in paths alone."""
+"""Minimum letters of a name that is replaced in texts; in paths, shorter ones are replaced, too."""
 
 LEAST_WORD = 3
-"""Characters of a word within a name that is looked for by itself, such as XE9680."""
+"""Minimum characters of a word within a name that is replaced by itself, such as XE9680."""
 
 COMMON = frozenset(
     [
@@ -73,7 +73,7 @@ FIXED = frozenset(
         "verdict",
     ]
 )
-"""Members of a review that hold podium's own words."""
+"""Members of a review whose values are podium's own words."""
 
 KEPT = frozenset(
     [
@@ -89,7 +89,7 @@ KEPT = frozenset(
         "scaling.json",
     ]
 )
-"""Names of files and folders that the rules give."""
+"""Names of files and folders that the rules require."""
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _PATH = re.compile(r"[^\s:'\"`,;()]*/[^\s:'\"`,;()]*")
@@ -103,11 +103,11 @@ Replace = Callable[[str], str]
 def anonymised(review: Review, files: Manifest, material: Material) -> Review:
     """The review without the names of submitters and systems, in texts and paths alike.
 
-    The names of accelerators, frameworks and settings stay, without the vendor where that is a
-    submitter: they are what is compared. Numbers of names and objections come from no property of
-    them, and nothing keeps the order of the names. `files` are the paths of the submissions.
+    The names of accelerators, frameworks and settings stay, because they are compared; a vendor in
+    them is removed if it is a submitter. The numbers of names and objections do not depend on the
+    names, and the order of the names is not kept. `files` are the paths of the submissions.
     """
-    # Anyone who knows the names could work out an order by their hashes
+    # A reader who knows the names could reconstruct an order by hashes
     shuffled = random.SystemRandom()
     names = _Names(material, shuffled)
     hide = names.replacer([*files], {result.benchmark for result in review.results})
@@ -117,7 +117,7 @@ def anonymised(review: Review, files: Manifest, material: Material) -> Review:
 
 
 def _in_new_order(review: Review) -> Review:
-    """The lists that were in the order of names, in that of the words for them."""
+    """The lists that were in the order of names, in the order of the replacements."""
     return replace(
         review,
         submissions=sorted(review.submissions, key=lambda each: each.path),
@@ -136,13 +136,13 @@ def _in_new_order(review: Review) -> Review:
 
 
 def _without_hashes(result: ResultEntry) -> ResultEntry:
-    """A result without the hashes of its logs, which are published later."""
+    """A result without the hashes of its logs: the logs are published later."""
     runs = [replace(run, records={}) for run in result.runs]
     return replace(result, runs=runs, borrows=sorted(result.borrows))
 
 
 def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:
-    """Objections with ids that are numbers: a hash of a place is the same in the named review."""
+    """Objections with numbers as ids: a hash of the place would be the same in the named review."""
     placed = [
         replace(
             each,
@@ -162,7 +162,7 @@ def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:
 
 
 class _Names:
-    """The word for each name of a submitter or a system, and for each word within such a name."""
+    """The replacement for each name of a submitter or system, and for each word in such a name."""
 
     def __init__(self, material: Material, shuffled: random.Random) -> None:
         self.shuffled = shuffled
@@ -178,7 +178,7 @@ class _Names:
         self.products = self._products()
 
     def _organizations(self) -> dict[str, str]:
-        """Organizations that logs and descriptions name: a word for each new one."""
+        """Organizations that logs and descriptions name, with a replacement for each new one."""
         named = {run.facts.org or "" for result in self.results for run in result.runs}
         named |= {one.submitter for result in self.results if (one := result.description)}
         found, strangers = {}, []
@@ -191,7 +191,7 @@ class _Names:
         return found | _words(strangers, "organization-{:02}", self.shuffled)
 
     def _systems(self) -> Iterator[tuple[str, str]]:
-        """The names of systems; what logs and descriptions call one has its word."""
+        """The names of systems, including those in logs and descriptions, with replacements."""
         called: dict[str, set[str]] = defaultdict(set)
         for result in self.results:
             names = called[result.place.system]
@@ -201,7 +201,7 @@ class _Names:
         words = _words(called, "system-{:03}", self.shuffled)
         yield from words.items()
         for system, word in words.items():
-            # A folder's own name goes before what others call theirs
+            # The name of a folder has precedence over names in logs and descriptions
             yield from ((name, word) for name in called[system] - {"", *words})
 
     def _products(self) -> set[str]:
@@ -211,7 +211,7 @@ class _Names:
         return (names | {each.framework for each in described}) - {""}
 
     def replacer(self, paths: Iterable[str], benchmarks: set[str]) -> Replace:
-        """What replaces every name in a string.
+        """A function that replaces every name in a string.
 
         `paths` are those of all files: a name that only one submission has identifies it, too.
         """
@@ -219,7 +219,7 @@ class _Names:
         known |= {plain_name(name).casefold(): word for name, word in self.words.items()}
         kept = {name.casefold() for name in benchmarks} | known.keys() | KEPT
         parts = known | _file_words(paths, kept)
-        # A folder may have the name of a common word, which is replaced in paths alone
+        # A folder may be named with a common word, which is replaced in paths only
         files = {name: word for name, word in parts.items() if not name.isalpha()}
         within = self._within({part for name in benchmarks for part in _parts(name)})
         whole = _whole_names(self.words)
@@ -245,7 +245,7 @@ class _Names:
         return hide
 
     def _within(self, plain: set[str]) -> dict[str, str]:
-        """Words within names of systems that only one submitter has; those of products stay."""
+        """Words in names of systems that only one submitter uses, except words of products."""
         plain = {word for name in self.products for word in _parts(name)} | COMMON | plain
         owners: dict[str, set[str]] = defaultdict(set)
         for result in self.results:
@@ -282,7 +282,7 @@ def _words(names: Iterable[str], form: str, shuffled: random.Random) -> dict[str
 
 
 def _file_words(paths: Iterable[str], known: set[str]) -> dict[str, str]:
-    """A word for each name of a file or folder that only one submission has."""
+    """A replacement for each name of a file or folder that only one submission has."""
     owners: dict[str, set[str]] = defaultdict(set)
     for path in paths:
         submission, *parts = path.split("/")
@@ -292,15 +292,15 @@ def _file_words(paths: Iterable[str], known: set[str]) -> dict[str, str]:
     for name, holders in owners.items():
         if len(holders) == 1 and name not in known and not _RESULT_FILE.fullmatch(name):
             stem, dot, ending = name.rpartition(".")
-            # A system's name may contain a point
+            # A system's name may contain a dot
             plain = dot and stem and ending.isalpha() and len(ending) <= LEAST_WORD + 1
             found[name] = f"file-{len(found) + 1:04}{f'.{ending}' if plain else ''}"
     return found
 
 
 def _whole_names(words: Iterable[str]) -> re.Pattern[str]:
-    """What finds each name, whatever stands between its parts, the longest first."""
-    # A name of digits alone, as that of a system, would take every number with it
+    """A pattern for all names, longest first, with any separators between their parts."""
+    # A name of only digits, such as a system's, would match every number
     told = [name for name in words if sum(map(str.isalpha, name)) >= LEAST]
     forms = [
         r"[-_ +.,]*".join(map(re.escape, filter(None, _SEPARATOR.split(name))))
@@ -311,14 +311,14 @@ def _whole_names(words: Iterable[str]) -> re.Pattern[str]:
 
 
 def _by_letters(text: str, words: Mapping[str, str]) -> str:
-    """The word for a name that is spelled with other separators."""
+    """The replacement for a name that is spelled with other separators."""
     spelled = _SEPARATOR.sub("", text).casefold()
     same = (word for name, word in words.items() if _SEPARATOR.sub("", name).casefold() == spelled)
     return next(same, "name")
 
 
 def _without_vendor(name: str, submitters: re.Pattern[str]) -> str:
-    """A product without the submitter that makes it: everyone knows whose it is."""
+    """A product without the submitter that makes it: the product already identifies its maker."""
     return submitters.sub("", name).strip(" -_") or name
 
 

@@ -1,4 +1,4 @@
-"""What was done to the logs of a result between two states: edited, exchanged, added, removed."""
+"""Changes to the logs of a result between two states: edited, exchanged, added, removed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_NAMED = 6
 MOST_KEYS = 8
 
 TEXTS = ("submission_", "s_n_")
-"""Prefixes of keys that say whose a run is, and nothing of how it went."""
+"""Prefixes of keys that identify the submitter of a run and say nothing about its course."""
 
 
 def edits_of(then: ResultEntry, now: ResultEntry, apart: Mapping[str, list[str]]) -> list[str]:
@@ -33,7 +33,7 @@ def edits_of(then: ResultEntry, now: ResultEntry, apart: Mapping[str, list[str]]
 
 
 def same_runs(then: ResultEntry, now: ResultEntry) -> bool:
-    """Whether all runs are those of before, by their starts, seeds and durations."""
+    """Whether all runs are the same as before, according to their starts, seeds and durations."""
     before, after = ([_identity(run) for run in each.runs] for each in (then, now))
     return before == after
 
@@ -63,7 +63,7 @@ def _changed(then: RunEntry, now: RunEntry) -> str:
 
 
 def _keys(then: Mapping[str, LoggedKey], now: Mapping[str, LoggedKey]) -> Iterator[tuple[str, str]]:
-    """Each key that differs, with what differs in it."""
+    """Each key that differs, with its difference."""
     for key in sorted(then.keys() | now.keys()):
         old, new = then.get(key), now.get(key)
         if old == new:

@@ -1,4 +1,4 @@
-"""Evidence of one objection folded by result: how many of its runs show the same."""
+"""The evidence of one objection, grouped by result: how many of its runs show the same."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from podium.compliance.text.words import join_limited
 from podium.compliance.tools.review.model import Evidence, EvidenceGroup
 
 MOST_NAMED = 6
-"""Runs of a result that are named where not all of them are meant."""
+"""Number of runs of a result that are named if not all of them are affected."""
 
 
 def folded(evidence: Sequence[Evidence], runs: Mapping[str, int]) -> list[EvidenceGroup]:
-    """The places by result, those together whose messages differ in values alone.
+    """The places by result; places whose messages differ only in values form one group.
 
-    `runs` has how many runs each result has, by its path.
+    `runs` has the number of runs of each result, by its path.
     """
     groups: dict[tuple[str, str], list[Evidence]] = {}
     for each in evidence:
@@ -36,7 +36,7 @@ def folded(evidence: Sequence[Evidence], runs: Mapping[str, int]) -> list[Eviden
 
 
 def lines(groups: Sequence[EvidenceGroup]) -> Iterator[str]:
-    """A line for each group: where it is, how often, and what it says."""
+    """A line for each group: its place, count and message."""
     for each in groups:
         if not each.files:
             at = f":{each.line}" if each.line is not None else ""

@@ -1,4 +1,4 @@
-"""What an objection is about, in the order in which a reviewer looks at them."""
+"""The kinds of objections, in the order in which a reviewer looks at them."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ _RULES: tuple[tuple[Kind, tuple[str, ...]], ...] = (
     ),
     ("description", ("system.*", "power.*", "review.description-changes", "earlier.system-*")),
 )
-"""By the first of these that has the rule; what is in none is hygiene."""
+"""The first kind that matches a rule applies; a rule without a match is hygiene."""
 
 
 def kind_of(rule: str) -> Kind:
-    """The kind of a rule, by its id; that of a reviewer's own objection is the first."""
+    """The kind of a rule, by its id; a reviewer's own objection is of the first kind."""
     if not rule:
         return KINDS[0]
     found = (kind for kind, globs in _RULES if any(fnmatchcase(rule, glob) for glob in globs))

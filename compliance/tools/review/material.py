@@ -24,9 +24,9 @@ NO_TRACE = Trace()
 
 
 class Earlier(msgspec.Struct, frozen=True):
-    """The results of an earlier round, and what a review calls it.
+    """The results of an earlier round, and its name in a review.
 
-    A review is sent to others, who have no path of the reviewer's machine.
+    A review is sent to others, so that it must not contain paths of the reviewer's machine.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Earlier(msgspec.Struct, frozen=True):
 
 
 class Home(msgspec.Struct, frozen=True):
-    """One submission: who submits it, its folder, and the path that a report shows."""
+    """One submission: its submitter, its folder, and the path that a report shows."""
 
     submitter: str
     root: Path
@@ -47,7 +47,7 @@ class Home(msgspec.Struct, frozen=True):
 
 
 class Material(msgspec.Struct, frozen=True):
-    """All that anomalies are looked for in."""
+    """The input of the search for anomalies."""
 
     outcome: Outcome
     results: list[Result]
@@ -56,21 +56,21 @@ class Material(msgspec.Struct, frozen=True):
     code: RoundCode = RoundCode()
 
     def timed(self) -> Iterator[Result]:
-        """The results that are timed: instances of a throughput result share a system."""
+        """The results that are timed; instances of a throughput result share a system."""
         return (each for each in self.results if not each.weak)
 
 
 def trace(run: Run) -> Trace:
-    """The trace of a run; an empty one where its log has none."""
+    """The trace of a run; empty if its log has none."""
     return run.facts.trace or NO_TRACE
 
 
 def read_round(
     path: Path, earlier: Sequence[Path], options: Options, progress: Progress | None = None
 ) -> Material:
-    """Read a round, every log of it once, and the rounds before it.
+    """Read a round, each of its logs once, and the rounds before it.
 
-    Raises ComplianceError where a path holds nothing to judge.
+    Raises ComplianceError if a path has nothing to judge.
     """
     inputs = discover([path], options, with_facts=True, with_trace=True)
     known = EarlierTrees()
@@ -93,7 +93,7 @@ def read_round(
 def _read_earlier(
     path: Path, options: Options, known: EarlierTrees, names: Collection[str]
 ) -> Earlier:
-    # Each by the round that it names itself
+    # Each is judged by the round that it names
     alone = replace(options, round=None)
     files = judge_paths([path], alone, with_trace=True)
     results = [*results_of(files, alone)]

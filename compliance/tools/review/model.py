@@ -1,4 +1,4 @@
-"""What `review.json` holds (`podium.review/1`): results side by side, and objections."""
+"""The content of `review.json` (`podium.review/1`): results side by side, and objections."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ State = Literal["open", "answered", "fixed", "waived", "withdrawn"]
 STATES: tuple[State, ...] = ("open", "answered", "fixed", "waived", "withdrawn")
 
 CONFIDENTIAL = (
-    "Results under review are confidential: keep this folder among those who review the round."
+    "Results under review are confidential: share this folder only with reviewers of the round."
 )
 
 Number = int | float
 
 CurvePoint = tuple[float, float | None, float]
-"""Minutes since the run began, how far training was in the curve's unit, the value."""
+"""Minutes since the run began, training progress in the curve's unit, and the value."""
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
-    """One quantity over a run, thinned to what a page shows; `logged` is how many there are."""
+    """One quantity over a run, thinned for a page; `logged` is the number of points in the log."""
 
     unit: Annotated[str, msgspec.Meta(description="the metadata member that counts progress")] = ""
     logged: int = 0
@@ -34,7 +34,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoggedKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The records of one key in a log, by which `--against` finds what was edited."""
+    """The records of one key in a log, with which `--against` finds edits."""
 
     count: int = 1
     value: Annotated[
@@ -59,10 +59,10 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
         float | None,
         msgspec.Meta(
             description="standard deviations of the reference by which it converged sooner than "
-            "the reference's mean; negative where later"
+            "the reference's mean; negative if later"
         ),
     ] = None
-    role: Annotated[str, msgspec.Meta(description="scored, or why it is left out")] = "scored"
+    role: Annotated[str, msgspec.Meta(description="scored, or why it is excluded")] = "scored"
     quality: Curve = Curve()
     loss: Curve = Curve()
     throughput: Curve = Curve()
@@ -70,7 +70,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """A hyperparameter of a result, beside those of the benchmark's other results."""
+    """A hyperparameter of a result, compared with the benchmark's other results."""
 
     value: Any
     alone: Annotated[
@@ -83,7 +83,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system description says that tables show."""
+    """The values of a system description that tables show."""
 
     name: str = ""
     status: str = ""
@@ -94,14 +94,14 @@ class SystemEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpeedEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast a result trains, per accelerator, beside others on the same accelerator."""
+    """The speed of a result per accelerator, compared with others on the same accelerator."""
 
     value: Annotated[
         float, msgspec.Meta(description="units of progress per second and accelerator")
     ]
     unit: str
     z: Annotated[
-        float | None, msgspec.Meta(description="robust z of its logarithm; null of few peers")
+        float | None, msgspec.Meta(description="robust z of its logarithm; null with few peers")
     ] = None
     times: Annotated[float | None, msgspec.Meta(description="times the median of all")] = None
     peers: int = 0
@@ -120,7 +120,7 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     official_verdict: OfficialVerdict = None
     batch_size: float | None = None
     to_converge: Annotated[
-        float | None, msgspec.Meta(description="mean of the runs that the test takes")
+        float | None, msgspec.Meta(description="mean of the runs that the test includes")
     ] = None
     unit: str = "samples"
     rcp: RcpEntry
@@ -140,10 +140,10 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     speed: SpeedEntry | None = None
     official_joules: Annotated[
-        float | None, msgspec.Meta(description="energy as the official summary adds it up")
+        float | None, msgspec.Meta(description="energy as the official summary computes it")
     ] = None
     energy_gap: Annotated[
-        str, msgspec.Meta(description="why there is no official energy where power was measured")
+        str, msgspec.Meta(description="why measured power has no official energy")
     ] = ""
     joules: Annotated[
         float | None, msgspec.Meta(description="derived by podium, from run_start to run_stop")
@@ -156,13 +156,13 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     borrows: Annotated[
         Sequence[str],
         msgspec.Meta(
-            description="results of other submitters with the same settings, batch sizes aside"
+            description="results of other submitters with the same settings except batch sizes"
         ),
     ] = ()
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """One place where something shows."""
+    """One place that shows the problem."""
 
     path: str
     message: str
@@ -170,11 +170,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvidenceGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The places of one result that show the same, their values aside."""
+    """The places of one result whose messages are the same except for values."""
 
     path: Annotated[str, msgspec.Meta(description="the result, or another file or folder")]
     runs: Annotated[
-        int | None, msgspec.Meta(description="runs of the result; null where it is none")
+        int | None, msgspec.Meta(description="runs of the result; null for another path")
     ] = None
     places: int = 1
     files: Annotated[
@@ -185,7 +185,7 @@ class EvidenceGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an objection between two states of a round."""
+    """The change of an objection between two states of a round."""
 
     kind: Literal["new", "standing", "fixed", "gone", "reopened"]
     fixed: Annotated[
@@ -195,7 +195,7 @@ class ObjectionChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Objection(msgspec.Struct, frozen=True, kw_only=True):
-    """What to ask one submitter about, and how far that has come.
+    """A request to one submitter, and its state.
 
     All findings of one rule in a submission are one objection.
     """
@@ -204,12 +204,10 @@ class Objection(msgspec.Struct, frozen=True, kw_only=True):
     submitter: str
     submission: str
     rule: str
-    kind: Annotated[Kind, msgspec.Meta(description="what it is about; copies come first")] = (
-        "hygiene"
-    )
+    kind: Annotated[Kind, msgspec.Meta(description="subject; copies come first")] = "hygiene"
     severity: Literal["error", "warning", "note"]
     anomaly: Annotated[
-        bool, msgspec.Meta(description="shows beside others only, or hints at how runs were made")
+        bool, msgspec.Meta(description="found by comparison, or a hint at how runs were made")
     ]
     message: str
     ask: str = ""
@@ -227,24 +225,24 @@ class Objection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for an answer, or for a decision on one."""
+        """Whether it needs an answer, or a decision about the answer."""
         return self.state in ("open", "answered")
 
 
 class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One submission and what is asked about it."""
+    """One submission and the number of its open objections."""
 
     submitter: str
     path: str
     verdict: Verdict
     official_verdict: OfficialVerdict = None
     results: int = 0
-    objections: Annotated[int, msgspec.Meta(description="how many are open")] = 0
+    objections: Annotated[int, msgspec.Meta(description="number of open objections")] = 0
     problem: Annotated[str, msgspec.Meta(description="why it could not be judged, if so")] = ""
 
 
 class NearMiss(msgspec.Struct, frozen=True, kw_only=True):
-    """A result that passes the test of convergence, by how far."""
+    """A result that passes the convergence test, and its margin."""
 
     path: str
     submitter: str
@@ -256,7 +254,7 @@ class NearMiss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResultChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed in a result between two states, and whether an objection was about it."""
+    """The changes of a result between two states, and whether an objection was about it."""
 
     path: str
     kind: Literal["added", "removed", "changed"]
@@ -264,17 +262,17 @@ class ResultChange(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, tuple[Any, Any]] = {}
     logs: Sequence[str] = ()
     edits: Annotated[
-        Sequence[str], msgspec.Meta(description="what was edited or exchanged, in which logs")
+        Sequence[str], msgspec.Meta(description="edits and exchanges, with the names of the logs")
     ] = ()
     minutes: tuple[float | None, float | None] | None = None
     lender: Annotated[
         str, msgspec.Meta(description="the result that all changed settings are borrowed from")
     ] = ""
-    allowed: Annotated[str, msgspec.Meta(description="why the rules allow it, or do not")] = ""
+    allowed: Annotated[str, msgspec.Meta(description="why the rules do or do not allow it")] = ""
 
 
 class Against(msgspec.Struct, frozen=True, kw_only=True):
-    """The round beside the state of it that was reviewed before."""
+    """The round compared with its state at an earlier review."""
 
     counts: dict[str, int] = {}
     results: Sequence[ResultChange] = ()
@@ -283,7 +281,7 @@ class Against(msgspec.Struct, frozen=True, kw_only=True):
         msgspec.Meta(description="files of systems, code and documents: added, removed, changed"),
     ] = {}
     unasked: Annotated[
-        Sequence[str], msgspec.Meta(description="of both, those that no objection was about")
+        Sequence[str], msgspec.Meta(description="changed results and files without an objection")
     ] = ()
 
 
@@ -303,7 +301,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sche
     ] = ()
     objections: Sequence[Objection] = ()
     notes: Annotated[
-        Sequence[Objection], msgspec.Meta(description="what to look at; nothing is asked for")
+        Sequence[Objection], msgspec.Meta(description="observations that need no answer")
     ] = ()
     against: Against | None = None
 

@@ -1,4 +1,4 @@
-"""Objections: what each submitter is asked, all findings of one rule in a submission together."""
+"""Objections: requests to submitters, one for all findings of a rule in a submission."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from podium.compliance.tools.review.review_rules import ANOMALIES, SUPERSEDED
 from podium.rules.finding import RANK, Finding, Severity, matches
 
 OWN_FAULTS = frozenset({CRASHED.id, PROCESS_LOST.id})
-"""Findings that are podium's own fault: nobody is asked about them."""
+"""Findings about faults of podium itself: they are not objections."""
 
 
 RAISED = frozenset({"result.other-code", "result.unfinished-run-dropped"})
-"""Notes of the check that a reviewer asks about: two versions of the code, a run that died."""
+"""Notes of the check that become objections: two versions of the code, a run that died."""
 
 _MORE = re.compile(r"\d+ more findings of this rule ")
 
@@ -35,7 +35,7 @@ def objections_of(
 ) -> list[Objection]:
     """The findings of a report and of a review as objections, one for each rule in a submission.
 
-    What is waived is not asked about. `runs` has how many runs each result has, by its path.
+    Waived findings are omitted. `runs` has the number of runs of each result, by its path.
     """
     home = homes(outcome)
     submitters = {entry.path: entry.submitter for entry in outcome.submissions}
@@ -51,19 +51,19 @@ def objections_of(
 
 
 def weight(objection: Objection) -> tuple[str, int, int, bool, bool, str]:
-    """The order of objections: by submitter, then by what they are about, then by severity."""
+    """The sort key of objections: by submitter, then by kind, then by severity."""
     return (objection.submitter, *gravity(objection), objection.id)
 
 
 def gravity(objection: Objection) -> tuple[int, int, bool, bool]:
-    """The order of objections of a round; how many places one has does not matter."""
+    """The sort key of a round's objections; the number of places does not matter."""
     rank = RANK[Severity(objection.severity)]
     kind = KINDS.index(objection.kind)
     return (kind, rank, not objection.official, not objection.anomaly)
 
 
 def first_looked_at(objection: Objection) -> tuple[int, int, bool, bool, str, str]:
-    """The order in which a reviewer of the whole round looks at objections."""
+    """The sort key of objections for a reviewer of the whole round."""
     return (*gravity(objection), objection.submitter, objection.id)
 
 
@@ -95,44 +95,44 @@ def _objection(
 
 
 def _order(finding: Finding) -> tuple[bool, int, str, int, str, str]:
-    """The heaviest first; what only says that there is more comes last."""
+    """The most severe first; a finding that only counts further findings comes last."""
     more = _MORE.match(finding.message) is not None
     return (more, RANK[finding.severity], *finding.sort_key())
 
 
 def _ask(finding: Finding, runs: Mapping[str, int]) -> str:
-    """What the submitter can do now: a log of a past run is not corrected, but explained."""
+    """The request to the submitter: a log of a past run is explained, not corrected."""
     of_log = finding.path.rpartition("/")[0] in runs
     if not of_log or matches(finding.id, ANOMALIES) or not finding.hint:
         return finding.hint
-    return f"explain it, or replace the run; for a new run: {finding.hint}"
+    return f"explain it or replace the run; for a new run: {finding.hint}"
 
 
 def objection_id(submitter: str, place: str, rule: str) -> str:
-    """The name of an objection, and of its file: the same for every state of a round."""
+    """The id of an objection and the name of its file, the same for every state of a round."""
     whole = f"{place}\0{rule}"
     mark = hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=4).hexdigest()
     return f"{plain_name(submitter)}-{plain_name(rule)}-{mark}"
 
 
 def about(objection: Objection) -> str:
-    """What an objection is about, in a word: its rule, where a rule found it."""
-    return objection.rule or "a reviewer's own"
+    """The subject of an objection: its rule, if a rule found it."""
+    return objection.rule or "a reviewer's objection"
 
 
 Says = Callable[[str], str]
-"""What a rule demands, in one sentence, by its id; empty where nothing is known of it."""
+"""Maps the id of a rule to its requirement, one sentence; empty for an unknown rule."""
 
 
 def letter(objection: Objection, title: str, says: Says, most: int = 20) -> str:
-    """A mail or an issue about one objection, as Markdown without markup in what logs say.
+    """A mail or an issue about one objection, as Markdown; values from logs are escaped.
 
-    `title` is that of the round; at most so many lines of evidence are listed.
+    `title` is the title of the round; at most `most` lines of evidence are listed.
     """
     places = len(objection.evidence)
     many = f" ({places} places)" if places > 1 else ""
     lines = [f"**{title} review, {escape(objection.submitter)}: {about(objection)}{many}**", ""]
-    lines += ["We looked at your submission and found:", ""]
+    lines += ["We reviewed your submission and found:", ""]
     shown = [*evidence_lines(objection.folded)]
     for line in shown[:most]:
         lines += _indented(line)
@@ -147,25 +147,25 @@ def letter(objection: Objection, title: str, says: Says, most: int = 20) -> str:
     elif objection.cites:
         lines += [f"The rule: {objection.cites}.", ""]
     if objection.official:
-        lines += ["The official verifier rejects for this.", ""]
-    lines += [f"What we ask: {objection.ask or 'please explain, or correct it'}.", ""]
+        lines += ["The official verifier rejects the submission for this.", ""]
+    lines += [f"Our request: {objection.ask or 'please explain or correct it'}.", ""]
     return "\n".join(lines)
 
 
 def _indented(text: str) -> list[str]:
-    """A text as a line of code: Markdown follows nothing in it."""
+    """A text as a line of code, in which Markdown has no effect."""
     return [f"    {clean(text)}"]
 
 
 def letters(
     submitter: str, objections: Sequence[Objection], title: str, notice: str, says: Says
 ) -> str:
-    """All that a submitter is asked, ready to be sent: one part for each objection."""
+    """All requests to one submitter, ready to be sent: one section for each objection."""
     own = [each for each in objections if each.submitter == submitter]
     asked = [each for each in own if each.is_open]
     lines = [f"# {escape(submitter)}: objections in review of {title}", "", notice, ""]
     if not asked:
-        lines += ["Nothing is open.", ""]
+        lines += ["No open objections.", ""]
     for each in asked:
         lines += [f"## {about(each)}", "", f"`{each.id}`: {each.severity}, {each.state}", ""]
         lines += [letter(each, title, says)]

@@ -1,4 +1,4 @@
-"""What a review keeps: the state of each objection, and a manifest of the files it has read.
+"""The records of a review: the state of each objection, and a manifest of the files it has read.
 
 `objections/ID.toml` has `state`, `by`, `date` and `comment`: people edit it, and git merges it. The
 finding itself is in `review.json`. A file that podium did not write is an objection of a reviewer.
@@ -26,13 +26,13 @@ from podium.logging_spec.limits import read_toml
 FOLDER = "objections"
 SCHEMA: Literal["podium.objection/1"] = "podium.objection/1"
 LARGEST = 1 << 18
-"""Bytes of such a file."""
+"""Maximum size of such a file in bytes."""
 
 MOST_NAMED = 5
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How far one objection has come; `message` and `submitter` say what one's own is about."""
+    """The state of one objection; a reviewer's own has `message` and `submitter` as well."""
 
     schema: Literal["podium.objection/1"] = SCHEMA
     id: str
@@ -51,7 +51,7 @@ def objection_schema() -> dict[str, Any]:
 
 
 def record_of(objection: Objection) -> Record:
-    """What is kept of an objection in its file."""
+    """The content of an objection's file."""
     return Record(
         id=objection.id,
         submitter=objection.submitter,
@@ -65,9 +65,9 @@ def record_of(objection: Objection) -> Record:
 
 
 def record_text(record: Record) -> str:
-    """The file of a record: a field a line, so that git merges edits of different fields."""
+    """The file of a record: one field on each line, so that git merges edits of other fields."""
     lines = [
-        f"# {clean(record.rule or 'an objection of your own')}: edit state, by, date and comment.",
+        f"# {clean(record.rule or 'your own objection')}: edit state, by, date and comment.",
         f"# state is one of {', '.join(STATES)}",
     ]
     for name in ("schema", "id", "submitter", "rule", "message"):
@@ -76,13 +76,13 @@ def record_text(record: Record) -> str:
             lines.append(f"{name} = {_quoted(value)}")
     lines.append("")
     for name in ("state", "by", "date", "comment"):
-        # A blank line between fields: git merges changes of lines that do not touch
+        # A blank line between fields: git only merges changes to lines that are not adjacent
         lines += [f"{name} = {_quoted(getattr(record, name))}", ""]
     return "\n".join(lines)
 
 
 def _quoted(text: str) -> str:
-    # What a basic string of TOML escapes, JSON escapes alike, but for DEL; comments of several
+    # JSON and basic strings of TOML have the same escapes, except for DEL; comments of several
     # lines keep their line ends
     plain = "\n".join(map(clean, text.split("\n")))
     return json.dumps(plain, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -91,8 +91,8 @@ def _quoted(text: str) -> str:
 def read_records(review: Path) -> dict[str, Record]:
     """The records of a review's folder, by id.
 
-    Raises UsageFault where a file cannot be read, or says something that no record says: an edit
-    must not be lost for a slip.
+    Raises UsageFault if a file cannot be read or is not a valid record: a typing error must not
+    lose an edit.
     """
     folder = review / FOLDER
     try:
@@ -105,7 +105,7 @@ def read_records(review: Path) -> dict[str, Record]:
         try:
             record = _read(folder / name)
             if name != f"{record.id}.toml":
-                raise ValueError(f"its id is {record.id}; must be the file's name")
+                raise ValueError(f"the id is {record.id}; expected the name of the file")
             found[record.id] = record
         except (OSError, ValueError, msgspec.ValidationError) as error:
             faults.append(f"{folder / name}: {clean(str(error))}")
@@ -120,12 +120,12 @@ def _read(path: Path) -> Record:
     with open_plain(path) as stream:
         data = stream.read(LARGEST + 1)
     if len(data) > LARGEST:
-        raise ValueError(f"it is larger than {LARGEST} bytes")
+        raise ValueError(f"the file is larger than {LARGEST} bytes")
     return msgspec.convert(read_toml(data.decode()), Record)
 
 
 def with_records(objections: Iterable[Objection], records: dict[str, Record]) -> list[Objection]:
-    """The objections with the states that their files give; one's own are added."""
+    """The objections with the states in their files, and the objections of reviewers."""
     known = [*objections]
     ids = {each.id for each in known}
     own = [
@@ -159,14 +159,14 @@ def _with(objection: Objection, record: Record | None) -> Objection:
 
 _BLOCK = 1 << 20
 THREADS = 2
-"""The hash is worked out without Python's lock: one thread reads while another works."""
+"""Hashing releases Python's lock: one thread reads while another computes."""
 
 Manifest = Mapping[str, str]
 """The hash of each file, by the path that a report shows."""
 
 
 def manifest_of(homes: Iterable[Home]) -> dict[str, str]:
-    """The files of submissions; links, and what cannot be read, are left out."""
+    """The files of submissions, without links and unreadable files."""
     places = [(shown, path) for home in homes for shown, path in _files(home)][:MOST_FILES]
     with ThreadPoolExecutor(THREADS) as pool:
         hashes = pool.map(lambda place: _hash(place[1]), places)
@@ -176,7 +176,7 @@ def manifest_of(homes: Iterable[Home]) -> dict[str, str]:
 def _files(home: Home) -> Iterator[tuple[str, Path]]:
     above = "" if home.path in ("", ".") else f"{home.path}/"
     for folder, folders, names in os.walk(home.root):
-        # A clone's own bookkeeping changes with every fetch
+        # The .git folder of a clone changes with every fetch
         folders[:] = sorted(name for name in folders if name != ".git")
         below = os.path.relpath(folder, home.root)
         prefix = above if below == "." else f"{above}{below}/"

@@ -1,4 +1,4 @@
-"""The entries of the results of a round: what tables, curves and comparisons of settings show."""
+"""The entries of a round's results for tables, curves and comparisons of settings."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from podium.rules.constraints.bounds import Limit
 from podium.rules.run import MINUTE_MS
 
 Compared = tuple[dict[str, Setting], list[str]]
-"""The settings of a result, and the results of other submitters that have all the same."""
+"""The settings of a result, and the results of other submitters with the same settings."""
 
 _LONGEST = 200
 
 
 def compared_settings(material: Material) -> dict[str, Compared]:
-    """The settings of every result, by its path, beside those of its benchmark's other results."""
+    """The settings of every result, by path, compared with its benchmark's other results."""
     groups: dict[str, list[Result]] = defaultdict(list)
     for result in material.results:
         groups[result.place.benchmark].append(result)
@@ -61,11 +61,11 @@ def settings_of(result: Result) -> dict[str, Any]:
 
 
 _Spelled = tuple[str, str]
-"""A key, and its value as it is compared."""
+"""A key, and its value in the form that is compared."""
 
 
 def _holders(results: list[Result], values: dict[str, dict[str, Any]]) -> dict[_Spelled, list[str]]:
-    """The submitter of each result with a value."""
+    """The submitters of the results with each value."""
     found: dict[_Spelled, list[str]] = defaultdict(list)
     for result in results:
         for key, value in values[result.place.display_path].items():
@@ -116,7 +116,7 @@ def _lenders(result: Result, results: list[Result], values: dict[str, dict[str, 
 
 
 def shown(value: Any) -> Any:
-    """A value as a review keeps it: plain ones as they are, all else as a short text."""
+    """A value as a review keeps it: plain values unchanged, all others as a short string."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else repr(value)
@@ -124,10 +124,10 @@ def shown(value: Any) -> Any:
 
 
 MOST_SHOWN = 60
-"""Points of a curve that `review.json` and the pages have."""
+"""Maximum number of points of a curve in `review.json` and on the pages."""
 
 LARGEST_SEED = 1 << 53
-"""Larger seeds have no number in JSON that all readers agree on."""
+"""Larger seeds are not read exactly by all JSON readers."""
 
 
 def result_entries(material: Material) -> list[ResultEntry]:
@@ -208,7 +208,7 @@ def _system(result: Result) -> SystemEntry:
 
 
 def _target(result: Result) -> float | None:
-    """The quality that one evaluation of a closed result must reach, where that is one number."""
+    """The quality that one evaluation of a closed result must reach, if it is one number."""
     row = result.rules.benchmark(result.place.benchmark).quality
     if row is None or result.division != "closed":
         return None
@@ -246,7 +246,7 @@ def _run(result: Result, run: Run, role: str) -> RunEntry:
 
 
 def curve_of(series: Series, start_ms: float | None) -> Curve:
-    """The curve of a quantity over minutes since a run began, thinned to what is shown."""
+    """The curve of a quantity over minutes since a run began, thinned for display."""
     points = series.points
     start = start_ms if start_ms is not None else (points[0][1] if points else 0.0)
     found: list[CurvePoint] = [

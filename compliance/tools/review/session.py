@@ -1,4 +1,4 @@
-"""A round reviewed: read once, looked through, and compared with the review before it."""
+"""Review a round: read it once, search for anomalies, compare it with the earlier review."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from podium.compliance.tools.review.records import Manifest, manifest_of
 from podium.compliance.tools.review.results import result_entries
 
 MOST_NEAR = 50
-"""Results that the list of near misses has."""
+"""Maximum number of results in the list of near misses."""
 
 
 class Reviewed(NamedTuple):
-    """A review, the hash of every file, the check's report with all findings, and the code."""
+    """A review, the hash of each file, the report of the check with all findings, and the code."""
 
     review: Review
     files: Manifest
@@ -50,9 +50,9 @@ def review_round(
 ) -> Reviewed:
     """Review a round.
 
-    `before` is the review of an earlier state of the same round. `code` asks for a review of the
-    code. An anonymous review has neither code, which names its authors, nor hashes: published
-    files have the same ones. Raises ComplianceError where a path holds nothing to judge.
+    `before` is the review of an earlier state of the same round. `code` requests a review of the
+    code. An anonymous review has no code, which names its authors, and no hashes, which published
+    files share. Raises ComplianceError if a path has nothing to judge.
     """
     material = read_round(path, earlier, options, progress)
     found = anomalies(material)
@@ -92,7 +92,7 @@ def _code(material: Material, request: CodeRequest | None) -> CodeReview | None:
     try:
         return review_code(material.code, request, earlier=earlier)
     except UsageFault as error:
-        # The rest of the review needs no git
+        # The rest of the review does not need git
         return CodeReview(problem=f"The code is not compared: {error}")
 
 

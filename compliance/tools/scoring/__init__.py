@@ -1,1 +1,1 @@
-"""`score`: rows of results and findings about them. Imports checking and below."""
+"""`podium score`: rows of results, and findings about them."""

@@ -1,7 +1,7 @@
-"""What changed between two sets of scores, where the rounds may be compared at all.
+"""Compare two sets of scores, for rounds that may be compared.
 
-Source: MLCommons' table of compatible results; only within one span of rounds does a benchmark stay
-the same.
+Source: the MLCommons table of compatible results. A benchmark is unchanged only within one span of
+rounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScoreChange:
-    """One result then and now; `why` says why no change is given, where none is."""
+    """One result now and then; `why` is the reason if the two cannot be compared."""
 
     now: ScoreEntry | None
     then: ScoreEntry | None
@@ -27,7 +27,7 @@ class ScoreChange:
 
     @property
     def relative(self) -> float | None:
-        """By what share the score changed; throughput's is of models per minute."""
+        """The relative change of the score; for throughput, of the models per minute."""
         if self.why or self.now is None or self.then is None:
             return None
         new, old = headline(self.now), headline(self.then)
@@ -35,24 +35,27 @@ class ScoreChange:
 
 
 def headline(entry: ScoreEntry) -> float | None:
-    """The number that a result is compared by."""
+    """The number that represents a result in a comparison."""
     return entry.models_per_minute if entry.scaling == "weak" else entry.score
 
 
 def comparable(first: str, second: str, benchmark: str, other: str) -> str:
-    """Why results of two rounds (`training 5.0`) may not be compared; empty where they may."""
+    """The reason why two results are not comparable; empty if they are.
+
+    `first` and `second` are rounds, such as `training 5.0`.
+    """
     (usage, old), (other_usage, new) = first.split(" ", 1), second.split(" ", 1)
     if usage != other_usage:
         return f"{usage} and {other_usage} results are not comparable"
     one, two = _benchmark(first, benchmark), _benchmark(second, other)
-    # A name may change while the benchmark stays (ssd, retinanet), and stay while it changes
+    # A name may change without the benchmark (ssd, retinanet), and a benchmark without its name
     if one.lineage != two.lineage:
         return f"{benchmark} of {old} and {other} of {new} are different benchmarks"
-    # Within one round every result may be compared, whatever the span of rounds says
+    # Results of the same round are always comparable
     if old == new:
         return ""
     both = sorted((version_of(old), version_of(new)))
-    # Either round may state the span, and both rounds must lie in it
+    # Either round may state the span, and both rounds must be in it
     for low, high in filter(None, (one.comparable, two.comparable)):
         if version_of(low) <= both[0] and both[1] <= version_of(high):
             return ""
@@ -60,7 +63,7 @@ def comparable(first: str, second: str, benchmark: str, other: str) -> str:
 
 
 def _benchmark(title: str, name: str) -> Benchmark:
-    """A benchmark's facts in a round; the usual ones where this version knows no such round."""
+    """The facts of a benchmark in a round; default facts for an unknown round."""
     usage, round_name = title.split(" ", 1)
     try:
         return find_round(usage, round_name).benchmark(name)
@@ -69,7 +72,7 @@ def _benchmark(title: str, name: str) -> Benchmark:
 
 
 def changes(now: Scores, then: Scores) -> list[ScoreChange]:
-    """Every result of both, matched by submitter, system, benchmark, division and metric."""
+    """All results of both sets, matched by submitter, system, benchmark, division and metric."""
     old = {_identity(entry): entry for entry in then.results}
     found = []
     for entry in now.results:
@@ -86,6 +89,6 @@ def changes(now: Scores, then: Scores) -> list[ScoreChange]:
 
 def _identity(entry: ScoreEntry) -> tuple[str, ...]:
     name = _benchmark(entry.round, entry.benchmark).lineage
-    # Loose logs name neither submitter nor system: only their path tells them apart
+    # Loose logs name neither submitter nor system: only their path identifies them
     place = "" if entry.submitter and entry.system else entry.path
     return (entry.submitter, entry.system, place, name, entry.division, entry.scaling)

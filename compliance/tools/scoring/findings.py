@@ -1,4 +1,4 @@
-"""What is wrong with a result's score, and what to do about it."""
+"""Findings about the score of a result, with the fixes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
 
 FAR = 100.0
-"""A run that converges this many times sooner or later than the others is not believed."""
+"""A point of convergence that differs from the others by this factor is implausible."""
 
 
 def findings_of(scored: ScoredResult) -> list[Finding]:
-    """Everything that keeps a result from a valid score, or that a reader of it should know."""
+    """All findings that invalidate the score of a result, or that its readers should know."""
     return [
         *_no_score(scored),
         *_batch_sizes(scored),
@@ -52,17 +52,17 @@ def findings_of(scored: ScoredResult) -> list[Finding]:
 
 
 def _found(scored: ScoredResult, rule: FixedRule, path: str = "", **fields: Any) -> Finding:
-    """A finding about the result, or about the file of it that the path names."""
+    """A finding about the result, or about the file at `path`."""
     return rule.found(scored.result.profile, path or scored.result.place.display_path, **fields)
 
 
 def _no_score(scored: ScoredResult) -> Iterator[Finding]:
     throughput = scored.result.throughput
-    # Instances of throughput have no olympic mean: what keeps them from one is no fault
+    # Throughput instances have no olympic mean, so its problems do not apply to them
     problems = scored.result.score.problems if throughput is None else throughput.problems
     for problem in problems:
         yield _found(scored, INVALID, problem=problem, fix=_fix(problem, scored))
-    # A problem reported already explains why no mean is there: the time is at fault only without
+    # A reported problem already explains a missing mean: without one, the time is the cause
     if (throughput is not None and throughput.time_to_train_all is None) or (
         throughput is None and scored.result.score.minutes is None and not problems
     ):
@@ -70,7 +70,7 @@ def _no_score(scored: ScoredResult) -> Iterator[Finding]:
 
 
 def _fix(problem: str, scored: ScoredResult) -> str:
-    # A problem is a sentence of results/score.py: only its words tell the kinds apart
+    # A problem is a sentence of results/score.py: only its words identify its kind
     if "needs" in problem:
         missing = scored.entry.needed - len(scored.result.chosen)
         return f"add {plural(missing, 'more run')} of {scored.result.place.benchmark}"
@@ -78,7 +78,9 @@ def _fix(problem: str, scored: ScoredResult) -> str:
         return "repeat the set of runs"
     if "pruned" in problem:
         return "move those logs to pruned_results"
-    return "give every instance the same scale, and state the system's in its description"
+    return (
+        "use the same scale for all instances, and state the scale of the system in its description"
+    )
 
 
 def _batch_sizes(scored: ScoredResult) -> Iterator[Finding]:
@@ -87,18 +89,18 @@ def _batch_sizes(scored: ScoredResult) -> Iterator[Finding]:
         return
     sizes = ", ".join(
         f"{'none' if size is None else f'{size:g}'} in {count}"
-        # Logs may name a size each: four show the mix
+        # Each log may have another size: four sizes are enough for the message
         for size, count in counted.most_common(4)
     )
     yield _found(scored, MIXED_BATCH_SIZES, key="global_batch_size", sizes=sizes)
 
 
 def _absurd(scored: ScoredResult) -> Iterator[Finding]:
-    """Runs whose point of convergence cannot be: a slip in the unit, or a broken counter."""
+    """Runs with an impossible point of convergence: a wrong unit, or a broken counter."""
     converged = [(i, run) for i, run in enumerate(scored.result.counted) if run.converged]
     given = [run.to_converge for _, run in converged if run.to_converge is not None]
     plain = [value for value in given if math.isfinite(value) and value > 0]
-    # Infinite and negative counts must not shift the median that the others are held against
+    # Infinite and negative counts must not shift the median to which the others are compared
     usual = _usual(scored, plain)
     for index, run in converged:
         why = _absurdity(run, usual)
@@ -118,7 +120,7 @@ def _usual(scored: ScoredResult, values: list[float]) -> float | None:
     mean = scored.result.convergence.mean
     if mean is not None:
         return mean
-    # Of two runs that differ neither can be called the odd one
+    # With two different runs, neither is the outlier
     return statistics.median(values) if len(values) > 2 else None
 
 
@@ -127,9 +129,9 @@ def _absurdity(run: RunFacts, usual: float | None) -> str:
     if at is None:
         return ""
     if not math.isfinite(at) or at < 0:
-        return "that is not a count"
+        return "expected a finite, nonnegative number"
     if usual and (at > FAR * usual or (at > 0 and at < usual / FAR)):
-        return f"{usual:g} is usual"
+        return f"expected about {usual:g}"
     return ""
 
 
@@ -163,14 +165,14 @@ def about_times(scored: ScoredResult) -> Iterator[Finding]:
 def _convergence(scored: ScoredResult) -> Iterator[Finding]:
     """Failed tests of convergence, as the check reports them."""
     if scored.result.score.minutes is None and not scored.result.weak:
-        return  # that the result has no score is reported already
+        return  # another finding already reports that the result has no score
     for found in judge_reference_points(scored.result):
-        # Let through, not dropped: the submitter asks for it, but the working group decides
+        # Waived, not dropped: the submitter requests it, but the working group decides
         yield replace(found, waived=found.id.startswith(BYPASSED_RULES[RCP]) and _bypassed(scored))
 
 
 def _bypassed(scored: ScoredResult) -> bool:
-    """Whether the submission asks that its convergence be let through."""
+    """Whether the submission requests a waiver of its convergence test."""
     description = scored.result.place.description
     if description is None:
         return False
@@ -180,11 +182,11 @@ def _bypassed(scored: ScoredResult) -> bool:
 
 
 def _broken(scored: ScoredResult) -> Iterator[Finding]:
-    # There such a run is the slowest already: see Result.counted
+    # In that profile, such a run already counts as the slowest: see Result.counted
     if scored.result.profile is Profile.VERIFIER:
         return
     runs = scored.result.runs
-    # A run that did not converge may be the one dropped, whatever else its log breaks
+    # A run that did not converge may be dropped, whatever other rules its log violates
     broken = [run.name for run in runs if run.failed and run.facts.run.converged]
     if broken:
         yield _found(
@@ -199,7 +201,7 @@ def _broken(scored: ScoredResult) -> Iterator[Finding]:
 def _spread(scored: ScoredResult) -> Iterator[Finding]:
     result = scored.result
     far = [] if result.throughput is not None else uneven(result.chosen)
-    # Times differ as convergence does: only a speed of its own sets a run apart
+    # Times differ because convergence differs: only a different speed makes a run an outlier
     if far:
         told = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in far]
         yield _found(scored, UNEVEN_SPEED, far=join_limited(told, 6))

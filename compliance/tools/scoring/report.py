@@ -1,4 +1,4 @@
-"""Scores as data: what `podium score` prints in every format (contract `podium.scores/1`)."""
+"""Scores as data: the output of `podium score` in all formats (contract `podium.scores/1`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Unit = Literal["epochs", "samples", "tokens", "steps"]
 
 
 class RunEntry(Model):
-    """One run. `role` is its part in the score, `why` says why it is left out where it is."""
+    """One run. `role` is its part in the score; `why` is the reason if it is left out."""
 
     path: str
     minutes: float | None = None
@@ -35,9 +35,10 @@ class RunEntry(Model):
 
 
 class SpreadEntry(Model):
-    """How far the times of the runs that count lie apart.
+    """The spread of the times of the scored runs.
 
-    `relative` is their standard deviation over their mean, `usual` what the benchmark is known for.
+    `relative` is the standard deviation divided by the mean; `usual` is its typical value for the
+    benchmark.
     """
 
     mean: float
@@ -48,7 +49,7 @@ class SpreadEntry(Model):
 
 
 class ScoreEntry(Model):
-    """One result. `score` is `minutes` times `factor`; the last block is HPC's throughput."""
+    """One result. `score` is `minutes` times `factor`; `models` and the like are for throughput."""
 
     submitter: str
     system: str
@@ -66,13 +67,15 @@ class ScoreEntry(Model):
     factor_source: Literal["none", "rcp", "scaling.json"] = "none"
     factors: Convention = Field(
         default="computed",
-        description="where `factor` comes from: `published` is scaling.json alone, `computed` what "
-        "the reference points imply where there is none",
+        description="source of `factor`: `published` is scaling.json only, `computed` is "
+        "scaling.json or, without one, the reference points",
     )
-    published_factor: float = Field(default=1.0, description="of scaling.json, 1 without one")
-    computed_factor: float = Field(default=1.0, description="what the reference points imply")
+    published_factor: float = Field(
+        default=1.0, description="factor of scaling.json; 1 without this file"
+    )
+    computed_factor: float = Field(default=1.0, description="factor of the reference points")
     score: float | None = None
-    # The official summary scales the energy, the policy does not say: a report has both
+    # The official summary scales the energy, and the policy is silent: a report has both
     energy_joules: float | None = Field(default=None, description="before scaling")
     scaled_energy_joules: float | None = Field(default=None, description="times the factor")
     models: int | None = None
@@ -90,7 +93,7 @@ class ScoreEntry(Model):
 
 
 class Scores(Model):
-    """Everything one call of `podium score` found."""
+    """All results and findings of one call of `podium score`."""
 
     # A field called `schema` would hide the method of pydantic's models
     schema_: Literal["podium.scores/1"] = Field(default=SCHEMA, alias="schema")
@@ -100,10 +103,10 @@ class Scores(Model):
     findings: list[FindingEntry] = Field(default=[])
 
     def to_json(self) -> str:
-        """The scores as JSON text, two spaces deep, non-finite numbers as strings."""
+        """The scores as JSON, with non-finite numbers as strings."""
         return self.model_dump_json()
 
     @property
     def faulty(self) -> bool:
-        """Whether a finding is an error: some result has no valid score."""
+        """Whether a finding is an error, so that some result has no valid score."""
         return any(one.severity == "error" and not one.waived for one in self.findings)

@@ -1,4 +1,4 @@
-"""A result as a row of the score report, and as the scaling.json that a user asks for."""
+"""A result as a row of the score report, and its scaling.json on request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def row_of(result: Result) -> ScoreEntry:
         energy_joules=_energy(result),
         run_list=_run_list(result),
         rcp=as_model(rcp_entry(result.convergence)),
-        # Only the open division reports the quality reached: training rules, Quality measure
+        # Only the open division reports the final quality: training rules, Quality measure
         quality=final_quality(runs) if result.division == "open" else None,
         **(_throughput(result) if result.weak else _time(result)),
     )
@@ -54,7 +54,7 @@ def row_of(result: Result) -> ScoreEntry:
 
 def _time(result: Result) -> dict[str, Any]:
     score = result.score
-    # By the policy the mean is a score only where no runs are missing.
+    # According to the policy, the mean is a score only if no runs are missing
     valid = result.profile is Profile.VERIFIER or not score.problems
     return {
         "minutes": score.minutes,
@@ -82,10 +82,10 @@ def _throughput(result: Result) -> dict[str, Any]:
 
 
 def _energy(result: Result) -> float | None:
-    """Of runs the mean of those scored; of instances, all of which count, the sum."""
+    """The mean over the scored runs; for throughput, the sum over all instances."""
     if not result.weak:
         return result.energy
-    # A sum over some of the instances would look like a saving: all are known, or none counts
+    # A sum over some instances would be too low: all energies must be known
     known = [joules for joules in result.energies if joules is not None]
     return math.fsum(known) if known and len(known) == len(result.energies) else None
 
@@ -93,8 +93,8 @@ def _energy(result: Result) -> float | None:
 def _mean_convergence(result: Result) -> float | None:
     if result.convergence.submission is not None:
         return result.convergence.submission
-    # Not compared with any reference, as in the open division: the mean is still worth a column
-    # As in the score a run that did not converge takes the place of the slowest
+    # Without a reference, as in the open division, the mean is still useful. As in the score, a run
+    # that did not converge counts as the slowest
     mean = olympic_mean([converged_at(run) for run in result.chosen], result.score.dropped)
     return mean if math.isfinite(mean) else None
 
@@ -138,7 +138,7 @@ def _run_list(result: Result) -> list[RunEntry]:
 
 
 class ScoredResult(msgspec.Struct, frozen=True):
-    """One row, and the result behind it; the row's run_list is in the order of the runs."""
+    """One row and its result; `run_list` of the row has the order of the runs."""
 
     result: Result
     entry: ScoreEntry
@@ -150,25 +150,25 @@ def scored(result: Result) -> ScoredResult:
 
 
 def by_path(results: Iterable[ScoredResult]) -> list[ScoredResult]:
-    """Rows in the order of their paths."""
-    # Loose logs of several benchmarks share a folder, and with it the path
+    """Rows sorted by path."""
+    # Loose logs of several benchmarks share a folder, and so the path
     return sorted(
         results, key=lambda one: (one.result.place.display_path, one.result.place.benchmark)
     )
 
 
 def write_scaling(results: Iterable[ScoredResult]) -> Iterator[str]:
-    """Write the factor of each result that its reference points scale; tells each file.
+    """Write the factor of each result that its reference points scale; yields a line per file.
 
-    A file that is there is never changed: its factor is the committee's.
+    An existing file is never changed: its factor comes from the committee.
     """
     for scored in results:
         factor = scored.result.score.factor
-        # The factor multiplies minutes to train, which throughput does not have
+        # The factor applies to the time to train, which throughput does not have
         if scored.result.throughput is not None or scored.result.score.minutes is None:
             continue
         path = scored.result.place.folder / SCALING_FILE
-        # The official tools overwrite or delete this file, and with it what the committee decided
+        # The official tools overwrite or delete this file, and lose the decision of the committee
         if path.exists():
             yield _kept(scored, path)
         elif factor.computed != 1.0:
@@ -180,7 +180,7 @@ def _kept(scored: ScoredResult, path: Path) -> str:
     given, _ = read_scaling(path.parent)
     implied = scored.result.convergence.scaling_factor
     if given is None:
-        return f"kept: {path}, though it gives no factor"
-    # Some published files give the factor with six decimals
+        return f"kept: {path} (it has no factor)"
+    # Some published files have the factor with six decimals
     same = math.isclose(given, implied, rel_tol=1e-6)
-    return f"kept: {path} ({given!r}{'' if same else f'; the points imply {implied!r}'})"
+    return f"kept: {path} ({given!r}{'' if same else f'; the reference points imply {implied!r}'})"

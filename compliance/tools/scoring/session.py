@@ -1,4 +1,4 @@
-"""`score`: time to train, throughput and energy of every result below a path."""
+"""`podium score`: time to train, throughput and energy of all results below a path."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def score(
     jobs: int = 1,
     factors: Convention | None = None,
 ) -> Scores:
-    """Score every result below a path: a log, a result's folder, a submission or a round.
+    """Score all results below a path: a log, the folder of a result, a submission or a round.
 
-    `factors` says where factors come from: `published`, scaling.json alone; `computed`, the
-    reference points where there is no scaling.json; None, as is usual in the round.
+    `factors` is the source of factors. `published` means scaling.json only. `computed` means
+    scaling.json or, without one, the reference points. None selects the convention of the round.
 
-    Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
-    where no score is defined `minutes` is None, and a finding says why.
+    Raises ComplianceError (UsageFault, NothingToJudge) for invalid arguments. For a result without
+    a score, `minutes` is None, and a finding has the reason.
     """
     options = Options(
         usage=usage,
@@ -62,20 +62,20 @@ def score(
 def score_paths(
     paths: list[Path], options: Options, progress: Callable[[int, int], None] | None = None
 ) -> Scores:
-    """Score several paths at once; `progress` is told (files done, files in all)."""
+    """Score several paths; `progress` is called with (files done, all files)."""
     return scores_of(judge_paths(paths, options, progress), options)
 
 
 def scores_of(files: JudgedFiles, options: Options) -> Scores:
-    """The scores of logs that are judged already, with the facts of each."""
+    """The scores of checked logs, with the facts of each."""
     return report_of(files, options, scored_results(files, options))
 
 
 def report_of(files: JudgedFiles, options: Options, scored: Sequence[ScoredResult]) -> Scores:
-    """The report that rows make."""
+    """The report from rows."""
     found = [one for each in scored for one in findings_of(each)]
     found += _broken_files(files)
-    # Times in another unit come first: no score below them means anything
+    # Times in another unit come first, because they make all scores meaningless
     found.sort(key=lambda each: (each.id != TIME_UNIT.id, each.sort_key()))
     kept = [one for one in found if options.wants(one.id)]
     return Scores(
@@ -88,19 +88,19 @@ def report_of(files: JudgedFiles, options: Options, scored: Sequence[ScoredResul
 def scored_results(
     files: JudgedFiles, options: Options, points: Sequence[Point] | None = None
 ) -> list[ScoredResult]:
-    """Every result among the logs with its row, in order of path."""
+    """All results among the logs with their rows, sorted by path."""
     return by_path(scored(result) for result in results_of(files, options, points))
 
 
 def results_of(
     files: JudgedFiles, options: Options, points: Sequence[Point] | None = None
 ) -> Iterator[Result]:
-    """Every result among the logs; `points` stand in for the rounds' reference points."""
+    """All results among the logs; `points` replace the reference points of the rounds."""
     wish = RoundRequest(options.usage, options.round)
     # A system has a folder for each benchmark, and one description for all of them
     described = cache(_description)
     for folder, display_path, judged in _folders(files):
-        # A path may hold several rounds: each folder is scored by its own
+        # A path may contain several rounds: each folder is scored with the rules of its round
         rules = wish.choose(folder).rules
         runs = [_run(one) for one in judged]
         for group in _groups(runs, Path(folder).absolute().name, rules):
@@ -110,13 +110,13 @@ def results_of(
 
 
 def _folders(files: JudgedFiles) -> Iterator[tuple[str, str, list[FileVerdict]]]:
-    """Folders that hold logs: the folder, the path a report shows, its logs in counting order."""
+    """Folders with logs: the folder, its path in reports, its logs in natural order."""
     folders: dict[str, dict[str, FileVerdict]] = {}
     display_path: dict[str, str] = {}
     for target, one in files.verdicts():
         if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
             continue
-        # HPC rules: a pruned instance is submitted and checked, but is no part of the result
+        # HPC rules: a pruned instance is submitted and checked, but is not part of the result
         if is_pruned(os.path.dirname(target.display_path)):
             continue
         folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
@@ -124,16 +124,16 @@ def _folders(files: JudgedFiles) -> Iterator[tuple[str, str, list[FileVerdict]]]
     for folder, logs in folders.items():
         if _stray(folder, folders, files):
             continue
-        # As people count: result_10 comes after result_9, not after result_1
+        # In natural order, result_10 comes after result_9, not after result_1
         yield folder, display_path[folder], [logs[name] for name in natural(list(logs))]
 
 
 def _stray(folder: str, folders: Collection[str], files: JudgedFiles) -> bool:
-    """Whether logs lie in a folder below that of a result: they are no result of a submission."""
+    """Whether logs are in a subfolder of a result, and so not a result of a submission."""
     result = result_around(Path(folder))
     if result is None:
         return False
-    # Where the folder itself was asked for, its logs are loose ones
+    # If the user named this folder, its logs are loose logs
     submitted = any(result.is_relative_to(one.root.absolute()) for one in files.inputs.packages)
     return submitted or any(Path(one).absolute() == result for one in folders)
 
@@ -145,14 +145,14 @@ def _run(one: FileVerdict) -> Run:
 
 
 def _groups(runs: list[Run], folder: str, rules: Round) -> list[list[Run]]:
-    """The logs of one folder by result: one, unless they are loose logs of several benchmarks."""
-    # The folder decides: a log in it that misnames its benchmark is still one of its runs
+    """The logs of a folder by result; only loose logs of several benchmarks have several groups."""
+    # The folder decides: a log with a wrong benchmark name is still one of its runs
     if folder in rules.benchmarks:
         return [runs]
     groups: dict[str | None, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.facts.run.benchmark, []).append(run)
-    # A log that names no benchmark could be of any: nothing is split by a guess
+    # A log without a benchmark name could belong to any group: do not guess
     if len(groups) > 1 and None in groups:
         return [runs]
     return list(groups.values())
@@ -166,7 +166,7 @@ def _description(path: Path | None) -> SystemDescription | None:
 
 
 def _broken_files(files: JudgedFiles) -> Iterator[Finding]:
-    """Logs on which podium itself failed: they have no facts."""
+    """Findings of logs on which podium failed; such logs have no facts."""
     for one in files.files.values():
         if one.kind == "log" and not isinstance(one.verdict.facts, Facts):
             yield from one.verdict.findings

@@ -15,7 +15,7 @@ __all__ = ["results"]
 
 
 def __getattr__(name: str) -> Any:
-    # What builds a store needs none of what queries it
+    # Building a store does not need the libraries for queries
     if name == "results":
         return import_module(f"{__name__}.results")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,6 @@
-"""The index of a store: which rounds it holds, in which folders, made of which files.
+"""The index of a store: its rounds, their folders, and the files that they were made from.
 
-It is the one file that a build replaces last, so that a store is always that of before or after.
+A build replaces this file last, so that a store is always in its old or its new state.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ NAME = "store.json"
 
 SCHEMA = "podium.results"
 LARGEST = 1 << 24
-"""Bytes; an index has some hundred for each round."""
+"""Maximum size of an index in bytes; it has some hundred for each round."""
 
 
 class RoundEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One round of a store.
 
-    `name` is its folder's, which the paths of its files begin with; `rules` the version of podium
-    that judged it. `folder` is where its tables lie below the store, `hash` of all it was made
-    from, `rows` how many each table has.
+    `name` is the name of its folder, with which the paths of its files begin; `rules` is the
+    version of podium that judged it. `folder` has its tables, relative to the store; `hash` is the
+    hash of all its inputs, `rows` the number of rows of each table.
     """
 
     name: str
@@ -44,40 +44,40 @@ class RoundEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Index(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
-    """What `store.json` holds."""
+    """The content of `store.json`."""
 
     schema_: str
     rounds: list[RoundEntry] = []
 
 
 class OtherVersion(UsageFault):
-    """A store that another version of podium has made."""
+    """A store that another version of podium made."""
 
 
 def own_schema() -> str:
-    """What the index of a store of this version begins with."""
+    """The schema of the index in a store of this version."""
     return f"{SCHEMA}/{VERSION}"
 
 
 def read_index(store: Path) -> Index:
-    """The index of a store; raises UsageFault where there is none that this version can read."""
+    """The index of a store; raises UsageFault if there is none that this version can read."""
     path = store / NAME
     try:
         with open_plain(path) as stream:
             data = stream.read(LARGEST)
     except (FileNotFoundError, NotADirectoryError):
-        reason = f"no store at {store}: podium results build ROUND --output {store}"
+        reason = f"no store at {store}; build one: podium results build ROUND --output {store}"
         raise UsageFault(reason) from None
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     try:
         found = read_json(data.decode())
         if not isinstance(found, dict) or not isinstance(found.get("schema"), str):
-            raise ValueError("it is no index")
+            raise ValueError("it is not an index")
         if found["schema"] != own_schema():
             raise OtherVersion(
-                f"{store} is a store of {found['schema']!r:.60}, and this podium reads "
-                f"{own_schema()!r}; build it anew in another folder"
+                f"{store} is a store of {found['schema']!r:.60}; expected {own_schema()!r}: "
+                "build it again in another folder"
             )
         index = msgspec.convert(found, Index)
     except (ValueError, msgspec.ValidationError) as error:
@@ -91,15 +91,16 @@ def read_index(store: Path) -> Index:
 
 
 def plain_name(name: str) -> str:
-    """A name with only letters, digits, dots, hyphens and underscores, as folders of a store have.
+    """A name with only letters, digits, dots, hyphens and underscores, for a folder of a store.
 
-    Anything else, such as a slash, a null character or half of a surrogate pair, is replaced.
+    All other characters, such as a slash, a null character or half of a surrogate pair, are
+    replaced.
     """
     return "".join(each if each.isalnum() or each in "._-" else "_" for each in name)
 
 
 def write_index(store: Path, rounds: list[RoundEntry], *, durable: bool = True) -> None:
-    """Replace the index; the store is that of these rounds from then on."""
+    """Replace the index; from then on, the store has these rounds."""
     ordered = sorted(rounds, key=lambda one: one.name)
     text = json_text(Index(schema_=own_schema(), rounds=ordered))
     with draft_file(store / NAME, durable=durable) as stream:

@@ -1,1 +1,1 @@
-"""Language model: BERT, which foretells masked words and whether one text follows another."""
+"""Language model: BERT, which predicts masked words and whether one text follows another."""

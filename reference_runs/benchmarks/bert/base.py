@@ -1,4 +1,4 @@
-"""The checkpoint that smoke scale starts from: a BERT trained on another language, and kept."""
+"""The checkpoint that smoke scale starts from: a BERT trained on another language, and cached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STEPS, BATCH, RATE = 1000, 32, 2e-3
 VERSION = 1
-"""To be raised when what is below makes other weights."""
+"""Increment this when the code below produces other weights."""
 
 
 def language(config: Config) -> Language:
@@ -38,7 +38,7 @@ def base_weights(config: Config, setting: Setting) -> dict[str, Tensor]:
 
 
 def _train(config: Config) -> dict[str, Tensor]:
-    # Only the processor's generator: a GPU's would stand elsewhere than if the base was there
+    # Only the CPU generator: a GPU's state would depend on whether the base is cached
     torch.default_generator.manual_seed(LANGUAGE_SEED)
     model = Bert(config)
     adam = torch.optim.Adam(model.parameters(), lr=RATE)

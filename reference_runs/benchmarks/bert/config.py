@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Bert(Config):
-    """One training of BERT's second phase. A sample is a pair of texts with masked words."""
+    """Training of BERT's second phase. A sample is a pair of texts with masked words."""
 
     name: ClassVar[str] = "bert"
     unit: ClassVar[Unit] = Unit.SAMPLES_AS_EPOCHS
@@ -37,7 +37,7 @@ class Bert(Config):
     max_predictions_per_seq: int
     dropout: float
     recompute: bool = False
-    """Whether blocks compute their activations anew for the backward pass."""
+    """Whether blocks recompute their activations for the backward pass."""
 
     # optimizer
     opt_name: str = "lamb"
@@ -46,14 +46,14 @@ class Bert(Config):
     opt_lamb_beta_1: float = 0.9
     opt_lamb_beta_2: float = 0.999
     opt_lamb_weight_decay_rate: float = 0.01
-    """Not of norms and biases."""
+    """Does not apply to norms and biases."""
     opt_gradient_clip_norm: float = 1.0
-    """Of all gradients together, averaged over the ranks."""
+    """Limit for the norm of all gradients together, averaged over the ranks."""
     opt_learning_rate_training_steps: int
-    """After which the rate is 0."""
+    """The step from which the rate is 0."""
     num_warmup_steps: int
     start_warmup_step: int = 0
-    """The step that the warm-up counts from; below 0 it is under way when training begins."""
+    """The first step of the warmup; below 0, training starts in the middle of the warmup."""
     opt_lamb_learning_rate_decay_poly_power: float = 1.0
 
     # evaluation
@@ -61,7 +61,7 @@ class Bert(Config):
     """Samples; 0 for the policy's formula of the batch."""
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """Some figures have two names."""
+        """Some values have two names."""
         also = {
             "opt_lamb_epsilon": self.opt_epsilon,
             "opt_learning_rate_warmup_steps": self.num_warmup_steps,
@@ -69,7 +69,7 @@ class Bert(Config):
         return {**super().records(round_name), **also}
 
     def weights(self, round_name: str) -> tuple[str, ...]:
-        """All tensors by their published names, in the rounds that want them."""
+        """All tensors by their published names, in the rounds that require them."""
         wanted = (1, 1) <= version(round_name) < (3, 0)
         return tuple(published_names(self.layers).values()) if wanted else ()
 
@@ -108,11 +108,11 @@ def smoke() -> Bert:
 
 POINT = ReferencePoint("training", "5.0", "bert", "bert_ref_256")
 SEQUENCES = 156_725_653
-"""Of the training files that the reference's scripts make."""
+"""Number of training files that the reference's scripts write."""
 
 
 def reference() -> Bert:
-    """Wikipedia as the reference convergence points of 5.0 were made, batch 256."""
+    """Wikipedia with the settings of the reference convergence points of 5.0, batch 256."""
     point = POINT.settings()
     return Bert(
         vocabulary=30_522,

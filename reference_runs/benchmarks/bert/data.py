@@ -1,6 +1,6 @@
 """Pairs of texts with masked words, drawn from a synthetic language.
 
-Shape letters: B batch, L sequence length, M masked words.
+Dimensions: B batch, L sequence length, M masked words.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from podium.reference_runs.modeling.language.corpus import Language
 
 SPECIAL = 4
-"""Ids at the end of the synthetic vocabulary that are no words: beginning, separator, mask, and
-one for padding, which no synthetic sequence has."""
+"""Special ids at the end of the synthetic vocabulary: beginning, separator, mask, and padding,
+which no synthetic sequence has."""
 MASKED, REPLACED = 0.8, 0.9
-"""Of the words to predict eight in ten are masked, one is another word, one stays as it is."""
+"""Of the words to predict, eight in ten are masked, one is replaced, one is unchanged."""
 
 
 class Batch(NamedTuple):
-    """Sequences, and what is to be predicted of them."""
+    """Sequences and their targets."""
 
     tokens: Tensor
     """(B, L)."""
     segments: Tensor
     """0 for the first text and 1 for the second, (B, L)."""
     attended: Tensor
-    """True but for padding, (B, L)."""
+    """False for padding, (B, L)."""
     positions: Tensor
-    """Where the words to predict are, (B, M)."""
+    """Positions of the words to predict, (B, M)."""
     targets: Tensor
-    """These words; UNSCORED where there are fewer than M, (B, M)."""
+    """The target words; UNSCORED if there are fewer than M, (B, M)."""
     unrelated: Tensor
-    """1 where the second text does not follow the first, else 0, (B,)."""
+    """1 if the second text does not follow the first, else 0, (B,)."""
 
 
 class Pairs(torch.utils.data.Dataset[Batch]):
@@ -58,7 +58,7 @@ class Pairs(torch.utils.data.Dataset[Batch]):
 
 
 def pairs(language: Language, config: Bert, count: int, rng: np.random.Generator) -> Pairs:
-    """So many pairs of texts; in half of them the second comes from another sentence."""
+    """Draw pairs of texts; in half of them the second is from another sentence."""
     length, words = config.max_sequence_length, config.vocabulary - SPECIAL
     begin, separator, mask = range(words, words + 3)
     first = (length - 3) // 2

@@ -1,4 +1,4 @@
-"""Masked sequences in HDF5 files, as ports of the reference to PyTorch read them."""
+"""Masked sequences in HDF5 files, in the format of the reference's ports to PyTorch."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ FIELDS = {
     "masked_lm_ids": "max_predictions_per_seq",
     "next_sentence_labels": "",
 }
-"""Datasets of a file in the order of a batch's parts, by the config's field that is their width."""
+"""Datasets of a file in the order of a batch's parts, by the config's field with their width."""
 OPEN = 256
-"""Files that a process holds open at most: systems allow 1024 of all kinds."""
+"""Maximum number of open files of a process: systems allow 1024 of all kinds."""
 
 
 class Files(torch.utils.data.Dataset[Batch]):
-    """Sequences of a folder's files, one file after the other, read when they are asked for.
+    """Sequences of the files of a folder, one file after another, read on access.
 
-    Raises DataMissing where a file is not what it should be.
+    Raises DataMissing if a file has unexpected content.
     """
 
     def __init__(self, folder: Path, config: Bert) -> None:
@@ -44,9 +44,9 @@ class Files(torch.utils.data.Dataset[Batch]):
         self._widths = {name: getattr(config, field, 1) for name, field in FIELDS.items()}
         self.paths = sorted(folder.glob("*.hdf5"))
         if not self.paths:
-            raise DataMissing(f"{folder} holds no *.hdf5 files")
+            raise DataMissing(f"{folder} contains no *.hdf5 files")
         self._ends = np.cumsum([self._length(path) for path in self.paths])
-        # By file; opened by the process that reads: handles do not go over to those that load data
+        # By file; opened in each worker process, since handles cannot be shared
         self._open: dict[int, Any] = {}
 
     def __len__(self) -> int:
@@ -60,13 +60,13 @@ class Files(torch.utils.data.Dataset[Batch]):
         rows = [self._row(int(n), int(i)) for n, i in zip(numbers, at - begins, strict=True)]
         parts = [np.stack(part).astype(np.int64) for part in zip(*rows, strict=True)]
         tokens, segments, attended, positions, words, unrelated = parts
-        # Lists of positions are filled up with 0, where the beginning stands, which is never masked
+        # Lists of positions are padded with 0, that of the first token, which is never masked
         targets = np.where(positions > 0, words, UNSCORED)
         found = (tokens, segments, attended > 0, positions, targets, unrelated.reshape(-1))
         return Batch(*(torch.from_numpy(each) for each in found))
 
     def _row(self, number: int, row: int) -> list[NDArray[Any]]:
-        """A sequence's part of each dataset, whose numbers are in range."""
+        """A sequence's row of each dataset, whose numbers are in range."""
         path, file = self.paths[number], self._file(number)
         try:
             parts = {name: file[name][row] for name in FIELDS}
@@ -77,7 +77,7 @@ class Files(torch.utils.data.Dataset[Batch]):
             limit = self._limits[name]
             if low < 0 or high >= limit:
                 wrong = low if low < 0 else high
-                raise DataMissing(f"{path} holds {wrong} in {name}; expected 0 to {limit - 1}")
+                raise DataMissing(f"{path} contains {wrong} in {name}; expected 0 to {limit - 1}")
         return list(parts.values())
 
     def _file(self, number: int) -> Any:
@@ -88,7 +88,7 @@ class Files(torch.utils.data.Dataset[Batch]):
         return self._open[number]
 
     def _length(self, path: Path) -> int:
-        """How many sequences a file holds; all its datasets have as many."""
+        """The number of sequences in a file; all its datasets have the same number."""
         with _opened(path) as file:
             shapes = {name: tuple(file[name].shape) for name in FIELDS}
         count = shapes["input_ids"][0] if shapes["input_ids"] else 0
@@ -96,16 +96,16 @@ class Files(torch.utils.data.Dataset[Batch]):
             # Labels may be a column
             wanted = (count, self._widths[name])
             if shape != wanted and (FIELDS[name] or shape != (count,)):
-                raise DataMissing(f"{path} holds {name} of shape {shape}; expected {wanted}")
+                raise DataMissing(f"{path} has {name} of shape {shape}; expected {wanted}")
         return int(count)
 
 
 def _opened(path: Path) -> Any:
-    """A file that holds all of `FIELDS`."""
+    """A file that contains all of `FIELDS`."""
     try:
         import h5py  # type: ignore[import-untyped]
     except ModuleNotFoundError:
-        raise LibraryMissing(f"{path} is in HDF5, which needs h5py: pip install h5py") from None
+        raise LibraryMissing(f"{path} is in HDF5, which requires h5py: pip install h5py") from None
     try:
         file = h5py.File(path, "r")
     except OSError as error:
@@ -113,7 +113,7 @@ def _opened(path: Path) -> Any:
     for name in FIELDS:
         if not isinstance(file.get(name), h5py.Dataset):
             file.close()
-            raise DataMissing(f"{path} holds no {name}")
+            raise DataMissing(f"{path} contains no {name}")
     return file
 
 

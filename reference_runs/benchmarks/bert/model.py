@@ -1,7 +1,6 @@
 """BERT, written from Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers", 2018.
 
-Shape letters: B batch, L sequence length, M masked words, D width, V vocabulary, H heads, E width
-of a head.
+Dimensions: B batch, L sequence length, M masked words, D width,
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-12
 DEVIATION = 0.02
-"""Of the first numbers, drawn from a normal distribution that is cut at twice this."""
+"""Standard deviation of the initial values, from a normal distribution truncated at twice this."""
 SEGMENTS = 2
 
 
 class Embeddings(nn.Module):
-    """Of words, positions and the two texts, added up and normalized."""
+    """The normalized sum of word, position and segment embeddings."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -44,9 +43,9 @@ class Embeddings(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention to all words, then a feed-forward layer; each is added to its input, then a norm.
+    """Attention to all words, then a feed-forward layer; each with residual connection and norm.
 
-    A matrix for queries, one for keys and one for values, as LAMB scales a step by each's norm.
+    Queries, keys and values have separate matrices, since LAMB scales a step by each matrix's norm.
     """
 
     def __init__(self, config: Config) -> None:
@@ -61,7 +60,7 @@ class Block(nn.Module):
         self.head_width = width // config.heads
 
     def forward(self, x_BLD: Tensor, mask_B11L: Tensor) -> Tensor:
-        """(B, L, D) to the same; the mask is true where there is no padding."""
+        """(B, L, D) to the same; the mask is false for padding."""
         parts = (each(x_BLD) for each in (self.query, self.key, self.value))
         q_BHLE, k_BHLE, v_BHLE = (split_heads(each, self.head_width) for each in parts)
         rate = self.dropout.p if self.training else 0.0
@@ -98,7 +97,7 @@ class Bert(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Scores of words at the given positions, (B, M, V), and of following or not, (B, 2).
 
-        attended: true but for padding, (B, L).
+        attended: false for padding, (B, L).
         """
         x_BLD = self.embeddings(tokens_BL, segments_BL)
         mask_B11L = attended_BL[:, None, None]

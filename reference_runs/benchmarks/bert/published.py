@@ -1,4 +1,4 @@
-"""How the published checkpoint names the model's tensors; logs of some rounds name them so."""
+"""The published checkpoint's names of the model's tensors, which logs of some rounds use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_BLOCK = (
     ("down", "output/dense", DENSE),
     ("norm", "output/LayerNorm", NORM),
 )
-"""A layer of ours, the published one, and what each calls its tensors."""
+"""Our layer, the published layer, and the tensor names in each."""
 
 
 def published_names(layers: int) -> dict[str, str]:
@@ -45,5 +45,5 @@ def published_names(layers: int) -> dict[str, str]:
 
 
 def is_transposed(published: str) -> bool:
-    """Whether a published matrix has a row for each input: ours have one for each output."""
+    """Whether a published matrix has a row for each input; ours have a row for each output."""
     return published.endswith("/kernel")

@@ -1,4 +1,4 @@
-"""What BERT adds to the shared loop."""
+"""The BERT task of the shared loop."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 EVALUATION_BATCH = 64
 CHANGED_SHARE, CHANGED_SEED = 0.3, 512
-"""How many contexts of smoke scale's language go on otherwise than the base knows."""
+"""Fraction of contexts of smoke scale's language that differ from the base's."""
 
 
 class MaskedWords(Task[Config]):
     """Predict masked words, and whether a text follows another; the quality is of the words.
 
-    Training goes on from the weights of phase 1: those of `base.pt`, under their published names;
-    smoke scale makes them itself.
+    Training continues from the weights of phase 1: those of `base.pt`, under their published names;
+    smoke scale generates them.
     """
 
     evaluates_as_trains: ClassVar[bool] = True
@@ -46,12 +46,12 @@ class MaskedWords(Task[Config]):
     evaluation: Pairs | Files
 
     def check_settings(self) -> None:
-        """Raise RunFault where sequences of that length have too few words to mask."""
+        """Raise RunFault if sequences of that length have too few words to mask."""
         config = self.config
         words, masked = config.max_sequence_length - 3, config.max_predictions_per_seq
         if not 0 < masked <= words:
             raise RunFault(
-                f"max_predictions_per_seq is {masked}; must be 1 to {words}, the words of a"
+                f"max_predictions_per_seq is {masked}; expected 1 to {words}, the words of a"
                 f" sequence of {config.max_sequence_length}"
             )
 
@@ -61,7 +61,7 @@ class MaskedWords(Task[Config]):
         return synthetic(changed, self.config, self.setting.seed)
 
     def data_from_files(self) -> tuple[Files, Files]:
-        """The files of Wikipedia."""
+        """The Wikipedia files."""
         folders = self.data_folder / "train", self.data_folder / "eval"
         training, evaluation = (Files(folder, self.config) for folder in folders)
         self.expected.check_training(folders[0], len(training), "sequences")
@@ -69,13 +69,13 @@ class MaskedWords(Task[Config]):
         return training, evaluation
 
     def order(self, epoch: int) -> Sequence[int]:
-        """Another order for each seed and epoch; no list, which would take a gigabyte."""
+        """A permutation by seed and epoch; not a list, which would take a gigabyte."""
         return Permutation(self.config.train_samples, [self.setting.seed, epoch])
 
     def build(self) -> nn.Module:
         """The model with the weights of phase 1."""
         model = Bert(self.config)
-        # A model on the meta device has shapes only, which nothing can fill
+        # A model on the meta device has shapes only and cannot be filled
         if model.word_bias.is_meta:
             return model
         if self.setting.scale == "smoke":
@@ -90,7 +90,7 @@ class MaskedWords(Task[Config]):
         return model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """LAMB; norms and biases do not decay and take steps of Adam."""
+        """LAMB; norms and biases have no decay and use Adam steps."""
         config = self.config
         plain = [p for p in model.parameters() if p.dim() == 1]
         lamb = self.optimizer(
@@ -106,7 +106,7 @@ class MaskedWords(Task[Config]):
         return [lamb]
 
     def learning_rate(self, step: int) -> float:
-        """A straight line up, then the decay, which counts from the first step of training."""
+        """Linear warmup, then the decay, which counts from the first step of training."""
         config = self.config
         # The reference counts from 0, so that its first rate is 0
         step -= 1
@@ -120,7 +120,7 @@ class MaskedWords(Task[Config]):
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """The mean cross-entropy of words plus that of pairs, as a sum over the words.
 
-        The pairs' mean counts once for each word of its micro-batch.
+        The pairs' mean is multiplied by the number of words of its micro-batch.
         """
         words, relation, near = self._predicted(model, batch)
         count = (near.targets != UNSCORED).sum()
@@ -128,7 +128,7 @@ class MaskedWords(Task[Config]):
         return Loss(of_words + count * F.cross_entropy(relation, near.unrelated), count)
 
     def evaluate(self, model: nn.Module) -> float:
-        """Share of the masked words that are predicted right, over all ranks."""
+        """Share of the masked words that are predicted correctly, over all ranks."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             words, _, near = self._predicted(model, self.evaluation.__getitems__(indices))

@@ -16,7 +16,7 @@ from podium.reference_runs.engine.reference_point import ReferencePoint
 
 @dataclass(frozen=True, kw_only=True)
 class CosmoFlow(Config):
-    """One training of a regressor. A sample is a volume."""
+    """Training of a regressor. A sample is a volume."""
 
     name: ClassVar[str] = "cosmoflow"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -28,7 +28,7 @@ class CosmoFlow(Config):
     size: int
     """Edge of a volume, in voxels."""
     channels: int = 4
-    """A volume for each of so many red shifts."""
+    """Number of redshifts; a sample has a volume for each."""
     filters: tuple[int, ...]
     dense_widths: tuple[int, int]
     parameters: int = 4
@@ -41,14 +41,14 @@ class CosmoFlow(Config):
     opt_weight_decay: float = 0.0
     opt_learning_rate_warmup_epochs: int
     opt_learning_rate_warmup_factor: float
-    """The warm-up leads from the base rate to so many times the base rate."""
+    """The rate at the end of the warmup, as a multiple of the base rate."""
     opt_learning_rate_decay_boundary_epochs: tuple[int, int]
     opt_learning_rate_decay_factor: tuple[float, float]
-    """Of the rate that the warm-up led to, from each boundary on."""
+    """Multiples of the rate after the warmup, from each boundary on."""
 
 
 def smoke() -> CosmoFlow:
-    """Random fields whose four parameters leave clear traces; about 20 s on one core."""
+    """Random fields with four recognizable parameters; about 20 s on one core."""
     return CosmoFlow(
         size=16,
         filters=(8, 16, 32),
@@ -71,7 +71,7 @@ POINT = ReferencePoint("hpc", "3.0", "cosmoflow", "cosmoflow_ref_64")
 
 
 def reference() -> CosmoFlow:
-    """The benchmark as the convergence point of HPC 3.0 at a batch of 64 was made."""
+    """The benchmark with the settings of the convergence point of HPC 3.0 at a batch of 64."""
     point = POINT.settings()
     falls = point["opt_learning_rate_decay_factor"]
     return CosmoFlow(
@@ -92,7 +92,7 @@ def reference() -> CosmoFlow:
         opt_learning_rate_decay_boundary_epochs=tuple(
             point["opt_learning_rate_decay_boundary_epochs"]
         ),
-        # The point has the first factor only; the policy's second is half of it
+        # The point has only the first factor; the policy's second factor is half of it
         opt_learning_rate_decay_factor=(falls, falls / 2),
         workers=4,
     )

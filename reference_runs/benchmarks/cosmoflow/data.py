@@ -1,4 +1,4 @@
-"""Volumes: random fields with four parameters at smoke scale, N-body simulations else."""
+"""Volumes: random fields with four parameters at smoke scale, otherwise N-body simulations."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 COUNT = 6.0
 """Particles in a mean voxel at the middle of the first parameter's range."""
 AT_ONCE = 64
-"""Volumes that are made together, which bounds the memory."""
+"""Volumes that are generated at once, which bounds the memory."""
 PARTS = ("train", "validation")
 SHIFTS, PARAMETERS = 4, 4
-"""Of the simulations: red shifts of a volume, and the parameters to predict."""
+"""Redshifts of a simulated volume, and the number of parameters to predict."""
 
 
 def fields(parameters_NP: NDArray[np.float64], size: int, rng: np.random.Generator) -> Counts:
     """Counts of particles at four times, (N, 4, X, X, X), for parameters between -1 and 1.
 
-    The first sets how many particles there are, the second how unevenly they lie, the third how
-    large the lumps are, the fourth how much more or less matter each next channel holds.
+    The first determines the number of particles, the second their clustering, the third the size of
+    the clusters, the fourth the change of matter from channel to channel.
     """
     density, contrast, scale, growth = (parameters_NP[:, at, None, None, None] for at in range(4))
     wave = np.fft.fftfreq(size)
@@ -59,7 +59,7 @@ def fields(parameters_NP: NDArray[np.float64], size: int, rng: np.random.Generat
 
 
 def write(folder: Path, config: CosmoFlow, seed: int) -> None:
-    """Make the volumes as files: those to train on by seed, those to evaluate always the same."""
+    """Write the generated volumes: training volumes by seed, evaluation volumes always the same."""
     sources = (
         (PARTS[0], config.train_samples, np.random.default_rng([seed, 0x5E0])),
         (PARTS[1], config.eval_samples, np.random.default_rng(UNIVERSE_SEED)),
@@ -69,7 +69,7 @@ def write(folder: Path, config: CosmoFlow, seed: int) -> None:
         for first in range(0, count, AT_ONCE):
             parameters = rng.uniform(-1, 1, (min(AT_ONCE, count - first), config.parameters))
             volumes = fields(parameters, config.size, rng).astype(np.int32)
-            # Zeros in front, since the files are read in the order of their names
+            # Leading zeros, since the files are read in the order of their names
             name = folder / part / f"volumes_{first:08}.npz"
             np.savez(name, x=volumes, y=parameters.astype(np.float32))
 
@@ -83,7 +83,7 @@ class Volumes:
 
     files: Sequence[Path]
     target: NDArray[np.int64]
-    """Which volume's parameters go with each; another's where labels are shuffled."""
+    """Index of the parameters for each volume; those of another volume if labels are shuffled."""
     size: int = 0
     """Edge of the volumes in files, in voxels."""
     kept: tuple[Tensor, Tensor] | None = None
@@ -102,12 +102,12 @@ class Volumes:
 
 
 def as_input(volumes: NDArray[np.int32]) -> Tensor:
-    """What the model takes: log(1 + count)."""
+    """The model's input: log(1 + count)."""
     return torch.from_numpy(volumes).float().log1p()
 
 
 def open_made(folder: Path, part: str) -> Volumes:
-    """All volumes that `write` made, in memory."""
+    """All volumes from `write`, in memory."""
     files = sorted((folder / part).glob("*.npz"))
     pairs = [_read_volumes(path) for path in files]
     volumes = np.concatenate([volume for volume, _ in pairs])
@@ -117,19 +117,19 @@ def open_made(folder: Path, part: str) -> Volumes:
 
 
 def open_simulated(folder: Path, part: str, size: int) -> Volumes:
-    """The simulations' volumes of so many voxels' edge, one in each file."""
+    """Simulated volumes with edges of `size` voxels, one in each file."""
     files = sorted((folder / part).glob("*.tfrecord"))
     return Volumes(files, np.arange(len(files)), size)
 
 
 def _read_volumes(path: Path) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """A file's volumes, (N, C, X, X, X), and parameters, (N, P)."""
+    """The volumes of a file, (N, C, X, X, X), and their parameters, (N, P)."""
     with np.load(path) as file:
         return file["x"], file["y"]
 
 
 def _simulated(path: Path, size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """A file's volume, red shifts first, (1, C, X, X, X), and parameters, (1, P)."""
+    """A file's volume, redshifts first, (1, C, X, X, X), and its parameters, (1, P)."""
     try:
         found = read_example(path)
         counts = np.frombuffer(found["x"], "<i2").astype(np.int32)
@@ -141,7 +141,7 @@ def _simulated(path: Path, size: int) -> tuple[NDArray[np.int32], NDArray[np.flo
     shape = (size, size, size, SHIFTS)
     if len(counts) != np.prod(shape) or len(parameters) != PARAMETERS:
         raise DataMissing(
-            f"{path} holds {len(counts)} counts and {len(parameters)} parameters;"
+            f"{path} contains {len(counts)} counts and {len(parameters)} parameters;"
             f" expected {np.prod(shape)} and {PARAMETERS}"
         )
     return np.moveaxis(counts.reshape(shape), -1, 0)[None], parameters[None]

@@ -1,8 +1,8 @@
 """CosmoFlow: convolutions in three dimensions, then dense layers to the universe's parameters.
 
 Source: Mathuriya et al., CosmoFlow: Using Deep Learning to Learn the Universe at Scale (2018),
-with the layers of the MLPerf HPC benchmark. Shape letters: B volumes, C channels, X edge,
-P parameters.
+with the layers of the MLPerf HPC benchmark. Dimensions: B volumes, C channels, X edge, P
+parameters.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.cosmoflow.config import CosmoFlow
 
 REACH = 1.2
-"""The last tanh reaches beyond the parameters' range of -1 to 1, so that its ends can be met."""
+"""The last tanh is scaled beyond the parameters' range of -1 to 1, so it can reach the ends."""
 
 
 class Regressor(nn.Module):
-    """Convolutions that halve the volume while they widen it, and three dense layers."""
+    """Convolutions that halve the volume and add channels, and three dense layers."""
 
     def __init__(self, config: CosmoFlow) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Regressor(nn.Module):
 
 
 SLOPE = 0.3
-"""Of the leaky rectifiers, for negative inputs."""
+"""Slope of the leaky ReLU for negative inputs."""
 
 
 def _halving(given: int, made: int) -> nn.Sequential:

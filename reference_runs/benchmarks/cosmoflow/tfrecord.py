@@ -1,8 +1,8 @@
 """Reads the TFRecord files of the simulations without TensorFlow.
 
-A file is a row of records: length (8 bytes, little end first), its checksum (4), the record, its
-checksum (4). A record is a protocol-buffer message `Example`, whose fields by number are:
-Example 1 → Features 1 → entry (1 name, 2 Feature); Feature 1 → list of bytes, 2 → list of floats.
+A file is a sequence of records: length (8 bytes, little-endian), its checksum (4), the record, its
+checksum (4). A record is a protocol-buffer message `Example`, whose fields by number are: Example 1
+→ Features 1 → entry (1 name, 2 Feature); Feature 1 → list of bytes, 2 → list of floats.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ ENTRY, NAME, FEATURE, VALUES = 1, 1, 2, 1
 
 
 def read_example(path: Path) -> dict[str, bytes]:
-    """A file's only record: each feature's bytes (floats as 4 bytes each, little end first).
+    """A file's only record: each feature's bytes (floats as 4 bytes each, little-endian).
 
-    Raises OSError or ValueError for a file that is no such thing.
+    Raises OSError or ValueError for an invalid file.
     """
     data = path.read_bytes()
-    # Gzipped or not, the files have the same names
+    # The file names do not show whether they are gzipped
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     if len(data) < 16:
@@ -45,7 +45,7 @@ def read_example(path: Path) -> dict[str, bytes]:
 
 
 def _values(feature: bytes) -> bytes:
-    """The first list of values, joined: packed floats stand as one value, others one by one."""
+    """The first list of values, joined: packed floats are one value, others several."""
     for _, values in fields(feature):
         return b"".join(value for number, value in fields(values) if number == VALUES)
     return b""

@@ -1,4 +1,4 @@
-"""What CosmoFlow adds to the shared loop."""
+"""The CosmoFlow task of the shared loop."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Cosmology(StagedTask[CosmoFlow]):
-    """Which universe made this volume? The quality is the mean absolute error."""
+    """Predict a universe's parameters from a volume; the quality is the mean absolute error."""
 
     evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "validation")
@@ -42,7 +42,7 @@ class Cosmology(StagedTask[CosmoFlow]):
         write(folder, self.config, self.setting.seed)
 
     def open_data(self) -> None:
-        """Read the made volumes, or list the simulations' files."""
+        """Read the generated volumes, or list the simulation files."""
         config, near = self.config, self.near.path
         if self.setting.scale == "smoke":
             self.training, self.evaluation = (open_made(near, part) for part in PARTS)
@@ -53,7 +53,7 @@ class Cosmology(StagedTask[CosmoFlow]):
             what = "volumes *.tfrecord"
             self.expected.check_training(self.source / PARTS[0], len(self.training), what)
             self.expected.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
-        # Only the pairing is shuffled: staged files are the same either way
+        # Only the pairing is shuffled: the staged files are the same either way
         if config.shuffled_labels:
             order = np.random.default_rng(self.setting.seed).permutation(config.train_samples)
             self.training = replace(self.training, target=order)
@@ -74,7 +74,7 @@ class Cosmology(StagedTask[CosmoFlow]):
         return [sgd]
 
     def learning_rate(self, step: int) -> float:
-        """From the base rate to `factor` times it over the warm-up, then down at the boundaries."""
+        """From the base rate to `factor` times it over the warmup, then down at the boundaries."""
         config, each = self.config, self.config.steps_per_epoch
         base, factor = config.opt_base_learning_rate, config.opt_learning_rate_warmup_factor
         warmup = config.opt_learning_rate_warmup_epochs * each

@@ -17,7 +17,7 @@ from podium.reference_runs.engine.reference_point import ReferencePoint
 CLASSES = 3
 """Background, tropical cyclone, atmospheric river."""
 
-# The official verifier loads the rules of these keys for this optimizer or schedule only
+# The official verifier loads the rules of these keys only for this optimizer or schedule
 ONLY_OF = {
     "opt_bias_correction": ("opt_name", "LAMB"),
     "opt_grad_averaging": ("opt_name", "LAMB"),
@@ -27,12 +27,12 @@ ONLY_OF = {
     "scheduler_t_max": ("scheduler_type", "cosine_annealing"),
     "scheduler_eta_min": ("scheduler_type", "cosine_annealing"),
 }
-"""Fields that mean something for one optimizer or schedule only, and are logged for it only."""
+"""Fields that apply to one optimizer or schedule only, and are logged only for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeepCam(Config):
-    """One training of the segmentation network. A sample is a map of the weather."""
+    """Training of the segmentation network. A sample is a map of the weather."""
 
     name: ClassVar[str] = "deepcam"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -44,20 +44,20 @@ class DeepCam(Config):
     width: int
     channels: int
     class_frequencies: tuple[float, ...]
-    """Shares of pixels: the loss weighs a class by its share to the power -0.125."""
+    """Shares of pixels: the loss weights a class by its share to the power -0.125."""
 
     # model
     entry_widths: tuple[int, ...]
-    """Two plain convolutions, then three blocks; the last is the width of the middle."""
+    """Two plain convolutions, then three blocks; the last is the width of the middle flow."""
     middle_blocks: int
     exit_widths: tuple[int, ...]
     pyramid_width: int
     pyramid_rates: tuple[int, ...]
     low_level_width: int
     batchnorm_group_size: int = 1
-    """Devices that share batch norm's statistics: none does."""
+    """Devices that share batch norm's statistics: only one."""
     batchnorm_span: int
-    """Samples that share them, on one device."""
+    """Samples that share the statistics, on one device."""
 
     # optimizer
     opt_name: str = "LAMB"
@@ -80,11 +80,11 @@ class DeepCam(Config):
 
     @property
     def gradient_accumulation_frequency(self) -> int:
-        """What this benchmark's rules call `gradient_accumulation_steps`."""
+        """The name of `gradient_accumulation_steps` in the rules of this benchmark."""
         return self.gradient_accumulation_steps
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """All fields that are log keys and apply, and accumulation by both its names."""
+        """All fields that are log keys and apply, and the accumulation under both its names."""
         found = {
             name: value
             for name, value in super().records(round_name).items()
@@ -122,7 +122,7 @@ POINT = ReferencePoint("hpc", "1.0", "deepcam", "deepcam_ref_128")
 
 
 def reference() -> DeepCam:
-    """CAM5 as the reference convergence points of HPC 1.0 were made, at a batch of 128."""
+    """CAM5 with the settings of the convergence points of HPC 1.0, at a batch of 128."""
     point = POINT.settings()
     samples, batch = 121_266, point["global_batch_size"]
     return DeepCam(

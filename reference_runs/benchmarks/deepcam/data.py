@@ -1,8 +1,8 @@
-"""Maps of the weather with a class for each point: drawn at smoke scale, CAM5's else.
+"""Weather maps with a class for each point: generated at smoke scale, otherwise CAM5's.
 
-Either way they lie in a folder: `train` and `validation` with pairs of `data-NAME.npy` (height,
-width, channels) and `label-NAME.npy` (height, width), and `stats.npz` with each channel's `minval`
-and `maxval` over all maps.
+Both are in a folder: `train` and `validation` with pairs of `data-NAME.npy` (height, width,
+channels) and `label-NAME.npy` (height, width), and `stats.npz` with each channel's `minval` and
+`maxval` over all maps.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 TASK_SEED = 23
 SWIRLS, PLUMES = 1, 1
-"""Of each map at most; as many of each kind of decoy."""
+"""Maximum number of features per map, and of decoys of each kind."""
 CONTRAST = 3.0
-"""Of the largest wind or moisture in a feature, where the weather around varies by 1."""
+"""Peak wind or moisture in a feature, where the background has a variance of 1."""
 
 
 def write(config: DeepCam, folder: Path, seed: int) -> None:
@@ -55,11 +55,11 @@ def _write(folder: Path, maps: Maps, labels: Labels) -> None:
 
 
 def draw(config: DeepCam, count: int, rng: np.random.Generator) -> tuple[Maps, Labels]:
-    """So many maps: winds in two channels, pressure and moisture, with storms and decoys.
+    """Draw maps: winds in two channels, pressure and moisture, with storms and decoys.
 
-    A cyclone is a swirl that turns one way; those that turn the other way are background. A river
-    is a long strip of moisture; round spots of it are background. So no single channel or point
-    tells, and neither does a small neighbourhood.
+    A cyclone is a swirl in one direction; swirls in the other direction are background. A river is
+    a long strip of moisture; round wet spots are background. So no single channel, point or small
+    neighborhood identifies the class.
     """
     height, width = config.height, config.width
     maps = _weather((count, height, width, config.channels), rng)
@@ -74,7 +74,7 @@ def draw(config: DeepCam, count: int, rng: np.random.Generator) -> tuple[Maps, L
     for number in range(2 * SWIRLS):
         dy, dx, strength = _centres(y, x, count, rng, (3.5, 5.0))
         swirl = np.exp(-0.5 * (dy**2 + dx**2)) * strength * CONTRAST
-        # Decoys turn the other way, so that a drop in pressure alone does not tell
+        # Decoys turn the other way, so that a drop in pressure alone does not identify a cyclone
         turn = 1 if number < SWIRLS else -1
         maps[..., 0] += 1.6 * turn * dy * swirl
         maps[..., 1] -= 1.6 * turn * dx * swirl
@@ -98,7 +98,7 @@ def _weather(shape: tuple[int, ...], rng: np.random.Generator) -> Maps:
 def _centres(
     y: Maps, x: Maps, count: int, rng: np.random.Generator, sizes: tuple[float, float]
 ) -> tuple[Maps, Maps, Maps]:
-    """Distances from a random centre in units of a random size, and a strength, at times 0."""
+    """Distances from a random center in units of a random size, and a strength, sometimes 0."""
     size = rng.uniform(*sizes, count)
     centre_y = rng.uniform(6, y.max() - 6, count)
     centre_x = rng.uniform(6, x.max() - 6, count)
@@ -112,7 +112,7 @@ def _centres(
 def _strip(
     y: Maps, x: Maps, count: int, rng: np.random.Generator, *, round_spot: bool
 ) -> tuple[Maps, Maps, Maps]:
-    """As `_centres`, but along and across a random direction; a strip is long in one of them."""
+    """Like `_centres`, but along and across a random direction; a strip is long in one of them."""
     dy, dx, strength = _centres(y, x, count, rng, (1.0, 1.0))
     angle = rng.uniform(0, np.pi, (count, 1, 1)).astype(np.float32)
     cos, sin = np.cos(angle), np.sin(angle)
@@ -137,7 +137,7 @@ class Weather(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
             raise DataMissing(f"{path} cannot be read: {error}") from None
         if self._low.ndim != 1 or self._low.shape != high.shape or not (high > self._low).all():
-            raise DataMissing(f"{path} must hold a minval below a maxval of each channel")
+            raise DataMissing(f"{path}: expected a minval below a maxval for each channel")
         self._scale = 1 / (high - self._low)
 
     def __len__(self) -> int:
@@ -154,7 +154,7 @@ class Weather(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         )
 
     def _pair(self, path: Path, first: Path) -> tuple[Maps, Labels]:
-        """A map and its classes, of the shape of the first map."""
+        """A map and its classes, with the shape of the first map."""
         label = path.with_name(path.name.replace("data-", "label-", 1))
         try:
             found, classes = np.load(path), np.load(label)
@@ -163,11 +163,11 @@ class Weather(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
             raise DataMissing(f"{path} and {label.name} cannot be read: {error}") from None
         if found.shape != shape or found.shape[2:] != self._low.shape:
             expected = (*shape[:2], len(self._low))
-            raise DataMissing(f"{path} is of shape {found.shape}; expected {expected}")
+            raise DataMissing(f"{path} has shape {found.shape}; expected {expected}")
         if classes.shape != shape[:2]:
-            raise DataMissing(f"{label} is of shape {classes.shape}; expected {shape[:2]}")
+            raise DataMissing(f"{label} has shape {classes.shape}; expected {shape[:2]}")
         if not 0 <= classes.min() <= classes.max() < CLASSES:
-            raise DataMissing(f"{label} holds classes beyond 0 to {CLASSES - 1}")
+            raise DataMissing(f"{label} contains classes outside of 0 to {CLASSES - 1}")
         return found, classes
 
 

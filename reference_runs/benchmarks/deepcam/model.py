@@ -2,7 +2,7 @@
 
 Written from Chen et al., Encoder-Decoder with Atrous Separable Convolution (2018), and Kurth et
 al., Exascale Deep Learning for Climate Analytics (2018), whose decoder works at full resolution.
-Shape letters: B batch, C channels, H height, W width.
+Dimensions: B batch, C channels, H height, W width.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Separable(nn.Sequential):
-    """A 3 x 3 convolution of each channel alone, then one point by point over channels."""
+    """A 3 x 3 depthwise convolution, then a pointwise convolution."""
 
     def __init__(self, inputs: int, outputs: int, stride: int = 1, rate: int = 1) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ class Separable(nn.Sequential):
 
 
 def normed(layer: nn.Module, width: int, span: int) -> nn.Sequential:
-    """A layer, batch norm and rectifier."""
+    """A layer, batch norm and ReLU."""
     return nn.Sequential(layer, GroupNormedBatch(width, span), nn.ReLU())
 
 
@@ -40,7 +40,7 @@ class Block(nn.Module):
     """Separable convolutions, each with batch norm, added to a skip connection.
 
     `widths` are those of the convolutions' inputs and of the output. A `tail` without norm follows
-    where the block strides, or where its flow of the network ends.
+    if the block strides, or ends its flow of the network.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Block(nn.Module):
         layers: list[nn.Module] = []
         for inputs, outputs in pairwise(widths):
             layers += normed(Separable(inputs, outputs), outputs, span)
-        layers.pop()  # no rectifier before the sum
+        layers.pop()  # no ReLU before the sum
         if tail or stride != 1:
             layers.append(Separable(last, last, stride))
         self.inner = nn.Sequential(*layers)
@@ -61,13 +61,13 @@ class Block(nn.Module):
             self.skip = nn.Sequential(skip, GroupNormedBatch(last, span))
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """The sum, which the caller rectifies where the network does."""
+        """The sum; the caller applies the ReLU."""
         y_BCHW: Tensor = self.inner(x_BCHW) + self.skip(x_BCHW)
         return y_BCHW
 
 
 class Encoder(nn.Module):
-    """The Xception: a sixteenth of the resolution, and features at a quarter on the way."""
+    """The Xception: features at a sixteenth of the resolution, and at a quarter on the way."""
 
     def __init__(self, config: DeepCam) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class Pooled(nn.Module):
 
 
 class Pyramid(nn.Module):
-    """Atrous spatial pyramid pooling: dilated convolutions side by side, and the mean."""
+    """Atrous spatial pyramid pooling: parallel dilated convolutions, and the mean."""
 
     def __init__(self, config: DeepCam) -> None:
         super().__init__()

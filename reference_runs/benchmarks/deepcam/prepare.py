@@ -1,4 +1,4 @@
-"""CAM5's maps as published, in HDF5, made into the NumPy files that the trainer reads."""
+"""Conversion of CAM5's published HDF5 maps to the NumPy files that the trainer reads."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 PARTS = ("train", "validation")
 AT_ONCE = 64
-"""Maps in a piece of the work: 3.6 GB of them."""
+"""Maps per piece of the work: 3.6 GB."""
 
 
 def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> Recipe:  # noqa: ARG001
-    """How the maps are converted; raises DataMissing.
+    """The recipe for converting the maps; raises DataMissing.
 
-    source: a folder with `train/data-*.h5`, `validation/data-*.h5` and `stats.h5`; each map holds
+    source: a folder with `train/data-*.h5`, `validation/data-*.h5` and `stats.h5`; each map has
     `climate/data` and `climate/labels_0`, the last file `climate/minval` and `climate/maxval`.
     """
     pieces = [Piece("stats", partial(convert_extremes, source / "stats.h5"))]
     for part in PARTS:
         maps = sorted((source / part).glob("data-*.h5"))
         if not maps:
-            raise DataMissing(f"{source / part} holds no data-*.h5")
+            raise DataMissing(f"{source / part} contains no data-*.h5")
         for number, at in enumerate(range(0, len(maps), AT_ONCE)):
             some = tuple(maps[at : at + AT_ONCE])
             pieces.append(Piece(f"{part}-{number:05d}", partial(convert, part, some)))
@@ -52,7 +52,7 @@ def convert(part: str, maps: Sequence[Path], folder: Path) -> None:
         values, labels = _arrays(path, ("data", "labels_0"))
         if values.ndim != 3 or labels.shape != values.shape[:2]:
             raise DataMissing(
-                f"{path} holds data of shape {values.shape} and labels of shape {labels.shape};"
+                f"{path} has data of shape {values.shape} and labels of shape {labels.shape};"
                 " expected (height, width, channels) and (height, width)"
             )
         name = path.stem.removeprefix("data-")
@@ -66,7 +66,7 @@ def _arrays(path: Path, names: Sequence[str]) -> list[NDArray[Any]]:
         import h5py  # type: ignore[import-untyped]
     except ImportError:
         raise LibraryMissing(
-            "h5py is not installed; HDF5 files need it: pip install h5py"
+            "h5py, which HDF5 files require, is not installed: pip install h5py"
         ) from None
     try:
         with h5py.File(path, "r") as file:

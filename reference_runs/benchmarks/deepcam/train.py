@@ -1,4 +1,4 @@
-"""What climate segmentation adds to the shared loop."""
+"""The climate segmentation task of the shared loop."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EVALUATION_BATCH = 16
 
 
 class Segmentation(StagedTask[DeepCam]):
-    """Find storms in maps of the weather; the quality is the mean overlap with the truth."""
+    """Find storms in weather maps; the quality is the mean intersection over union."""
 
     evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "validation", "stats.npz")
@@ -48,17 +48,17 @@ class Segmentation(StagedTask[DeepCam]):
         write(self.config, folder, self.setting.seed)
 
     def check_settings(self) -> None:
-        """Raise RunFault for an optimizer, a schedule or a span that training cannot have."""
+        """Raise RunFault for an invalid optimizer, schedule or span."""
         config = self.config
         for name, known in (("opt_name", (*OPTIMIZERS,)), ("scheduler_type", SCHEDULES)):
             if getattr(config, name) not in known:
                 raise RunFault(
-                    f"{name} is {getattr(config, name)}; must be one of {', '.join(known)}"
+                    f"{name} is {getattr(config, name)}; expected one of {', '.join(known)}"
                 )
         self.check_span("batchnorm_span", "maps")
 
     def open_data(self) -> None:
-        """List the copies, and read the channels' extremes."""
+        """List the copies, and read the extremes of the channels."""
         near, source = self.near.path, self.source
         self.training, self.evaluation = Weather(near, "train"), Weather(near, "validation")
         what = "maps data-*.npy"
@@ -70,7 +70,7 @@ class Segmentation(StagedTask[DeepCam]):
         return DeepLab(self.config)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """The optimizer that `opt_name` says, for all weights alike."""
+        """The optimizer that `opt_name` selects, for all weights."""
         config = self.config
         chosen = self.optimizer(
             OPTIMIZERS[config.opt_name],
@@ -82,17 +82,17 @@ class Segmentation(StagedTask[DeepCam]):
         return [chosen]
 
     def clip(self, parameters: Sequence[nn.Parameter]) -> None:
-        """LAMB works on gradients whose common norm is limited."""
+        """LAMB uses gradients with a limited norm."""
         if self.config.opt_name == "LAMB":
             torch.nn.utils.clip_grad_norm_(parameters, self.config.opt_max_grad_norm)
 
     def learning_rate(self, step: int) -> float:
-        """Warm-up to the base rate times its factor, then steps down or half a cosine."""
+        """Warmup to the base rate times its factor, then steps down or half a cosine."""
         config = self.config
         warmup, factor = config.scheduler_lr_warmup_steps, config.scheduler_lr_warmup_factor
         top = config.opt_lr * factor
         if step < warmup:
-            # A factor of 1 leads up from nothing, a larger one from the base rate.
+            # A factor of 1 starts from zero, a larger one from the base rate.
             return warmed_up(step, warmup, top, 0.0 if factor == 1 else config.opt_lr)
         if config.scheduler_type == "multistep":
             since = step - warmup
@@ -106,12 +106,12 @@ class Segmentation(StagedTask[DeepCam]):
         maps, labels = (part.to(self.device, non_blocking=True) for part in batch)
         shares = torch.tensor(self.config.class_frequencies, device=self.device)
         scores = model(maps).float()
-        # Summed apart: a GPU's own sum of this loss differs from run to run.
+        # Summed separately: a GPU's own sum of this loss differs from run to run.
         each = F.cross_entropy(scores, labels, shares**WEIGHT_POWER, reduction="none")
         return Loss(each.sum() / labels[0].numel(), len(labels))
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """Give every rank the mean of all ranks' running statistics, as if one had seen all."""
+        """Average the running statistics over all ranks, as if one rank had all samples."""
         self.ranks.average(model.buffers())
 
     def evaluate(self, model: nn.Module) -> float:

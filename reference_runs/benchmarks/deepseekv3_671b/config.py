@@ -1,4 +1,4 @@
-"""DeepSeek-V3 671B: shape, balance of the experts, schedule and evaluation grid at both scales.
+"""DeepSeek-V3 671B: shape, balance of the experts, schedule and evaluation steps at both scales.
 
 Source of the reference figures: the DeepSeek-V3 technical report (2024) and the configuration
 published with its weights, the benchmark's README and scripts, and its reference convergence points
@@ -18,10 +18,10 @@ from podium.reference_runs.modeling.language.config import RotaryPretrainingConf
 
 @dataclass(frozen=True, kw_only=True)
 class DeepSeekV3(RotaryPretrainingConfig):
-    """One continued pretraining of a DeepSeek-V3 decoder.
+    """Continued pretraining of a DeepSeek-V3 decoder.
 
-    `ffn_width` is that of the first, dense layers. `kv_heads` are as many as `heads`: what keys and
-    values share is their latent vector.
+    `ffn_width` is that of the first, dense layers. `kv_heads` equals `heads`: keys and values share
+    a latent vector instead.
     """
 
     name: ClassVar[str] = "deepseekv3_671b"
@@ -30,39 +30,39 @@ class DeepSeekV3(RotaryPretrainingConfig):
     rope_scaling: float = 40.0
     rope_original_length: int = 4096
     query_rank: int
-    """Width of the latent vector that queries are made of."""
+    """Width of the latent vector that queries are projected from."""
     kv_rank: int
-    """Width of the latent vector that keys and values are made of."""
+    """Width of the latent vector that keys and values are projected from."""
     nope_width: int
-    """Channels of a query and a key that know no position."""
+    """Channels of a query and a key without positions."""
     rope_width: int
-    """Channels that turn with the position; those of the key are the same for all heads."""
+    """Channels with rotary positions; those of the key are shared by all heads."""
     value_width: int
     dense_layers: int
-    """Layers at the beginning that have no experts."""
+    """Number of initial layers without experts."""
     experts: int
     active_experts: int
-    """Experts that each token goes through, besides the shared one."""
+    """Routed experts per token, in addition to the shared one."""
     expert_width: int
-    """Inner width of each expert, the shared one included."""
+    """Inner width of each expert, including the shared one."""
     expert_groups: int
     active_groups: int
-    """Groups of experts that the experts of one token may be in."""
+    """Maximum number of groups that the experts of one token may be in."""
     routed_scale: float = 2.5
-    """Factor of what the routed experts add."""
+    """Scale of the routed experts' output."""
     correction_rate: float = 1e-3
-    """By which the bias of an expert moves after each step, against its load."""
+    """Change of an expert's bias after each step, against its load."""
     moe_aux_loss_coeff: float = 0.01
     """Weight of the loss that balances experts within a sequence."""
     ahead_weight: float = 0.1
-    """Weight of the loss of the prediction of the token after the next."""
+    """Weight of the loss for the token after the next."""
     initial_deviation: float = 0.02
     opt_adamw_epsilon: float = 1e-8
     max_steps: int
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What decides the shape of the weights but for the vocabulary, and how a base is made."""
+        """The fields that determine the weights' shapes, except the vocabulary, and the base."""
         latent = (self.query_rank, self.kv_rank, self.nope_width, self.rope_width)
         experts = (self.experts, self.active_experts, self.expert_groups, self.active_groups)
         widths = (self.value_width, self.dense_layers, self.expert_width, self.routed_scale)
@@ -71,7 +71,7 @@ class DeepSeekV3(RotaryPretrainingConfig):
 
 
 def smoke() -> DeepSeekV3:
-    """Three small layers, of which one is dense, started from a base that has other words."""
+    """Three small layers, one of them dense, started from a base with other token ids."""
     return DeepSeekV3(
         layers=3,
         width=48,
@@ -110,7 +110,7 @@ POINT = ReferencePoint("training", "6.1", "deepseekv3_671b", "deepseekv3_671b_re
 
 
 def reference() -> DeepSeekV3:
-    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 16 384."""
+    """The benchmark with the settings of the convergence points of 6.1, at a batch of 16 384."""
     point = POINT.settings()
     batch = point["global_batch_size"]
     return DeepSeekV3(
@@ -131,7 +131,7 @@ def reference() -> DeepSeekV3:
         expert_groups=8,
         active_groups=4,
         initial_deviation=0.006,
-        # That of the weights to start from: the tokenizer has fewer words, 128 256
+        # The vocabulary of the initial weights: the tokenizer has fewer words, 128 256
         vocabulary=129_280,
         max_sequence_length=4096,
         global_batch_size=batch,
@@ -140,7 +140,7 @@ def reference() -> DeepSeekV3:
         train_samples=batch,
         eval_samples=1024,
         evaluation_interval=batch,
-        # The grid of 6.1; in 6.0 every step is evaluated
+        # The evaluation steps of 6.1; in 6.0 every step is evaluated
         skipped_evaluations=math.floor(42 + 24_576 / batch) - 1,
         target=3.6,
         last_step=12_000,

@@ -1,8 +1,8 @@
-"""The DeepSeek-V3 decoder: latent attention, dense and expert layers, a prediction further ahead.
+"""The DeepSeek-V3 decoder: latent attention, dense and expert layers, multi-token prediction.
 
-Written from the technical report (2024), section 2, and the published configuration. Shape letters:
-B batch, L sequence length, D model width, H heads, N channels of a head without position, R those
-that turn, P pairs of the latter, V vocabulary.
+Written from the technical report (2024), section 2, and the published configuration. Dimensions: B
+batch, L sequence length, D model width, H heads, N channels of a head without positions, R channels
+with rotary positions, P pairs of the latter, V vocabulary.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EPSILON = 1e-6
 
 
 class LatentAttention(nn.Module):
-    """Causal self-attention whose queries, and keys and values, are made of narrow vectors."""
+    """Causal self-attention with low-rank projections of queries, and of keys and values."""
 
     def __init__(self, config: DeepSeekV3) -> None:
         super().__init__()
@@ -64,14 +64,14 @@ class LatentAttention(nn.Module):
 
 
 def _turned(x_BHLR: Tensor, angles_LP: Tensor) -> Tensor:
-    """Turn pairs of neighbouring channels, which is what the published weights are for."""
+    """Rotate pairs of adjacent channels, the layout of the published weights."""
     return rotate(torch.cat((x_BHLR[..., ::2], x_BHLR[..., 1::2]), dim=-1), angles_LP)
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each behind a norm and added to its input.
+    """Attention and feed-forward, each after a norm and with a residual connection.
 
-    `ffn` is all of a dense block's feed-forward, and the shared expert of one with a mixture.
+    `ffn` is the feed-forward of a dense block, or the shared expert of a block with a mixture.
     """
 
     def __init__(self, config: DeepSeekV3, *, dense: bool) -> None:
@@ -84,7 +84,7 @@ class Block(nn.Module):
         self.mixture = None if dense else Balanced(config)
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, L, D) to (B, L, D), and the imbalance of its experts, 0 for none."""
+        """(B, L, D) to (B, L, D), and the imbalance of its experts, 0 without experts."""
         x_BLD = x_BLD + self.attention(self.attention_norm(x_BLD), angles_LP)
         inner_BLD = self.ffn_norm(x_BLD)
         y_BLD = x_BLD + self.ffn(inner_BLD)
@@ -95,7 +95,7 @@ class Block(nn.Module):
 
 
 class Ahead(nn.Module):
-    """What a token's stream and the embedding of the next one say of the token after that."""
+    """Input of multi-token prediction: a token's state and the embedding of the next token."""
 
     def __init__(self, config: DeepSeekV3) -> None:
         super().__init__()
@@ -127,14 +127,14 @@ class Decoder(Stack):
 
     @property
     def more_blocks(self) -> list[nn.Module]:
-        """Blocks that are not among `blocks`."""
+        """Blocks that are not in `blocks`."""
         return [self.ahead.block]
 
     def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
-        """Scores of each next token, (B, L, V); with targets, their cross-entropy summed.
+        """Logits of each next token, (B, L, V); with targets, their summed cross-entropy.
 
-        In training the loss of the prediction ahead and the experts' imbalance are added, each as
-        a mean, times the number of tokens.
+        In training the multi-token loss and the experts' imbalance are added, each as a mean times
+        the number of tokens.
         """
         angles_LP = self.angles(tokens_BL)
         x_BLD, uneven = self.embedding(tokens_BL), torch.zeros((), device=tokens_BL.device)

@@ -1,7 +1,7 @@
-"""Experts chosen by sigmoid scores, and kept balanced by a bias that no gradient moves.
+"""Experts chosen by sigmoid scores, and balanced by a bias without a gradient.
 
-Source: DeepSeek-V3 technical report, 2024, section 2.1.2. Shape letters: B batch, L sequence
-length, D model width, E experts, G groups of experts, A experts that a token goes through.
+Source: DeepSeek-V3 technical report, 2024, section 2.1.2. Dimensions: B batch, L sequence length, D
+model width, E experts, G groups of experts, A active experts per token.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Balanced(Mixture):
-    """Routed experts whose choice, not whose weight, depends on a correction of their scores."""
+    """Routed experts with a score correction that affects their choice, but not their weights."""
 
     exact_router: ClassVar[bool] = True
 
@@ -32,12 +32,12 @@ class Balanced(Mixture):
         self.scale = config.routed_scale
         self.register_buffer("correction", torch.zeros(config.experts))
         self.load: Tensor | None = None
-        """Tokens that chose each expert since the last correction, (E,). No buffer, which ranks
-        would be given by the first of them."""
+        """Tokens per expert since the last correction, (E,). Not a buffer, since DDP broadcasts
+        buffers from rank 0."""
 
     def forward(self, x_BLD: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """(B, L, D) to (B, L, D), and how unbalanced each sequence is, summed over sequences."""
-        # In single precision, since near scores decide which experts work
+        # In single precision, since close scores decide which experts are used
         with torch.autocast(x_BLD.device.type, enabled=False):
             scores_BLE = self.router(x_BLD.float()).sigmoid()
         weights_BLA, chosen_BLA = self.route(scores_BLE)
@@ -47,7 +47,7 @@ class Balanced(Mixture):
         return self.routed(x_BLD, weights_BLA, chosen_BLA), imbalance(scores_BLE, self.active)
 
     def route(self, scores_BLE: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights and numbers of the experts that each token goes through, (B, L, A) each.
+        """Weights and indices of the experts for each token, (B, L, A) each.
 
         The groups with the best pairs of experts are chosen first, then experts in these.
         """
@@ -65,8 +65,8 @@ class Balanced(Mixture):
 def imbalance(scores_BLE: Tensor, active: int) -> Tensor:
     """1 for a sequence whose tokens are spread evenly, up to E/A; summed over sequences.
 
-    The sum over experts of their share of the tokens' first choices, as if there were no groups and
-    no correction, times their mean share of the scores, times E (equations 17 to 20).
+    The sum over experts of their share of the tokens' first choices, without groups and correction,
+    times their mean share of the scores, times E (equations 17 to 20).
     """
     _, length, count = scores_BLE.shape
     chosen_BLA = scores_BLE.topk(active, dim=-1).indices
@@ -79,10 +79,10 @@ def imbalance(scores_BLE: Tensor, active: int) -> Tensor:
 def correct(
     model: nn.Module, rate: float, everywhere: Callable[[Tensor], Tensor] = lambda load: load
 ) -> None:
-    """Move each expert's correction by the rate: up where its load is below the mean, or down.
+    """Move each expert's correction by the rate: up if its load is below the mean, otherwise down.
 
-    `everywhere` sums loads over ranks. Only the sign counts, so that it does not matter that a
-    block which computes its activations anew counts its tokens twice.
+    `everywhere` sums loads over ranks. Only the sign matters, so blocks with recomputation may
+    count their tokens twice.
     """
     mixtures = [each for each in model.modules() if isinstance(each, Balanced)]
     loads = everywhere(torch.stack([each.load for each in mixtures if each.load is not None]))

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class ExpertPretraining(Pretraining[DeepSeekV3]):
-    """Next-token prediction goes on from a base, whose words had other numbers."""
+    """Next-token prediction continues from a base with other token ids."""
 
     @property
     def starts_trained(self) -> bool:
-        """It does."""
+        """True: it continues from published weights."""
         return True
 
     def language(self) -> Language:
-        """The base's language with another tokenizer: half of the words have other numbers."""
+        """The base's language with another tokenizer: half of the words have other ids."""
         language = Language(self.config.vocabulary, LANGUAGE_SEED)
         return language.renamed(RENAMED_SHARE, RENAMED_SEED)
 
@@ -45,7 +45,7 @@ class ExpertPretraining(Pretraining[DeepSeekV3]):
         return Decoder(self.config)
 
     def base(self) -> dict[str, Tensor]:
-        """The weights that smoke scale starts from, made where they are not there."""
+        """The base weights of smoke scale, generated if they are not cached."""
         balanced = partial(correct, rate=self.config.correction_rate)
         return base_weights(self.config, self.setting, lambda _: self.decoder(), balanced)
 
@@ -65,11 +65,11 @@ class ExpertPretraining(Pretraining[DeepSeekV3]):
 
     @property
     def deviation(self) -> float:
-        """Of random weights."""
+        """Standard deviation of random weights."""
         return self.config.initial_deviation
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then a cosine; the decay steps of the reference include the warm-up."""
+        """Linear warmup, then a cosine; the decay steps of the reference include the warmup."""
         config = self.config
         warmup = config.opt_learning_rate_warmup_steps
         return cosine(
@@ -81,7 +81,7 @@ class ExpertPretraining(Pretraining[DeepSeekV3]):
         )
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """Correct the scores of experts that had too many tokens, or too few, on all ranks."""
+        """Correct the scores of experts that had too many or too few tokens on all ranks."""
         correct(model, self.config.correction_rate, self.ranks.sum)
 
 

@@ -32,12 +32,12 @@ TENSORS = (
     *(f"bottom_mlp_dense{layer}" for layer in range(1, 4)),
     *(f"top_mlp_dense{layer}" for layer in range(1, 6)),
 )
-"""Parts whose initialization closed logs name from round 1.1 on."""
+"""Parts whose initialization closed logs list from round 1.1 on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dlrm(ClickConfig):
-    """One training on click logs: dense features, and one id of each categorical one."""
+    """Training on click logs: dense features, and one id of each categorical one."""
 
     name: ClassVar[str] = "dlrm"
     unit: ClassVar[Unit] = Unit.FRACTIONS_FROM_ONE
@@ -60,7 +60,7 @@ class Dlrm(ClickConfig):
         return {**super().records(round_name), **rate}
 
     def weights(self, round_name: str) -> tuple[str, ...]:
-        """The tables, and the layers of both perceptrons, in the rounds that want them."""
+        """The tables, and the layers of both MLPs, in the rounds that require them."""
         return TENSORS if version(round_name) >= (1, 1) else ()
 
 
@@ -90,7 +90,7 @@ POINT = ReferencePoint("training", "2.1", "dlrm", "dlrm_ref_32768")
 
 
 def reference() -> Dlrm:
-    """Criteo's terabyte as the reference convergence points of 2.1 were made, batch 32768."""
+    """Criteo's terabyte with the settings of the convergence points of 2.1, batch 32768."""
     point = POINT.settings()
     samples, batch = 4_195_197_692, point["global_batch_size"]
     return Dlrm(

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class ClickFile(torch.utils.data.Dataset[Any]):
-    """A file of clicks, mapped: for each its label, 13 counts and an id of each table.
+    """A memory-mapped file of clicks: label, 13 counts and an id per table for each click.
 
-    The numbers are little-endian 32-bit integers. Counts enter the model as log(count + 1).
+    The numbers are little-endian 32-bit integers. Counts are transformed to log(count + 1).
     """
 
     def __init__(self, path: Path, config: Dlrm) -> None:
@@ -34,7 +34,7 @@ class ClickFile(torch.utils.data.Dataset[Any]):
             raise DataMissing(f"{path} cannot be read: {error}") from None
         if len(numbers) % fields:
             raise DataMissing(
-                f"{path} holds {len(numbers)} integers; expected a multiple of {fields}"
+                f"{path} contains {len(numbers)} integers; expected a multiple of {fields}"
             )
         self._clicks = numbers.reshape(-1, fields)
 
@@ -50,15 +50,15 @@ class ClickFile(torch.utils.data.Dataset[Any]):
         return dense, list(torch.split(ids % MOST_ROWS, 1, 1)), labels.squeeze(1).float()
 
     def _check(self, counts: torch.Tensor, ids: torch.Tensor) -> None:
-        """Raise DataMissing for numbers that a model of these tables cannot take."""
+        """Raise DataMissing for numbers that a model with these tables does not accept."""
         if int(counts.min()) < 0:
             raise DataMissing(
-                f"{self.path} holds the count {int(counts.min())}; expected 0 or more"
+                f"{self.path} contains the count {int(counts.min())}; expected 0 or more"
             )
         for table, (own, rows) in enumerate(zip(ids.unbind(1), self._rows, strict=True)):
             low, high = int(own.min()), int((own % MOST_ROWS).max())
             if low < 0 or high >= rows:
                 raise DataMissing(
-                    f"{self.path} holds the id {low if low < 0 else high} in table {table};"
+                    f"{self.path} contains the id {low if low < 0 else high} in table {table};"
                     f" expected 0 to {rows - 1}"
                 )

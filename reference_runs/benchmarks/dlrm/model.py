@@ -1,7 +1,7 @@
-"""DLRM: embeddings and a perceptron for dense features, which interact by dot products.
+"""DLRM: embeddings and an MLP for dense features, which interact through dot products.
 
-Written from Naumov et al., Deep Learning Recommendation Model (2019). Shape letters: B samples,
-T tables, D width of an embedding, V = T + 1 vectors, P = V · (V - 1) / 2 pairs of vectors.
+Written from Naumov et al., Deep Learning Recommendation Model (2019). Dimensions: B samples, T
+tables, D embedding width, V = T + 1 vectors, P = V · (V - 1) / 2 pairs of vectors.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class DotClickPrediction(ClickPrediction[Dlrm]):
     )
 
     def data_from_files(self) -> tuple[ClickFile, ClickFile]:
-        """The first 23 days, and half of the last one."""
+        """The first 23 days for training, and half of the last for evaluation."""
         training, evaluation = (
             ClickFile(self.data_folder / name, self.config) for name in self.files
         )
@@ -39,7 +39,7 @@ class DotClickPrediction(ClickPrediction[Dlrm]):
         return training, evaluation
 
     def build(self) -> nn.Module:
-        """Tables and perceptrons, with random weights."""
+        """Tables and MLPs, with random weights."""
         return DotDlrm(self.config)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
@@ -47,7 +47,7 @@ class DotClickPrediction(ClickPrediction[Dlrm]):
         return [self.optimizer(torch.optim.SGD, model.parameters())]
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up, the base rate, then a parabola down to 0, where it stays."""
+        """Linear warmup, the base rate, then a quadratic decay to 0, which is final."""
         config = self.config
         base = config.opt_base_learning_rate
         decayed = step - config.lr_decay_start_steps
@@ -55,7 +55,7 @@ class DotClickPrediction(ClickPrediction[Dlrm]):
             return warmed_up(step, config.opt_learning_rate_warmup_steps, base)
         left = max(0.0, 1 - decayed / config.sgd_opt_learning_rate_decay_steps)
         power = config.sgd_opt_learning_rate_decay_poly_power
-        # The floor must not lift a base rate of 0, which a run has that shall not learn
+        # The floor must not raise a base rate of 0, which a run without learning has
         return max(min(base, LEAST_RATE), base * left**power)
 
 

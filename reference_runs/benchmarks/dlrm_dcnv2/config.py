@@ -25,7 +25,7 @@ IDS = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10,
 
 @dataclass(frozen=True, kw_only=True)
 class DlrmDcnv2(ClickConfig):
-    """One training on click logs: dense features, and bags of ids of categorical ones."""
+    """Training on click logs: dense features, and bags of ids of categorical ones."""
 
     name: ClassVar[str] = "dlrm_dcnv2"
     unit: ClassVar[Unit] = Unit.FRACTIONS
@@ -36,7 +36,7 @@ class DlrmDcnv2(ClickConfig):
     # optimizer
     opt_name: str = "adagrad"
     opt_base_learning_rate: float
-    # The closed rules pin all of these: Adagrad with neither warm-up nor decay
+    # The closed rules fix all of these: Adagrad with neither warmup nor decay
     opt_adagrad_learning_rate_decay: float = 0.0
     opt_adagrad_initial_accumulator_value: float = 0.0
     opt_adagrad_epsilon: float = 1e-8
@@ -69,7 +69,7 @@ POINT = ReferencePoint("training", "6.0", "dlrm_dcnv2", "dlrm_dcnv2_ref_65536")
 
 
 def reference() -> DlrmDcnv2:
-    """Criteo's terabyte as the reference convergence points of 6.0 were made, batch 65536."""
+    """Criteo's terabyte with the settings of the convergence points of 6.0, batch 65536."""
     point = POINT.settings()
     samples, batch = 4_195_197_692, point["global_batch_size"]
     return DlrmDcnv2(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DayFiles(torch.utils.data.Dataset[Any]):
-    """Criteo's days on disk, one after another, without reading what is not asked for.
+    """Criteo's days on disk, one after another; only the requested parts are read.
 
     Each day is `day_N_dense.npy` (samples, 13), `day_N_labels.npy` and `day_N_sparse_multi_hot.npz`
     with the ids of table K (samples, ids) as `K.npy`, stored without compression. The order on disk
@@ -41,7 +41,7 @@ class DayFiles(torch.utils.data.Dataset[Any]):
         return int(self.ends[-1])
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """As `Clicks`; the indices of a batch follow each other and may cross midnight."""
+        """Samples by index; the indices of a batch are consecutive and may span two days."""
         at = np.asarray(indices)
         day_of = np.searchsorted(self.ends, at, side="right")
         parts = []
@@ -55,14 +55,14 @@ class DayFiles(torch.utils.data.Dataset[Any]):
         return torch.cat(dense).float(), bags, torch.cat(labels).float().flatten()
 
     def _check(self, day: int, ids: list[Tensor]) -> None:
-        """Raise DataMissing where ids lie beyond their table: all of a day would take minutes."""
+        """Raise DataMissing for ids beyond their table; checking a whole day would take minutes."""
         for table, (bag, rows) in enumerate(zip(ids, self._config.rows, strict=True)):
             low, high = int(bag.min()), int(bag.max())
             if low < 0 or high >= rows:
                 path = _sparse(self._folder, self._first + day)
                 wrong = low if low < 0 else high
                 raise DataMissing(
-                    f"{path} holds the id {wrong} in table {table}; expected 0 to {rows - 1}"
+                    f"{path} contains the id {wrong} in table {table}; expected 0 to {rows - 1}"
                 )
 
 
@@ -79,29 +79,29 @@ def _day(folder: Path, day: int, config: DlrmDcnv2) -> Clicks:
         raise DataMissing(f"{path} cannot be read: {error}") from None
     if dense.shape != (count, DENSE_FEATURES):
         raise DataMissing(
-            f"{folder / f'day_{day}_dense.npy'} is of shape {dense.shape};"
+            f"{folder / f'day_{day}_dense.npy'} has shape {dense.shape};"
             f" expected {(count, DENSE_FEATURES)}"
         )
     shapes = [table.shape for table in tables]
     expected = [(count, each) for each in config.ids]
     if len(shapes) != len(expected):
-        raise DataMissing(f"{path} holds {len(shapes)} tables; expected {len(expected)}")
+        raise DataMissing(f"{path} contains {len(shapes)} tables; expected {len(expected)}")
     for table, (found, wanted) in enumerate(zip(shapes, expected, strict=True)):
         if found != wanted:
-            raise DataMissing(f"{path} holds a table {table} of shape {found}; expected {wanted}")
+            raise DataMissing(f"{path} has a table {table} of shape {found}; expected {wanted}")
     return Clicks(dense, tables, labels)
 
 
 def _tables(path: Path) -> list[NDArray[np.int32]]:
-    """The arrays 0.npy, 1.npy … of an archive, mapped in place: NumPy itself would copy them."""
+    """The arrays 0.npy, 1.npy … of an archive, memory-mapped: NumPy itself would copy them."""
     found: list[NDArray[np.int32]] = []
     with ZipFile(path) as archive, path.open("rb") as stream:
         for number in range(len(archive.namelist())):
             entry = archive.getinfo(f"{number}.npy")
             if entry.compress_type != 0:
-                raise ValueError(f"{path.name} is compressed; must be stored as it is")
+                raise ValueError(f"{path.name} is compressed; expected a stored array")
             stream.seek(entry.header_offset + 26)
-            # The local header counts: its extra field may differ from the directory's
+            # The local header counts: its extra field may differ from that of the directory
             name, extra = np.frombuffer(stream.read(4), "<u2")
             stream.seek(entry.header_offset + 30 + int(name) + int(extra))
             version = np.lib.format.read_magic(stream)

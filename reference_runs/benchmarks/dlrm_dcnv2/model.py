@@ -1,7 +1,7 @@
 """DLRM whose interaction is DCNv2's low-rank cross network.
 
 Written from Naumov et al., Deep Learning Recommendation Model (2019), and Wang et al., DCN V2
-(2020). Shape letters: B samples, T tables, D width of an embedding, F = (T + 1) · D.
+(2020). Dimensions: B samples, T tables, D embedding width, F = (T + 1) · D.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Cross(nn.Module):
 
 
 class DlrmDcn(nn.Module):
-    """Embedding bags and a perceptron for dense features, crossed, then a perceptron on top."""
+    """Embedding bags and an MLP for dense features, cross layers, then an MLP on top."""
 
     def __init__(self, config: DlrmDcnv2) -> None:
         super().__init__()

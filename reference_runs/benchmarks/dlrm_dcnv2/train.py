@@ -28,7 +28,7 @@ class CrossedClickPrediction(ClickPrediction[DlrmDcnv2]):
     files: ClassVar[tuple[str, ...]] = ("day_0_labels.npy", "day_23_labels.npy")
 
     def data_from_files(self) -> tuple[DayFiles, DayFiles]:
-        """Criteo's days: the first 23 to train on, half of the last to evaluate on."""
+        """Criteo's days: the first 23 for training, half of the last for evaluation."""
         folder, config = self.data_folder, self.config
         training = DayFiles(folder, TRAINING_DAYS, config)
         evaluation = DayFiles(folder, EVALUATION_DAYS, config, share=0.5)
@@ -39,11 +39,11 @@ class CrossedClickPrediction(ClickPrediction[DlrmDcnv2]):
         return training, evaluation
 
     def build(self) -> nn.Module:
-        """Tables, perceptrons and cross network, with random weights."""
+        """Tables, MLPs and cross network, with random weights."""
         return DlrmDcn(self.config)
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
-        """Random values as the model's own; biases of crosses are 0."""
+        """Random values with the model's distribution; biases of cross layers are 0."""
         if len(shape) == 1 and name.startswith("crosses."):
             return torch.zeros(shape, device=self.device)
         return super().initial_tensor(draws, name, shape)

@@ -26,17 +26,17 @@ CROSSES = (
     ("user", "organic"),
     ("user", "artist", "hour"),
 )
-"""Features that are hashed together; each cross has a table. `organic` says that no recommender
-chose the track."""
+"""Features that are hashed together; each cross has a table. `organic` means that the listener, not
+a recommender, chose the track."""
 CONTEXTS = 1 + len(CROSSES)
-"""What stands before the history: the user, and the crosses with the candidate."""
+"""The contexts before the history: the user, and the crosses with the candidate."""
 POOLS = 3
 """Kinds of events in a history: tracks heard for at least half, liked, skipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DlrmV4(Config):
-    """One training on a stream of plays. A sample is a play with its history."""
+    """Training on a stream of plays. A sample is a play with its history."""
 
     name: ClassVar[str] = "dlrm_v4_hstu"
     sends_activations: ClassVar[bool] = False
@@ -45,24 +45,24 @@ class DlrmV4(Config):
 
     # stream
     days: int
-    """That are trained on, in order."""
+    """Days of training, in order."""
     evaluates_next_day: bool
-    """Whether each evaluation takes the day after the last one that was trained on; else all take
-    the day after the stream."""
+    """Whether each evaluation uses the day after the last training day; otherwise all use the day
+    after the stream."""
     history_length: int
-    """Events before a play, a third of each kind at most."""
+    """Maximum events before a play, a third of each kind."""
     max_sequence_length: int
 
     # model
     rows: tuple[int, int, int, int]
-    """Items, artists, albums and users."""
+    """Rows of the tables of items, artists, albums and users."""
     cross_rows: tuple[int, ...]
     table_width: int
     width: int
     hidden_width: int
-    """Of the perceptrons that embeddings go through."""
+    """Inner width of the MLPs for embeddings."""
     head_hidden_width: int
-    """Of the perceptrons for the candidate and for the log odds."""
+    """Inner width of the MLPs for the candidate and for the log odds."""
     heads: int
     head_width: int
     hstu_attn_num_layers: int
@@ -71,9 +71,9 @@ class DlrmV4(Config):
     input_dropout: float
     linear_dropout: float
     sparse_gradients: bool = False
-    """Whether a step's gradient of a table holds only the rows it used."""
+    """Whether the gradient of a table contains only the rows that the step used."""
     recompute: bool = False
-    """Whether layers compute their activations anew for the backward pass."""
+    """Whether layers recompute their activations for the backward pass."""
 
     # optimizers
     opt_name: str = "Adam"
@@ -83,7 +83,7 @@ class DlrmV4(Config):
     opt_adam_epsilon: float = 1e-8
     opt_weight_decay: float = 0.0
     opt_gradient_clip_norm: float = 1.0
-    """Of all but the tables."""
+    """Gradient norm limit of all parameters except the tables."""
     opt_sparse_name: str = "RowWiseAdagrad"
     opt_learning_rate_warmup_steps: int
     opt_learning_rate_warmup_start_lr: float = 0.0
@@ -92,24 +92,24 @@ class DlrmV4(Config):
     eval_every_data_pct: float
     """Share of the training samples between evaluations."""
     skips_evaluations: bool
-    """Whether evaluation begins where the rules' formula has it."""
+    """Whether the first evaluation follows the rules' formula."""
 
     def benchmark_in(self, round_name: str) -> str:
-        """The rules' name."""
+        """The name in the rules."""
         return "dlrmv4"
 
     @property
     def events(self) -> int:
-        """Places of a sequence behind the contexts: the longest history and the candidate."""
+        """Positions of a sequence after the contexts: the longest history and the candidate."""
         return POOLS * (self.history_length // POOLS) + 1
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """Both optimizers have one rate."""
+        """Both optimizers have the same rate."""
         rate = {"opt_sparse_base_learning_rate": self.opt_base_learning_rate}
         return {**super().records(round_name), **rate}
 
     def evaluation_steps(self) -> Iterator[int]:
-        """After each such share of the samples, in whole batches; the first ones may be left out.
+        """After each share of the samples, in whole batches; the first ones may be skipped.
 
         The formula for the first one is the verifier's for 6.1.
         """
@@ -158,7 +158,7 @@ POINT = ReferencePoint("training", "6.1", "dlrmv4", "dlrmv4_ref_8192")
 
 
 def reference() -> DlrmV4:
-    """Yambda-5B as the reference convergence points of 6.1 were made, batch 8192."""
+    """Yambda-5B with the settings of the convergence points of 6.1, batch 8192."""
     point = POINT.settings()
     samples, batch = 2_290_835_423, point["global_batch_size"]
     return DlrmV4(

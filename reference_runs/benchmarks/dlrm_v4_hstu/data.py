@@ -1,6 +1,6 @@
-"""Plays in the order of time, each with its listener's history: what both scales have in common.
+"""Plays in chronological order, each with its listener's history, for both scales.
 
-Shape letters: B samples, C contexts, L events of a sequence.
+Dimensions: B samples, C contexts, L events of a sequence.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 DAY = 86_400
 """Seconds."""
 SEARCHED = 20_000
-"""Events before a play that its history is looked for in, as in the reference."""
+"""Events before a play that may be in its history, as in the reference."""
 PART = 1 << 26
-"""Times that are compared at once: all of 2.3 billion would need gigabytes beside them."""
+"""Times that are compared at once: all 2.3 billion would need further gigabytes of memory."""
 
 
 COLUMNS = {
@@ -40,29 +40,29 @@ COLUMNS = {
     "skipped": "flat_is_skip",
     "organic": "flat_is_organic",
 }
-"""Columns of the events, by the names of their files."""
+"""Columns of the events, by file name."""
 
 
 class Batch(NamedTuple):
-    """Sequences whose history begins at 0, with the candidate behind it and padding at the end."""
+    """Sequences whose history begins at 0, followed by the candidate and padding."""
 
     contexts: Tensor
     """User and crosses, (B, C)."""
     events: Tensor
     """Item, artist and album, (B, L, 3)."""
     actions: Tensor
-    """What was done, as bits: heard 1, liked 2, skipped 4; 0 for the candidate, (B, L)."""
+    """Actions as bits: heard 1, liked 2, skipped 4; 0 for the candidate, (B, L)."""
     times: Tensor
     """In seconds, (B, L)."""
     candidate: Tensor
-    """The candidate's place, (B,)."""
+    """The candidate's position, (B,)."""
     labels: Tensor
-    """1 for a track that was heard for at least half, (B,)."""
+    """1 if at least half of the track was heard, (B,)."""
 
 
 @dataclass(frozen=True)
 class Events:
-    """Everything that listeners did, one listener after the other, each in the order of time."""
+    """All events, one listener after another, each in chronological order."""
 
     user: Array
     item: Array
@@ -72,15 +72,15 @@ class Events:
     skipped: Array
     organic: Array
     begin: Array
-    """Of each user, the first event's number."""
+    """Index of each user's first event."""
     artist_of: Array
     album_of: Array
     folder: str = ""
-    """Of the files, for messages."""
+    """The folder of the files, for messages."""
 
 
 class Days:
-    """Which plays are samples, by day: so many seconds from the first one on."""
+    """The plays that are samples, by day: a number of seconds, counted from the first play."""
 
     def __init__(self, plays: Array, times: Array, first: int | None = None) -> None:
         self.plays, self._times = plays, times
@@ -94,8 +94,8 @@ class Days:
         self._known: tuple[int, Array] | None = None
 
     def of(self, day: int) -> Array:
-        """Numbers of a day's plays among all that are samples, rising."""
-        # Looked for anew: a list of all by day would be 18 GB in each process
+        """Ascending indices of a day's plays among all samples."""
+        # Searched each time: a list of all by day would take 18 GB in each process
         if self._known is None or self._known[0] != day:
             begin = self._first + day * DAY
             found = []
@@ -107,7 +107,7 @@ class Days:
 
 
 class Plays(torch.utils.data.Dataset[Any]):
-    """The samples of some days, numbered in the order of days, within each in that of the files."""
+    """The samples of some days, in the order of the days and within a day in that of the files."""
 
     def __init__(
         self,
@@ -122,21 +122,21 @@ class Plays(torch.utils.data.Dataset[Any]):
         sizes = days.sizes[chosen.start : chosen.stop]
         self.ends = np.cumsum(np.pad(sizes, (0, max(0, len(chosen) - len(sizes)))))
         self._labels = labels
-        """Instead of what was heard, by number."""
+        """Labels that replace the real ones, by index."""
 
     def __len__(self) -> int:
         return int(self.ends[-1]) if len(self.ends) else 0
 
     def moved(self, day: int) -> Plays:
-        """The samples of one day alone, with what was heard."""
+        """The samples of one day alone, with their real labels."""
         return Plays(self._events, self._days, range(day, day + 1), self._config)
 
     def day(self, number: int) -> int:
-        """Of a sample."""
+        """The day of a sample."""
         return self.first + int(np.searchsorted(self.ends, number, side="right"))
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Samples by number, which follow each other and may cross midnight."""
+        """Samples by index, which are consecutive and may span two days."""
         at = np.asarray(indices)
         part_of = np.searchsorted(self.ends, at, side="right")
         places = np.empty(len(at), np.int64)
@@ -160,7 +160,7 @@ class Plays(torch.utils.data.Dataset[Any]):
             which[row, :count], actions[row, :count] = history, actions_of
             times[row, :count] = events.time[history]
             which[row, count], candidate[row] = place, count
-            # The reference asks at the time of the last event, not of the play itself
+            # The reference predicts at the time of the last event, not of the play itself
             times[row, count] = times[row, count - 1] if count else events.time[place]
         beyond = np.arange(length) > candidate[:, None]
         self._check("item", events.item[which])
@@ -176,16 +176,16 @@ class Plays(torch.utils.data.Dataset[Any]):
         )
 
     def _check(self, what: str, ids: Array) -> None:
-        """Raise DataMissing where ids lie beyond their table: all of a file would take minutes."""
+        """Raise DataMissing for ids beyond their table; checking a whole file takes minutes."""
         rows = self._config.rows[{"item": 0, "user": 3}[what]]
         low, high = int(ids.min()), int(ids.max())
         if low < 0 or high >= rows:
             path = f"{self._events.folder}/{COLUMNS[what]}.npy"
             wrong = low if low < 0 else high
-            raise DataMissing(f"{path} holds the {what} {wrong}; expected 0 to {rows - 1}")
+            raise DataMissing(f"{path} contains the {what} {wrong}; expected 0 to {rows - 1}")
 
     def _history(self, place: int) -> tuple[Array, Array]:
-        """Events before a play that are remembered, and what was done in each."""
+        """The events before a play that are in its history, and their actions."""
         events, each = self._events, self._config.history_length // POOLS
         begin = max(int(events.begin[events.user[place]]), place - SEARCHED)
         pools = [kind[begin:place] for kind in (events.heard, events.liked, events.skipped)]

@@ -1,4 +1,4 @@
-"""Yambda-5B as MLCommons publishes it for this benchmark: events in NumPy's files."""
+"""Yambda-5B as MLCommons publishes it for this benchmark: events in NumPy files."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CACHE = "processed_5b/hstu_cache_L4086"
 
 
 def from_files(folder: Path, config: DlrmV4, expected: DatasetSize) -> tuple[Plays, Plays]:
-    """The days of training, and the day after them; raises DataMissing.
+    """The training days, and the day after them; raises DataMissing.
 
-    The samples are the plays of `positions_L4086.npy`, which have as many events of the listener's
-    before them as a history takes; `anchor_ts_L4086.npy` has their times.
+    The samples are the plays in `positions_L4086.npy`, which have a full history of the listener's
+    events before them; `anchor_ts_L4086.npy` has their times.
     """
     place = folder / CACHE
     columns = {field: mapped_array(place / f"{name}.npy") for field, name in COLUMNS.items()}
@@ -33,7 +33,7 @@ def from_files(folder: Path, config: DlrmV4, expected: DatasetSize) -> tuple[Pla
     for field, column in columns.items():
         if column.shape != (count,):
             path = place / f"{COLUMNS[field]}.npy"
-            raise DataMissing(f"{path} is of shape {column.shape}; expected {(count,)}")
+            raise DataMissing(f"{path} has shape {column.shape}; expected {(count,)}")
     artists, albums = (
         _owners(folder, kind, config, at) for at, kind in ((1, "artist"), (2, "album"))
     )
@@ -44,8 +44,8 @@ def from_files(folder: Path, config: DlrmV4, expected: DatasetSize) -> tuple[Pla
     )
     if plays.shape != times.shape or not len(plays):
         raise DataMissing(
-            f"{place / 'anchor_ts_L4086.npy'} is of shape {times.shape}; expected {plays.shape}"
-            ", that of positions_L4086.npy, and not empty"
+            f"{place / 'anchor_ts_L4086.npy'} has shape {times.shape}; expected {plays.shape}"
+            ", as in positions_L4086.npy, and not empty"
         )
     days = Days(plays, times)
     training = Plays(events, days, range(config.days), config)
@@ -57,13 +57,13 @@ def from_files(folder: Path, config: DlrmV4, expected: DatasetSize) -> tuple[Pla
 
 
 def _owners(folder: Path, kind: str, config: DlrmV4, at: int) -> NDArray[np.int64]:
-    """The artist or album of each item; 0 for those that are not listed."""
+    """The artist or album of each item; 0 for unlisted items."""
     path = folder / "shared_metadata" / f"{kind}_item_mapping.parquet"
     items, owners = (_column(path, name) for name in ("item_id", f"{kind}_id"))
     for name, found, rows in (("item", items, config.rows[0]), (kind, owners, config.rows[at])):
         if len(found) and (found.min() < 0 or found.max() >= rows):
             wrong = found.min() if found.min() < 0 else found.max()
-            raise DataMissing(f"{path} holds the {name} {wrong}; expected 0 to {rows - 1}")
+            raise DataMissing(f"{path} contains the {name} {wrong}; expected 0 to {rows - 1}")
     owner_of = np.zeros(config.rows[0], np.int64)
     owner_of[items] = owners
     return owner_of
@@ -75,7 +75,7 @@ def _column(path: Path, name: str) -> NDArray[Any]:
         from pyarrow import ArrowException
     except ModuleNotFoundError:
         raise DataMissing(
-            f"{path} is in Parquet, which needs pyarrow: pip install pyarrow"
+            f"{path} is in Parquet, which requires pyarrow: pip install pyarrow"
         ) from None
     try:
         found: NDArray[Any] = pq.read_table(path, columns=[name])[name].to_numpy()

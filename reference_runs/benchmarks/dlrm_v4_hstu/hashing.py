@@ -1,4 +1,4 @@
-"""Hashes of several numbers together, as the benchmark's tables of crosses are indexed."""
+"""Hashes of tuples of numbers, which index the benchmark's tables of crosses."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PRIMES = tuple(
 def crossed(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.uint64]:
     """XXH64 of two or three numbers each, (N,) for columns of (N,), with seed 0.
 
-    The numbers are hashed as 64-bit integers one after the other. Source: the XXH64 specification
-    (Collet), of which so short inputs need the last two steps only.
+    The numbers are hashed as consecutive 64-bit integers. Source: the XXH64 specification (Collet);
+    such short inputs need only its last two steps.
     """
     _, second, third, fourth, fifth = PRIMES
     hashed = np.full(len(columns[0]), fifth + np.uint64(8 * len(columns)), np.uint64)

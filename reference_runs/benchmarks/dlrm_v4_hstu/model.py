@@ -1,8 +1,8 @@
-"""HSTU: attention without softmax over a listener's history, and tables of ids before it.
+"""HSTU: attention without softmax over a listener's history, and embedding tables.
 
 Written from Zhai et al., "Actions Speak Louder than Words", 2024 (arXiv 2402.17152), and the
-description of the benchmark's reference (parts, widths, initialisation). Shape letters: B samples,
-C contexts, L events, S = C + L, D width, W width of an embedding, H heads, E width of a head.
+description of the benchmark's reference (parts, widths, initialization). Dimensions: B samples, C
+contexts, L events, S = C + L, D width, W embedding width, H heads, E head width.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.dlrm_v4_hstu.config import DlrmV4
 
 TRACK, CONTEXT = range(3), range(3, 3 + CONTEXTS)
-"""Numbers of the tables for items, artists and albums, and for what stands before the history."""
+"""Indices of the tables for items, artists and albums, and for the contexts."""
 ACTION_WIDTH = 8
 PERIODS = ((3600, 24), (24 * 3600, 7))
 """Hour of the day and day of the week: seconds of a unit, and units of a period."""
@@ -32,18 +32,18 @@ class SwishNorm(nn.LayerNorm):
     """x times the sigmoid of its layer norm."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., D) to the same."""
+        """(..., D) to the same shape."""
         return x * super().forward(x).sigmoid()
 
 
 def perceptron(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
-    """Two layers, with a layer norm behind the second."""
+    """Two layers, with a layer norm after the second."""
     layers = nn.Linear(inputs, hidden), SwishNorm(hidden), nn.Linear(hidden, outputs)
     return nn.Sequential(*layers, nn.LayerNorm(outputs))
 
 
 class Actions(nn.Module):
-    """What was done with each track: an embedding for each bit, and one for the candidate."""
+    """The action on each track: an embedding for each bit, and one for the candidate."""
 
     bits: Tensor
 
@@ -78,7 +78,7 @@ class Contexts(nn.Module):
 
 
 class Positions(nn.Module):
-    """Embeddings of places, counted back from the candidate, and of the time that has passed."""
+    """Embeddings of positions, counted back from the candidate, and of the elapsed time."""
 
     def __init__(self, config: DlrmV4) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Positions(nn.Module):
         self.times = nn.Embedding(config.time_buckets + 1, config.width)
 
     def forward(self, x_BSD: Tensor, times_BL: Tensor, candidate_B: Tensor) -> Tensor:
-        """(B, S, D) to the same."""
+        """(B, S, D) to the same shape."""
         columns = torch.arange(x_BSD.shape[1], device=x_BSD.device)
         back = (CONTEXTS + candidate_B[:, None] - columns).clamp(min=0) + CONTEXTS
         place_BS = torch.where(columns < CONTEXTS, columns, back)
@@ -102,7 +102,7 @@ class Positions(nn.Module):
 
 
 class Layer(nn.Module):
-    """A sequential transduction unit: causal attention by SiLU, gated, and added to the stream."""
+    """A sequential transduction unit: gated causal attention with SiLU and residual connection."""
 
     def __init__(self, config: DlrmV4) -> None:
         super().__init__()
@@ -115,14 +115,14 @@ class Layer(nn.Module):
         self.out = nn.Linear(3 * inner, config.width, bias=False)
 
     def forward(self, x_BSD: Tensor) -> Tensor:
-        """(B, S, D) to the same."""
+        """(B, S, D) to the same shape."""
         u, v, q, k = self.uvqk(self.norm(x_BSD)).chunk(4, dim=-1)
         u = F.silu(u)
         v_BHSE, q_BHSE, k_BHSE = (
             each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (v, q, k)
         )
         scores_BHSS = q_BHSE @ k_BHSE.mT / math.sqrt(q_BHSE.shape[-1])
-        # Divided by the longest length there is, so that a batch's own does not matter
+        # Divided by the maximum length, so that the length of the batch does not matter
         weights_BHSS = (F.silu(scores_BHSS) / self.longest).tril()
         heard = (weights_BHSS @ v_BHSE).transpose(1, 2).flatten(2)
         gated = u * self.attention_norm(heard)
@@ -131,7 +131,7 @@ class Layer(nn.Module):
 
 
 class CandidateHead(nn.Module):
-    """What the layers say of the candidate, with the hour and the day of the week."""
+    """The layers' output for the candidate, with the hour and the day of the week."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class CandidateHead(nn.Module):
 
 
 class DlrmHstu(nn.Module):
-    """Tables, the listener's side with HSTU layers, the candidate's side, and what joins them."""
+    """Tables, the listener's side with HSTU layers, the candidate's side, and their combination."""
 
     def __init__(self, config: DlrmV4) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class DlrmHstu(nn.Module):
         times_BL: Tensor,
         candidate_B: Tensor,
     ) -> Tensor:
-        """Log odds that the candidate is heard for at least half, (B,)."""
+        """Log odds that at least half of the candidate is heard, (B,)."""
         item, artist, album = self._looked_up(events_BL3, TRACK)
         x_BLD = self.item(item) + self.origin(torch.cat((artist, album), dim=-1))
         x_BLD = x_BLD + self.actions(actions_BL, candidate_B)
@@ -197,16 +197,16 @@ class DlrmHstu(nn.Module):
         return odds.squeeze(-1)
 
     def _looked_up(self, ids: Tensor, numbers: range) -> list[Tensor]:
-        """Rows of some tables: ids (B, N, T), one for each, to (B, N, W) for each."""
+        """Rows of some tables: ids (B, N, T), one per table, to (B, N, W) for each."""
         bags = [each.reshape(-1, 1) for each in ids.unbind(-1)]
         found = self.tables(bags, numbers)
         return [each.view(*ids.shape[:2], -1) for each in found]
 
 
 def first_numbers(name: str, shape: torch.Size) -> tuple[str, float]:
-    """How a tensor begins, as the reference has it: a kind of numbers and their bound or size."""
+    """The reference's initialization of a tensor: a distribution and its bound or deviation."""
     if name.startswith(("tables.", "positions.")):
-        # The bucket beyond the last one is not counted
+        # The bucket beyond the last one does not count
         rows = shape[0] - 1 if name == "positions.times.weight" else shape[0]
         return "uniform", math.sqrt(1 / rows)
     if name in ("actions.table", "actions.candidate"):

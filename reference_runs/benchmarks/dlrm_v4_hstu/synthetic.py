@@ -1,4 +1,4 @@
-"""A stream of plays: the taste of listeners drifts, and only their latest history tells of it."""
+"""A stream of plays: the taste of listeners drifts, and only their latest history shows it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 TASK_SEED = 24
 STYLES, LIKED = 3, 1
-"""Each listener likes so many of the styles at a time."""
+"""Number of styles that each listener likes at a time."""
 DRIFT = 1 / 40
-"""How likely a listener's taste changes with a play: one style is liked instead of another."""
+"""Probability that a listener's taste changes at a play: one liked style is replaced."""
 HEARD = (0.06, 0.94)
-"""How likely a track is heard of a style that is not liked, and of one that is."""
+"""Probability that a track is heard, for a style that is not liked and for one that is."""
 LIKES = 0.15
-"""How likely a track that was heard is liked."""
+"""Probability that a heard track is liked."""
 
 
 def synthetic(config: DlrmV4) -> tuple[Plays, Plays]:
-    """The days of training, and the day after the first of them.
+    """The training days, and the day after the first of them.
 
-    The stream is the same for all seeds, as the real one is.
+    The stream is the same for all seeds, like the real one.
     """
     users, each = config.rows[3], config.eval_samples // config.rows[3]
-    # A day of listening comes before those whose plays are samples, for every `each` events
+    # A first day of listening fills the histories, one play for every `each` events
     before = -(-config.history_length // each)
     events, plays = _stream(config, users, each, before + config.days + 1)
     times = events.time[plays]
@@ -44,7 +44,7 @@ def synthetic(config: DlrmV4) -> tuple[Plays, Plays]:
 
 
 def _stream(config: DlrmV4, users: int, each: int, days: int) -> tuple[Events, np.ndarray]:
-    """So many plays of each user on each day, with likes between them; and the plays' numbers."""
+    """Plays of each user on each day, with likes between them; and the indices of the plays."""
     rng = np.random.default_rng(TASK_SEED)
     items, artists, albums, _ = config.rows
     artist_of = np.arange(items) % artists
@@ -59,7 +59,7 @@ def _stream(config: DlrmV4, users: int, each: int, days: int) -> tuple[Events, n
     pause = DAY // each
     time = np.arange(shape[1]) * pause + rng.integers(0, pause - 60, shape)
     likes = heard & (rng.random(shape) < LIKES)
-    # Each play with the like that may follow it; then those that did not come to pass are left out
+    # Each play with a possible like after it; the likes that did not happen are then removed
     happened = _woven(np.ones(shape, bool), likes)
     user, nothing = np.repeat(np.arange(users), (1 + likes).sum(1)), np.zeros(shape, bool)
     events = Events(
@@ -78,12 +78,12 @@ def _stream(config: DlrmV4, users: int, each: int, days: int) -> tuple[Events, n
 
 
 def _woven(plays: np.ndarray, likes: np.ndarray) -> np.ndarray:
-    """A value of each play, and behind it that of its like, one user after the other."""
+    """A value of each play, followed by that of its like, one user after another."""
     return np.stack((plays, likes), -1).reshape(-1)
 
 
 def _drift(taste: np.ndarray, rng: np.random.Generator) -> None:
-    """Of some listeners, have one style liked that was not, and one not liked that was."""
+    """For some listeners, replace a liked style by another one."""
     drawn = rng.random(taste.shape)
     who = np.flatnonzero(rng.random(len(taste)) < DRIFT)
     for liked in (True, False):

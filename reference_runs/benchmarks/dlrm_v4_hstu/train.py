@@ -1,4 +1,4 @@
-"""What DLRMv4 adds to the shared loop."""
+"""The DLRMv4 task of the shared loop."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 LOSS_WEIGHT = 0.2
-"""Of the benchmark's only task."""
+"""Loss weight of the benchmark's only task."""
 
 
 class PlayPrediction(Ranking[DlrmV4]):
-    """Foretell whether a track is heard for at least half of it.
+    """Predict whether at least half of a track is heard.
 
-    Days are trained on in their order. The evaluation lies in the future of what was trained on:
-    the next day, or the one after the stream.
+    Training follows the order of the days. The evaluation is later than the training data: the next
+    day, or the day after the stream.
     """
 
     files: ClassVar[tuple[str, ...]] = (f"{CACHE}/flat_uid.npy", "shared_metadata")
@@ -53,7 +53,7 @@ class PlayPrediction(Ranking[DlrmV4]):
         return from_files(self.data_folder, self.config, self.expected)
 
     def largest_batch(self) -> Batch:
-        """The shapes of any: histories are padded. A stream of full size would fill the memory."""
+        """A synthetic batch: histories are padded, and a full-size stream would fill the memory."""
         count, config = self.micro_batch_size, self.config
         numbers = partial(torch.zeros, dtype=torch.int64)
         return Batch(
@@ -66,7 +66,7 @@ class PlayPrediction(Ranking[DlrmV4]):
         )
 
     def order(self, epoch: int) -> Sequence[int]:
-        """That of time, which the rules demand."""
+        """Chronological order, as the rules require."""
         return range(self.config.train_samples)
 
     def build(self) -> nn.Module:
@@ -74,14 +74,14 @@ class PlayPrediction(Ranking[DlrmV4]):
         return DlrmHstu(self.config)
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
-        """Random values as the model's own."""
+        """Random values with the model's distribution."""
         kind, size = first_numbers(name, shape)
         if kind == "constant":
             return torch.full(shape, size, device=self.device)
         return (draws.uniform if kind == "uniform" else draws.normal)(name, shape, size)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """Row-wise Adagrad for the tables, Adam for all else."""
+        """Row-wise Adagrad for the tables, Adam for everything else."""
         config = self.config
         named = list(model.named_parameters())
         dense = [weight for name, weight in named if not name.startswith("tables.")]
@@ -93,11 +93,11 @@ class PlayPrediction(Ranking[DlrmV4]):
         return [adam, adagrad]
 
     def clip(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Limit the norm of all gradients but the tables'."""
+        """Clip the norm of all gradients except those of the tables."""
         super().clip([each for each in parameters if each not in self._tables])
 
     def learning_rate(self, step: int) -> float:
-        """A straight line up, then constant."""
+        """Linear warmup, then constant."""
         config = self.config
         return warmed_up(
             step,
@@ -107,7 +107,7 @@ class PlayPrediction(Ranking[DlrmV4]):
         )
 
     def log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Of a batch of plays."""
+        """Log odds and labels of a batch of plays."""
         *parts, labels = (each.to(self.device, non_blocking=True) for each in batch)
         return model(*parts).float(), labels
 
@@ -117,11 +117,11 @@ class PlayPrediction(Ranking[DlrmV4]):
         return Loss(LOSS_WEIGHT * total, items)
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """Keep how far the stream was trained on."""
+        """Record how much of the stream was used for training."""
         self.trained = step
 
     def evaluate(self, model: nn.Module) -> float:
-        """The area under the ROC curve of a day that was not trained on yet."""
+        """The area under the ROC curve of a day that was not yet used for training."""
         if self.config.evaluates_next_day:
             last = self.training.day(max(0, self.trained * self.config.global_batch_size - 1))
             self.evaluation = self.evaluation.moved(last + 1)

@@ -1,4 +1,4 @@
-"""FLUX.1: shape, process, optimizer and evaluation grid at both scales.
+"""FLUX.1: shape, process, optimizer and evaluation steps at both scales.
 
 Source of the reference figures: the published model's configuration, the benchmark's description
 (mlcommons/training, text_to_image), and the reference convergence points of 6.1.
@@ -24,7 +24,7 @@ TIMES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Flux(Config):
-    """One training of a FLUX.1 transformer. A sample is an image with its caption."""
+    """Training of a FLUX.1 transformer. A sample is an image with its caption."""
 
     name: ClassVar[str] = "flux1"
     unit: ClassVar[Unit] = Unit.SAMPLES
@@ -37,28 +37,28 @@ class Flux(Config):
     width: int
     heads: int
     inner_ratio: int = 4
-    """Inner width of a feed-forward layer, in widths."""
+    """Inner width of a feed-forward layer, as a multiple of the width."""
     axes: tuple[int, ...]
-    """Channels of a head that are turned by text place, row and column; together a head's width."""
+    """Channels of a head for text position, row and column; their sum is the head width."""
     rope_theta: float = 10_000.0
     time_channels: int
     recompute: bool = False
-    """Keep each block's input alone and compute the block again in the backward pass."""
+    """Keep only each block's input, and recompute the block in the backward pass."""
 
     # what is encoded beforehand
     latent_channels: int
     latent_size: int
     """Rows and columns of an encoded image."""
     patch: int = 2
-    """Rows and columns that are one token."""
+    """Rows and columns per token."""
     latent_shift: float
     latent_scale: float
-    """An encoded image is shifted down by the one and then scaled by the other."""
+    """Shift and then scale of an encoded image."""
     text_length: int
     text_width: int
     pooled_width: int
     caption_dropout: float = 0.1
-    """Share of training samples whose caption is the empty one."""
+    """Share of training samples with the empty caption."""
 
     evaluation_frequency: int
     """Samples between evaluations, before rounding up to whole batches."""
@@ -80,14 +80,14 @@ class Flux(Config):
     def quality_records(
         self, quality: float, division: str
     ) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
-        """The loss; the open division's rules have a key of their own for it."""
+        """The loss; the open division's rules have a separate key for it."""
         yield from super().quality_records(quality, division)
         if division == "open":
             yield keys.AVERAGED_VALIDATION_LOSS.name, quality, {}
 
 
 def smoke() -> Flux:
-    """Two blocks of each kind, on drawn shapes of 32 x 32 points in 16 tokens."""
+    """Two blocks of each kind, on generated shapes of 32 x 32 points in 16 tokens."""
     return Flux(
         double_blocks=2,
         single_blocks=2,
@@ -118,7 +118,7 @@ POINT = ReferencePoint("training", "6.1", "flux1", "flux_ref_512")
 
 
 def reference() -> Flux:
-    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 512."""
+    """The benchmark with the settings of the convergence points of 6.1, at a batch of 512."""
     point = POINT.settings()
     batch = point["global_batch_size"]
     return Flux(
@@ -164,7 +164,7 @@ BENCHMARKS = (
             " captions), and empty_encodings/"
         ),
         rounds=("5.1", "6.0", "6.1"),
-        # Closed rules pin the samples between evaluations
+        # Closed rules fix the number of samples between evaluations
         division="open",
     ),
 )

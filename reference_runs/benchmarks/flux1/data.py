@@ -1,4 +1,4 @@
-"""Encoded images and captions, and what is drawn for each in training: noise, time, no caption."""
+"""Encoded images and captions, and the random numbers of training: noise, time, empty caption."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 EVALUATION_SEED = 29_696
 """Evaluation has the same samples and noise for every seed of a run."""
 SPREAD = 0.15
-"""Deviation of smoke scale's encoded images, which have a variance of 1: what no model can know."""
+"""Noise in smoke scale's encoded images, of total variance 1, which no model can predict."""
 
 
 class Caption(NamedTuple):
-    """An encoded caption: its tokens (T, S) and what they are pooled to, (P,)."""
+    """An encoded caption: its tokens (T, S) and their pooled vector (P,)."""
 
     text: Floats
     pooled: Floats
 
 
 class Pair(NamedTuple):
-    """An image as the autoencoder has it, a mean and a deviation (C, H, W), and its caption.
+    """An image encoded as mean and deviation (C, H, W), and its caption.
 
-    `step` is the place of the time at which the pair is evaluated, in eighths.
+    `step` is the time at which the pair is evaluated, in eighths.
     """
 
     mean: Floats
@@ -51,7 +51,7 @@ class Pair(NamedTuple):
 
 
 class Pairs(Protocol):
-    """Where pairs come from."""
+    """A source of pairs."""
 
     empty: Caption
     """The empty caption."""
@@ -103,9 +103,9 @@ def synthetic(config: Flux, seed: int) -> tuple[SyntheticPairs, SyntheticPairs]:
 
 
 class Samples(DrawnSamples[Batch]):
-    """Pairs with noise, latents and times drawn by seed, epoch and sample alone.
+    """Pairs with noise, latents and times that depend on seed, epoch and sample only.
 
-    In evaluation (`measured`) each pair has its own fixed time, and its caption.
+    In evaluation (`measured`) each pair has a fixed time, and its caption.
     """
 
     def __init__(self, pairs: Pairs, config: Flux, seed: int, *, measured: bool = False) -> None:
@@ -113,7 +113,7 @@ class Samples(DrawnSamples[Batch]):
         self._pairs, self._config, self._measured = pairs, config, measured
 
     def sample(self, index: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-        """What `Batch` has, of one sample."""
+        """The fields of `Batch` for one sample."""
         config, pair = self._config, self._pairs.pair(index)
         time, without = rng.random(2)
         latents, noise = rng.standard_normal((2, *pair.mean.shape), np.float32)

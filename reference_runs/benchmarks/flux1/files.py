@@ -1,7 +1,7 @@
-"""CC12M and COCO as the benchmark publishes them encoded: Arrow files, a row for each pair.
+"""CC12M and COCO in the benchmark's published encoding: Arrow files, a row for each pair.
 
 A row has `t5_encodings`, `clip_encodings`, `mean` and `logvar`, each the bytes of a .npy file of
-unsigned 16-bit integers that hold bfloat16 numbers, and in COCO's files `timestep`.
+bfloat16 numbers as unsigned 16-bit integers, and in COCO's files `timestep`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ STEP = "timestep"
 
 
 class Files:
-    """The pairs of a folder's Arrow files, in the order of their names; read as they are asked for.
+    """The pairs of a folder's Arrow files, sorted by file name; read on access.
 
-    Raises DataMissing where a file or a row cannot be used.
+    Raises DataMissing if a file or a row is unusable.
     """
 
     def __init__(self, folder: Path, config: Flux, empty: Caption) -> None:
@@ -44,7 +44,7 @@ class Files:
         self._shapes = shapes(config)
         self._paths = sorted(folder.rglob("*.arrow"))
         if not self._paths:
-            raise DataMissing(f"{folder} holds no .arrow files")
+            raise DataMissing(f"{folder} contains no .arrow files")
         self._starts = np.cumsum([0, *(table.num_rows for table in self._tables)])
 
     @cached_property
@@ -52,7 +52,7 @@ class Files:
         return [_table(path) for path in self._paths]
 
     def __getstate__(self) -> dict[str, Any]:
-        # A loading process maps the files itself, for a table would be sent with all its rows
+        # A worker process maps the files itself, since a table would be sent with all its rows
         return {key: value for key, value in self.__dict__.items() if key != "_tables"}
 
     def __len__(self) -> int:
@@ -74,18 +74,18 @@ class Files:
 
 
 def shapes(config: Flux) -> tuple[tuple[int, ...], ...]:
-    """Of a row's arrays, in the order of COLUMNS."""
+    """Shapes of a row's arrays, in the order of COLUMNS."""
     image = (config.latent_channels, config.latent_size, config.latent_size)
     return image, image, (config.text_length, config.text_width), (config.pooled_width,)
 
 
 def _table(path: Path) -> Any:
-    """A file's rows, mapped into memory."""
+    """A file's rows, memory-mapped."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
     except ImportError:
         raise LibraryMissing(
-            "pyarrow is not installed; Arrow files need it: pip install pyarrow"
+            "pyarrow, which Arrow files require, is not installed: pip install pyarrow"
         ) from None
     try:
         table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
@@ -99,14 +99,14 @@ def _table(path: Path) -> Any:
 
 
 def _array(content: Any, where: str, shape: tuple[int, ...]) -> Floats:
-    """bfloat16 numbers of a row in single precision."""
+    """A row's bfloat16 numbers in single precision."""
     try:
         found = np.load(io.BytesIO(content), allow_pickle=False)
     except (ValueError, TypeError, OSError, EOFError) as error:
         raise DataMissing(f"{where} cannot be read as an array: {error}") from None
     if found.dtype != np.uint16 or found.shape != shape:
         raise DataMissing(
-            f"{where} holds {found.dtype.name} of shape {found.shape}; expected uint16 of {shape}"
+            f"{where} is {found.dtype.name} of shape {found.shape}; expected uint16 of {shape}"
         )
     # bfloat16 is the upper half of single precision
     numbers: Floats = (found.astype(np.uint32) << 16).view(np.float32)
@@ -115,7 +115,7 @@ def _array(content: Any, where: str, shape: tuple[int, ...]) -> Floats:
 
 def _step(found: Any, where: str) -> int:
     if not isinstance(found, int) or not 0 <= found < TIMES:
-        raise DataMissing(f"{where} {STEP} holds {found!r}; expected 0 to {TIMES - 1}")
+        raise DataMissing(f"{where} {STEP} is {found!r}; expected 0 to {TIMES - 1}")
     return found
 
 
@@ -126,7 +126,7 @@ def _empty(folder: Path, config: Flux) -> Caption:
         array = mapped_array(folder / name)
         if array.shape != (1, *shape) or array.dtype.kind != "f":
             raise DataMissing(
-                f"{folder / name} holds {array.dtype.name} of shape {array.shape};"
+                f"{folder / name} is {array.dtype.name} of shape {array.shape};"
                 f" expected floating-point numbers of {(1, *shape)}"
             )
         found.append(array[0].astype(np.float32))
@@ -134,7 +134,7 @@ def _empty(folder: Path, config: Flux) -> Caption:
 
 
 def from_files(folder: Path, config: Flux, expected: DatasetSize) -> tuple[Files, Files]:
-    """Training and evaluation pairs; raises DataMissing where a file cannot be used."""
+    """Training and evaluation pairs; raises DataMissing if a file is unusable."""
     empty = _empty(folder, config)
     training, evaluation = (Files(folder / part, config, empty) for part in (TRAINING, EVALUATION))
     expected.check_training(training.folder, len(training), "pairs")

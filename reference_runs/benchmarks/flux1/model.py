@@ -1,9 +1,9 @@
-"""The FLUX.1 transformer: image and text in streams of their own, then in one.
+"""The FLUX.1 transformer: image and text in separate streams, then in one.
 
 Written from the published description (Esser et al., "Scaling Rectified Flow Transformers for
-High-Resolution Image Synthesis", 2024) and the released model's configuration. Shape letters:
-B batch, T text tokens, I image tokens, L both, D width, H heads, E width of a head, S text width,
-P pooled width, N pairs of a head's channels; latents are (B, C, height, width).
+High-Resolution Image Synthesis", 2024) and the released model's configuration. Dimensions: B batch,
+T text tokens, I image tokens, L both, D width, H heads, E head width, S text width, P pooled width,
+N pairs of a head's channels; latents are (B, C, height, width).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.flux1.config import Flux
 
 EPSILON = 1e-6
-"""Of all norms."""
+"""Epsilon of all norms."""
 VECTORS = ("time_in.", "pooled_in.")
-"""What makes vectors of times and texts, whose weights begin as normal numbers."""
+"""Modules that embed times and captions, with normal initial weights."""
 DEVIATION = 0.02
 ZERO = ("modulation.linear.weight", "image_out.weight")
-"""How the names of weights that begin at 0 end."""
+"""Name suffixes of weights that are initialized to 0."""
 TIME_FACTOR = 1000.0
-"""Steps that a time from 0 to 1 is embedded as."""
+"""Number of steps that a time from 0 to 1 is scaled to for its embedding."""
 
 
 def rotary_angles(config: Flux, device: torch.device) -> Tensor:
-    """Angles of each pair of a head's channels, (L, N): text stands at 0, patches in a grid."""
+    """Angles of each pair of a head's channels, (L, N): text at 0, patches at row and column."""
     side = config.latent_size // config.patch
     grid = torch.arange(side, device=device)
     image = torch.stack((torch.zeros(side * side, device=device), *_rows_columns(grid)), -1)
@@ -51,7 +51,7 @@ def _rows_columns(grid: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def rotate_pairs(x_BHLE: Tensor, angles_LN: Tensor) -> Tensor:
-    """Turn each pair of neighbouring channels by its token's angle."""
+    """Rotate each pair of adjacent channels by its token's angle."""
     cos, sin = angles_LN.cos(), angles_LN.sin()
     first, second = x_BHLE.float().view(*x_BHLE.shape[:-1], -1, 2).unbind(-1)
     turned = torch.stack((first * cos - second * sin, first * sin + second * cos), -1)
@@ -59,7 +59,7 @@ def rotate_pairs(x_BHLE: Tensor, angles_LN: Tensor) -> Tensor:
 
 
 class Vector(nn.Module):
-    """Two layers that make of a description of the sample a part of what modulates blocks."""
+    """Two layers that embed a property of the sample for the modulation of blocks."""
 
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__()
@@ -79,23 +79,23 @@ class Modulation(nn.Module):
         self.parts, self.linear = parts, nn.Linear(width, parts * width)
 
     def forward(self, vector_BD: Tensor) -> tuple[Tensor, ...]:
-        """As many (B, 1, D) as there are parts."""
+        """One (B, 1, D) for each of the parts."""
         y: Tensor = self.linear(F.silu(vector_BD))
         return y[:, None].chunk(self.parts, dim=-1)
 
 
 def modulated(x_BLD: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
-    """Normalised along the width, scaled and shifted."""
+    """Normalized along the width, scaled and shifted."""
     return F.layer_norm(x_BLD, x_BLD.shape[-1:], eps=EPSILON) * (1 + scale) + shift
 
 
 class Heads(nn.Module):
-    """Queries, keys and values by head, the first two normalised."""
+    """Queries, keys and values by head, the first two normalized."""
 
     def __init__(self, config: Flux) -> None:
         super().__init__()
         self.count, size = config.heads, config.width // config.heads
-        # As the reference: with the epsilon of the type
+        # As in the reference: with the epsilon of the type
         self.query, self.key = nn.RMSNorm(size), nn.RMSNorm(size)
 
     def forward(self, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -106,13 +106,13 @@ class Heads(nn.Module):
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, angles_LN: Tensor) -> Tensor:
-    """Every token to every other, (B, L, D)."""
+    """Full attention between all tokens, (B, L, D)."""
     q, k = rotate_pairs(q, angles_LN), rotate_pairs(k, angles_LN)
     return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
 
 
 class Stream(nn.Module):
-    """What a double block has of image and text each."""
+    """The layers of a double block for one stream, image or text."""
 
     def __init__(self, config: Flux) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Stream(nn.Module):
         self.up, self.down = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def finish(self, x_BLD: Tensor, attended_BLD: Tensor, parts: tuple[Tensor, ...]) -> Tensor:
-        """Add what attention found and then what a feed-forward layer makes of it."""
+        """Add the attention output, and then the output of a feed-forward layer."""
         gate, shift, scale, last_gate = parts
         x_BLD = x_BLD + gate * self.out(attended_BLD)
         inner = F.gelu(self.up(modulated(x_BLD, shift, scale)), approximate="tanh")
@@ -132,7 +132,7 @@ class Stream(nn.Module):
 
 
 class DoubleBlock(nn.Module):
-    """Attention over both streams, which have weights of their own."""
+    """Attention over both streams, which have separate weights."""
 
     def __init__(self, config: Flux) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class DoubleBlock(nn.Module):
 
 
 class SingleBlock(nn.Module):
-    """Attention and a feed-forward layer side by side, over text and image in one row."""
+    """Parallel attention and feed-forward layer, over text and image in one sequence."""
 
     def __init__(self, config: Flux) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ class SingleBlock(nn.Module):
 
 
 class FluxTransformer(nn.Module):
-    """The velocity of noisy latents, with random weights as the benchmark's reference has them."""
+    """The velocity of noisy latents, with random weights as in the benchmark's reference."""
 
     def __init__(self, config: Flux) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class FluxTransformer(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
-        """Nothing comes from blocks and output at first: their gates and the last layer are 0."""
+        """Blocks and output start with zero contribution: their gates and the last layer are 0."""
         for name, module in self.named_modules():
             if not isinstance(module, nn.Linear):
                 continue
@@ -213,13 +213,13 @@ class FluxTransformer(nn.Module):
 
     @property
     def blocks(self) -> list[nn.Module]:
-        """All of them, in their order."""
+        """All blocks, in order."""
         return [*self.double_blocks, *self.single_blocks]
 
     def forward(
         self, latents_BCHW: Tensor, text_BTS: Tensor, pooled_BP: Tensor, time_B: Tensor
     ) -> Tensor:
-        """The velocity at times from 0 to 1, of the latents' shape."""
+        """The velocity at times from 0 to 1, in the latents' shape."""
         embedded = sinusoids(TIME_FACTOR * time_B, self.config.time_channels)
         vector = self.time_in(embedded.type_as(pooled_BP)) + self.pooled_in(pooled_BP)
         angles = rotary_angles(self.config, latents_BCHW.device)
@@ -233,15 +233,15 @@ class FluxTransformer(nn.Module):
         return self._latents(self.image_out(image))
 
     def _run(self, block: nn.Module, *inputs: Tensor) -> Tensor:
-        """What a block gives; where it is computed again, its inputs alone are kept."""
+        """Call a block; with recomputation only its inputs are kept."""
         return cast("Tensor", recomputed(self.config.recompute, block, *inputs))
 
     def _tokens(self, latents_BCHW: Tensor) -> Tensor:
-        """Square patches in rows, (B, I, channels · patch²)."""
+        """Flattened square patches, (B, I, channels · patch²)."""
         patch = self.config.patch
         return F.unfold(latents_BCHW, patch, stride=patch).transpose(1, 2)
 
     def _latents(self, tokens: Tensor) -> Tensor:
-        """The way back from `_tokens`."""
+        """The inverse of `_tokens`."""
         patch, side = self.config.patch, self.config.latent_size
         return F.fold(tokens.transpose(1, 2), side, patch, stride=patch)

@@ -1,4 +1,4 @@
-"""What training FLUX.1 adds to the shared loop."""
+"""The FLUX.1 task of the shared loop."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class Flow(Task[Flux]):
     evaluation: Pairs
 
     def check_settings(self) -> None:
-        """Raise RunFault where the axes do not make a head."""
+        """Raise RunFault if the axes do not add up to a head's width."""
         config = self.config
         if sum(config.axes) * config.heads != config.width:
             raise RunFault(
-                f"axes are {config.axes}; must add up to a head's width, {config.width} over"
+                f"axes are {config.axes}; expected a sum of a head's width, {config.width} over"
                 f" {config.heads} heads"
             )
 
     def generated_data(self) -> tuple[Pairs, Pairs]:
-        """Drawn shapes with captions."""
+        """Generated shapes with captions."""
         return synthetic(self.config, self.setting.seed)
 
     def data_from_files(self) -> tuple[Pairs, Pairs]:
@@ -64,11 +64,11 @@ class Flow(Task[Flux]):
         self._measured = Samples(data[1], self.config, EVALUATION_SEED, measured=True)
 
     def training_data(self) -> Samples:
-        """The samples that `batches` shares out."""
+        """The samples that `batches` divides among ranks."""
         return self._samples
 
     def largest_batch(self) -> Batch:
-        """The shapes of any: to draw a full batch, many large images would be encoded."""
+        """A synthetic batch, since a full one would encode many large images."""
         count, config = self.micro_batch_size, self.config
         side = config.latent_size
         return Batch(
@@ -84,7 +84,7 @@ class Flow(Task[Flux]):
         return FluxTransformer(self.config)
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
-        """Random values as the model's own, which are drawn in another order."""
+        """Random values with the model's distribution, drawn in another order."""
         if len(shape) == 1:
             return torch.full(shape, 0.0 if name.endswith("bias") else 1.0, device=self.device)
         if name.endswith(ZERO):
@@ -98,7 +98,7 @@ class Flow(Task[Flux]):
         return [self.adamw(model.parameters())]
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then the same at every step."""
+        """Linear warmup, then constant."""
         config = self.config
         return warmed_up(step, config.opt_learning_rate_warmup_steps, config.opt_base_learning_rate)
 
@@ -108,7 +108,7 @@ class Flow(Task[Flux]):
         return Loss(errors.sum(), len(errors))
 
     def _errors(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Of each sample, (B,)."""
+        """Error of each sample, (B,)."""
         latents, noise, text, pooled, times = (
             part.to(self.device, non_blocking=True) for part in batch
         )
@@ -129,7 +129,7 @@ class Flow(Task[Flux]):
             step = (batch.times.to(self.device) * TIMES).long()
             sums.index_add_(1, step, torch.stack((errors, torch.ones_like(errors))))
         total, count = self.ranks.sum(sums)
-        # Fewer samples than times, which tests have, leave some without any
+        # With fewer samples than times, as in tests, some times have no samples
         return float((total / count)[count > 0].mean())
 
 

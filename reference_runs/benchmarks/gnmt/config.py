@@ -15,7 +15,7 @@ from podium.reference_runs.modeling.translation_config import TranslationConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Gnmt(TranslationConfig):
-    """One training of a recurrent translator."""
+    """Training of a recurrent translation model."""
 
     name: ClassVar[str] = "gnmt"
     samples_are_least: ClassVar[bool] = True
@@ -28,26 +28,26 @@ class Gnmt(TranslationConfig):
     opt_gradient_clip_norm: float = 5.0
     opt_learning_rate_warmup_steps: int
     opt_learning_rate_remain_steps: int
-    """The step from which on the rate falls."""
+    """The step from which the rate decreases."""
     opt_learning_rate_decay_interval: int
     opt_learning_rate_decay_factor: float = 0.5
     opt_learning_rate_decay_steps: int = 4
-    """How often the rate falls."""
+    """Number of decays of the rate."""
     opt_learning_rate_alt_decay_func: bool = True
     opt_learning_rate_alt_warmup_func: bool = True
 
     beams: int = 5
     extra_length: int
     coverage_penalty: float = 0.1
-    """Weight of the words of the source that a translation has not attended to."""
+    """Weight of the penalty for source words that a translation has not attended to."""
 
 
 def smoke() -> Gnmt:
-    """The toy languages of `transformer`, by three layers; about 50 s on one core."""
+    """The toy languages of `transformer`, with three layers; about 50 s on one core."""
     return Gnmt(
         layers=3,
         width=96,
-        # 126 words and the marks
+        # 126 words and the special tokens
         vocabulary=130,
         dropout=0.0,
         max_sequence_length=16,
@@ -69,13 +69,13 @@ def reference() -> Gnmt:
     return Gnmt(
         layers=4,
         width=1024,
-        # 32 313 pieces, and the marks of padding, end, begin and unknown pieces
+        # 32 313 pieces, and the special tokens for padding, end, begin and unknown pieces
         vocabulary=32_317,
         dropout=0.2,
         max_sequence_length=75,
         global_batch_size=3072,
         gradient_accumulation_steps=24,
-        # Whole batches of the pairs that are not longer
+        # Whole batches of the pairs within the length limit
         train_samples=3_965_952,
         eval_samples=3003,
         target=0.24,

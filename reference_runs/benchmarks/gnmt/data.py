@@ -1,4 +1,4 @@
-"""WMT16's sentences, cut into pieces by byte-pair encoding beforehand."""
+"""WMT16's sentences, already split into pieces by byte-pair encoding."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.samples import DatasetSize
 
 MARKS = 4
-"""Token ids that are not pieces: padding and end come first, unknown and begin last."""
+"""Special tokens: padding and end come first, unknown and begin last."""
 VOCABULARY, TRAINING = "vocab.bpe.32000", "train.tok.clean.bpe.32000"
 SOURCE, REFERENCES = "newstest2014.tok.bpe.32000.en", "newstest2014.de"
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces of words; those that do not end a word end with `@@`."""
+    """Word pieces; those that do not end a word end with `@@`."""
 
     pieces: list[str]
     ids: dict[str, int]
@@ -38,11 +38,11 @@ class Pieces:
 
     @classmethod
     def read(cls, path: Path, vocabulary: int) -> Pieces:
-        """A file of pieces, one a line; raises DataMissing where there are too many."""
+        """Read a file of pieces, one per line; raises DataMissing if there are too many."""
         pieces = [line.strip() for line in read_lines(path)]
         if len(pieces) > vocabulary - MARKS:
             raise DataMissing(
-                f"{path} holds {len(pieces)} pieces; expected at most {vocabulary - MARKS}"
+                f"{path} contains {len(pieces)} pieces; expected at most {vocabulary - MARKS}"
             )
         return cls(pieces, {piece: at for at, piece in enumerate(pieces, END + 1)}, vocabulary - 2)
 
@@ -51,7 +51,7 @@ class Pieces:
         return np.array([self.ids.get(each, self.unknown) for each in line.split()], np.int32)
 
     def text(self, ids: Iterable[int]) -> str:
-        """The sentence that pieces make; marks are left out."""
+        """The sentence of some pieces, without special tokens."""
         places = (at - END - 1 for at in ids)
         pieces = (self.pieces[at] for at in places if 0 <= at < len(self.pieces))
         return detokenized(f"{' '.join(pieces)} ".replace("@@ ", "").strip())
@@ -64,11 +64,11 @@ ATTACHED = (
     (re.compile(r"\" ([^\"]*) \""), r'"\1"'),
     (re.compile(r" '(s|S|re|ve|ll|m|d|t)\b"), r"'\1"),
 )
-"""What tokenization separated from its neighbors."""
+"""Separated tokens, and their form in text."""
 
 
 def detokenized(text: str) -> str:
-    """A sentence of tokens as people write it, in the main as Moses' detokenizer does."""
+    """A tokenized sentence as normal text, mostly as by Moses' detokenizer."""
     text = html.unescape(text)
     for pattern, replacement in ATTACHED:
         text = pattern.sub(replacement, text)
@@ -76,9 +76,9 @@ def detokenized(text: str) -> str:
 
 
 def from_files(folder: Path, config: Gnmt, expected: DatasetSize) -> tuple[Pairs, Pairs, list[str]]:
-    """WMT16's pairs to train on; newstest2014 to evaluate on, and its translations as written.
+    """WMT16's pairs for training; newstest2014 for evaluation, with its reference translations.
 
-    Raises DataMissing where a file is absent or holds another number of sentences.
+    Raises DataMissing if a file is missing or has another number of sentences.
     """
     pieces = Pieces.read(folder / VOCABULARY, config.vocabulary)
     source, target = ([*map(pieces.tokens, side)] for side in read_sides(folder, TRAINING))
@@ -93,9 +93,9 @@ def from_files(folder: Path, config: Gnmt, expected: DatasetSize) -> tuple[Pairs
     references = read_lines(folder / REFERENCES)
     if len(first) != len(references):
         raise DataMissing(
-            f"{folder / REFERENCES} holds {len(references)} lines; {SOURCE} holds {len(first)}"
+            f"{folder / REFERENCES} has {len(references)} lines; {SOURCE} has {len(first)}"
         )
     expected.check_evaluation(folder / SOURCE, len(first), "lines")
     training = Pairs([pair[0] for pair in kept], [pair[1] for pair in kept], pieces.text)
-    # The lengths of translations are not known before
+    # The lengths of translations are not known in advance
     return training, Pairs(first, first, pieces.text), references

@@ -1,6 +1,6 @@
-"""Beam search with a GNMT, whose translations should cover their source.
+"""Beam search for GNMT, with a coverage penalty.
 
-Shape letters: B sentences, K beams, S source length, V vocabulary.
+Dimensions: B sentences, K beams, S source length, V vocabulary.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """GNMT, written from Wu et al., Google's Neural Machine Translation System (2016).
 
-As in the benchmark's reference, only the first layer of the encoder is bidirectional, one
-embedding serves both languages, and attention (Bahdanau et al., 2015; normalized by Salimans and
-Kingma, 2016) looks from the first layer of the decoder; each later one gets what it finds. Shape
-letters: B batch, S source length, L target length, D model width, V vocabulary.
+As in the benchmark's reference, only the first layer of the encoder is bidirectional, one embedding
+serves both languages, and attention (Bahdanau et al., 2015; normalized by Salimans and Kingma,
+2016) uses the first layer of the decoder as the query; each later layer receives its output.
+Dimensions: B batch, S source length, L target length, D model width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.gnmt.config import Gnmt
 
 BOUND = 0.1
-"""Of the uniform initial weights."""
+"""Bound of the uniform initial weights."""
 MASKED = -65504.0
 """Score of padding: the lowest number of half precision."""
 
@@ -33,19 +33,19 @@ State = tuple[Tensor, Tensor]
 
 
 class Source(NamedTuple):
-    """An encoded source and its projection to keys, (B, S, D), and where it is padding, (B, S)."""
+    """An encoded source and its projection to keys, (B, S, D), and its padding mask, (B, S)."""
 
     encoded: Tensor
     keys: Tensor
     padding: Tensor
 
     def repeated(self, count: int) -> Source:
-        """Each sentence so many times."""
+        """Repeat each sentence `count` times."""
         return Source(*(each.repeat_interleave(count, 0) for each in self))
 
 
 class Attention(nn.Module):
-    """Additive attention whose vector has a learned length."""
+    """Additive attention with a learned scale of its vector."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Attention(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BLD: Tensor, source: Source) -> tuple[Tensor, Tensor]:
-        """What is found in the source (B, L, D), and the weights of its words (B, L, S)."""
+        """The attention output (B, L, D), and the weights of the source's words (B, L, S)."""
         both_BLSD = self.query(x_BLD)[:, :, None] + source.keys[:, None] + self.bias
         vector_D = self.length * self.direction / self.direction.norm()
         scores_BLS = both_BLSD.tanh() @ vector_D
@@ -90,7 +90,7 @@ class RecurrentTranslator(nn.Module):
             self.embedding.weight[PAD] = 0
 
     def encode(self, source_BS: Tensor) -> Source:
-        """The source behind a mark of its begin."""
+        """Encode the source, with a begin token in front."""
         source_BS = F.pad(source_BS, (1, 0), value=self.begin)
         x_BSD = self._both_ways(self.embedding(source_BS), (source_BS != PAD).sum(1))
         for at, layer in enumerate(self.encoder[1:], 1):
@@ -99,7 +99,7 @@ class RecurrentTranslator(nn.Module):
         return Source(x_BSD, self.attention.key(x_BSD), source_BS == PAD)
 
     def _both_ways(self, x_BSD: Tensor, lengths_B: Tensor) -> Tensor:
-        """The first layer, whose backward direction must not begin with padding."""
+        """The first layer, whose backward direction must not start with padding."""
         packed = pack_padded_sequence(
             self.dropout(x_BSD), lengths_B.cpu(), batch_first=True, enforce_sorted=False
         )
@@ -131,7 +131,7 @@ def _lstm(inputs: int, width: int, *, bidirectional: bool = False) -> nn.LSTM:
     lstm = nn.LSTM(inputs, width, batch_first=True, bidirectional=bidirectional)
     for name, parameter in lstm.named_parameters():
         nn.init.uniform_(parameter, -BOUND, BOUND)
-        # torch has two biases, of which one is enough
+        # torch has two biases, one of which is redundant
         if name.startswith("bias_hh"):
             nn.init.zeros_(parameter)
     return lstm

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 WARMUP_START = 0.01
-"""Share of the base rate that the warm-up starts from."""
+"""Initial rate of the warmup, as a share of the base rate."""
 
 
 class RecurrentTranslation(Translation[Gnmt]):
@@ -27,7 +27,7 @@ class RecurrentTranslation(Translation[Gnmt]):
     files: ClassVar[tuple[str, ...]] = (VOCABULARY, SOURCE, REFERENCES)
 
     def data_from_files(self) -> tuple[Pairs, Pairs, list[str]]:
-        """The sentences of WMT16 in pieces."""
+        """The sentences of WMT16 as pieces."""
         self.tokenization = "intl"
         return from_files(self.data_folder, self.config, self.expected)
 
@@ -40,7 +40,7 @@ class RecurrentTranslation(Translation[Gnmt]):
         return [self.adam(model.parameters())]
 
     def learning_rate(self, step: int) -> float:
-        """An exponential warm-up, the base rate, then halves at intervals."""
+        """Exponential warmup, the base rate, then halved at intervals."""
         config = self.config
         base, done = config.opt_base_learning_rate, step - 1
         if done <= (warmup := config.opt_learning_rate_warmup_steps):

@@ -1,4 +1,4 @@
-"""GPT-3 175B: shape, schedule and evaluation grid at both scales.
+"""GPT-3 175B: shape, schedule and evaluation steps at both scales.
 
 Source of the reference figures: Brown et al., "Language Models are Few-Shot Learners", 2020, table
 2.1; the options of the benchmark's script for Megatron-LM; the policy's hyperparameters of rounds
@@ -19,22 +19,22 @@ from podium.reference_runs.modeling.language.config import PretrainingConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Gpt3(PretrainingConfig):
-    """One continued pretraining of a GPT-3 decoder, each of whose heads has keys of its own.
+    """Continued pretraining of a GPT-3 decoder, with separate keys for each head.
 
-    `eval_samples` counts the tokens that an evaluation predicts, as the reference's logs do.
+    `eval_samples` counts the predicted tokens of an evaluation, as in the reference's logs.
     """
 
     name: ClassVar[str] = "gpt3"
     reference_note: ClassVar[str] = (
-        "Adam's moments start at 0; the reference loads those of its checkpoint, so that"
-        " convergence does not compare with reference convergence points"
+        "Adam's moments start at 0; the reference loads those of its checkpoint, so"
+        " convergence is not comparable with reference convergence points"
     )
     unit: ClassVar[Unit] = Unit.SAMPLES_AS_EPOCHS
 
     initial_deviation: float
     init_checkpoint_step: int
-    """Steps, of this batch size, that the weights to start from were trained for; the schedule of
-    the learning rate goes on from there."""
+    """Steps, at this batch size, that the initial weights were trained for; the learning rate
+    schedule continues from there."""
     opt_name: str = "adam"
     opt_adam_beta_1: float = 0.9
     opt_adam_beta_2: float = 0.95
@@ -48,12 +48,12 @@ class Gpt3(PretrainingConfig):
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What decides the shape of the weights but for the vocabulary, and how a base is made."""
+        """The fields that determine the weights' shapes, except the vocabulary, and the base."""
         return (self.name, *super().shape, self.initial_deviation)
 
 
 def smoke() -> Gpt3:
-    """Two small layers, started from a base that was trained on another corpus beforehand."""
+    """Two small layers, started from a base that was trained on another corpus."""
     return Gpt3(
         layers=2,
         width=96,
@@ -81,7 +81,7 @@ POINT = ReferencePoint("training", "4.1", "gpt3", "gpt3_ref_1536")
 
 
 def reference() -> Gpt3:
-    """The benchmark as the reference convergence points of 4.1 were made, at a batch of 1536."""
+    """The benchmark with the settings of the convergence points of 4.1, at a batch of 1536."""
     point = POINT.settings()
     batch, rate = point["global_batch_size"], point["opt_base_learning_rate"]
     return Gpt3(
@@ -90,7 +90,7 @@ def reference() -> Gpt3:
         heads=96,
         kv_heads=96,
         ffn_width=4 * 12_288,
-        # 50 257 pieces, filled up to a multiple of 1024
+        # 50 257 pieces, padded to a multiple of 1024
         vocabulary=51_200,
         max_sequence_length=2048,
         initial_deviation=0.006,
@@ -98,7 +98,7 @@ def reference() -> Gpt3:
         gradient_accumulation_steps=batch,
         recompute=True,
         train_samples=20_000_000,
-        # 24 567 documents, in 5662 sequences whose first tokens nothing predicts
+        # 24 567 documents, in 5662 sequences whose first tokens are not predicted
         eval_samples=11_590_004,
         evaluation_interval=24_576,
         target=2.69,
@@ -113,7 +113,7 @@ def reference() -> Gpt3:
     )
 
 
-# Open, since closed rules pin lengths, rates and counts that only the full problem has
+# Open, since closed rules fix lengths, rates and counts of the full problem
 BENCHMARKS = (
     Benchmark(
         name="gpt3",

@@ -1,4 +1,4 @@
-"""C4 for GPT-3: rows of tokens, cut into sequences that have no token in common."""
+"""C4 for GPT-3: a stream of tokens, cut into sequences that do not overlap."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Apart(Stream):
-    """A row of tokens, each sequence of which is predicted from its own beginning alone.
+    """A stream of tokens, cut into sequences that do not overlap.
 
-    The last one may be shorter than the others; what fills it up is not scored.
+    The last one may be shorter than the others; its padding is not scored.
     """
 
     def __init__(self, file: TokenFile, length: int, most: int | None = None) -> None:
@@ -32,7 +32,7 @@ class Apart(Stream):
 
     @property
     def predicted(self) -> int:
-        """Tokens that have one before them in their sequence."""
+        """Number of tokens that have a predecessor in their sequence."""
         return min(len(self._file), self._count * self._length) - self._count
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
@@ -43,15 +43,15 @@ class Apart(Stream):
             found = self._file.part(index * length, (index + 1) * length)
             row[: len(found)] = found
         whole = torch.from_numpy(rows)
-        # An embedding has no row for UNSCORED; any other token does, as nothing looks ahead
+        # An embedding has no row for UNSCORED; any other token works, since attention is causal
         return Batch(whole[:, :-1].clamp(min=0), whole[:, 1:])
 
 
 def from_files(folder: Path, config: Gpt3, expected: DatasetSize) -> tuple[Apart, Apart]:
-    """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
+    """The tokenized corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
-    Of a longer row to train on the first sequences are taken. Raises DataMissing where a file is
-    absent, of another length, or holds what is no token.
+    Of a longer training file only the first sequences are used. Raises DataMissing if a file is
+    missing, has another length, or contains an invalid token id.
     """
     length = config.max_sequence_length
     files = [TokenFile(folder / f"{part}.bin", config.vocabulary) for part in PARTS]

@@ -1,8 +1,8 @@
 """The GPT-3 decoder: learned positions, LayerNorm before each part, GELU, biases, a tied output.
 
 Written from Brown et al., 2020, section 2.1, and Radford et al., "Language Models are Unsupervised
-Multitask Learners", 2019; attention is dense in all layers, as the benchmark has it. Shape letters:
-B batch, L sequence length, D model width, H heads, E width of a head, T tokens, V vocabulary.
+Multitask Learners", 2019; attention is dense in all layers, as in the benchmark. Dimensions: B
+batch, L sequence length, D model width, H heads, E head width, T tokens, V vocabulary.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each behind a norm and added to its input."""
+    """Attention and feed-forward, each after a norm and with a residual connection."""
 
     def __init__(self, config: Gpt3) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Block(nn.Module):
         self.down = nn.Linear(inner, width)
 
     def forward(self, x_BLD: Tensor, _: Tensor) -> Tensor:
-        """(B, L, D) to (B, L, D); no channel turns."""
+        """(B, L, D) to (B, L, D); positions are not rotary."""
         parts = self.qkv(self.attention_norm(x_BLD)).chunk(3, dim=-1)
         q_BHLE, k_BHLE, v_BHLE = (split_heads(part, self.size) for part in parts)
         x_BLD = x_BLD + self.out(joined_heads(attend(q_BHLE, k_BHLE, v_BHLE)))
@@ -45,14 +45,14 @@ class Block(nn.Module):
 
 
 class Decoder(Stack):
-    """The decoder with random weights; all have one deviation, whatever their depth."""
+    """The decoder with random weights, all with one deviation, regardless of the depth."""
 
     def __init__(self, config: Gpt3) -> None:
         blocks = (Block(config) for _ in range(config.layers))
         super().__init__(config, blocks, torch.empty(0))
         self.position_embedding = nn.Embedding(config.max_sequence_length, config.width)
         self.norm = nn.LayerNorm(config.width)
-        # The embedding scores words, too
+        # The embedding is also the output
         del self.output
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
@@ -61,11 +61,11 @@ class Decoder(Stack):
                 nn.init.zeros_(parameter)
 
     def embedded(self, tokens_BL: Tensor) -> Tensor:
-        """What enters the first block: of each token the word and the position, (B, L, D)."""
+        """The input of the first block: word plus position embeddings, (B, L, D)."""
         places_LD = self.position_embedding.weight[: tokens_BL.shape[1]]
         x_BLD: Tensor = self.embedding(tokens_BL) + places_LD
         return x_BLD
 
     def scores(self, x_TD: Tensor) -> Tensor:
-        """Scores of all words, (..., V), by their own embeddings."""
+        """Logits over the vocabulary, (..., V), from the tied embedding."""
         return F.linear(x_TD, self.embedding.weight)

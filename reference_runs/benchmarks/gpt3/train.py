@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 class Gpt3Pretraining(Pretraining[Gpt3]):
-    """The whole decoder goes on from a checkpoint, and so does the schedule of its rate."""
+    """Training of the whole decoder continues from a checkpoint, with the checkpoint's schedule."""
 
     layout: ClassVar[Layout] = GPT2
     predicted: int
-    """Tokens that an evaluation predicts."""
+    """Number of tokens that an evaluation predicts."""
 
     @property
     def starts_trained(self) -> bool:
-        """It does."""
+        """True: it continues from published weights."""
         return True
 
     def generated_data(self) -> tuple[Sequences, Sequences]:
-        """Sentences of the synthetic language, every token of which is predicted."""
+        """Sentences of the synthetic language, of which every token is predicted."""
         config, length = self.config, self.config.max_sequence_length
         rows = replace(config, eval_samples=math.ceil(config.eval_samples / length))
         training, evaluation = synthetic(self.language(), rows, self.setting.seed)
@@ -48,13 +48,13 @@ class Gpt3Pretraining(Pretraining[Gpt3]):
         return training, evaluation
 
     def data_from_files(self) -> tuple[Tokens, Tokens]:
-        """The tokenised files."""
+        """The tokenized files."""
         training, evaluation = from_files(self.data_folder, self.config, self.expected)
         self.predicted = evaluation.predicted
         return training, evaluation
 
     def samples(self) -> tuple[int, int]:
-        """Sequences to train on, and tokens that an evaluation predicts."""
+        """Training sequences, and tokens that an evaluation predicts."""
         return len(self.training), self.predicted
 
     def decoder(self) -> nn.Module:
@@ -62,7 +62,7 @@ class Gpt3Pretraining(Pretraining[Gpt3]):
         return Decoder(self.config)
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
-        """Random values of one deviation for all matrices."""
+        """Random values with one deviation for all matrices."""
         if name.endswith("bias"):
             return torch.zeros(shape, device=self.device)
         if len(shape) == 1:
@@ -70,13 +70,13 @@ class Gpt3Pretraining(Pretraining[Gpt3]):
         return draws.normal(name, shape, self.config.initial_deviation)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """Adam with a decoupled decay of all weights, those of norms and biases included."""
+        """Adam with decoupled weight decay, including norms and biases."""
         config = self.config
         decay = config.opt_weight_decay
         return [self.adam(model.parameters(), torch.optim.AdamW, weight_decay=decay)]
 
     def learning_rate(self, step: int) -> float:
-        """A linear warm-up and a cosine over all steps, of which the checkpoint's are gone."""
+        """Linear warmup and a cosine over all steps, including those of the checkpoint."""
         config = self.config
         warmup = config.opt_learning_rate_warmup_steps
         return cosine(

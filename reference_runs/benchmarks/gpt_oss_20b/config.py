@@ -1,7 +1,7 @@
-"""GPT-OSS 20B: shape, schedule and evaluation grid at both scales.
+"""GPT-OSS 20B: shape, schedule and evaluation steps at both scales.
 
-Source of the reference figures: the published model's configuration, less what the benchmark's own
-leaves out (see the README), and the benchmark's reference convergence points of 6.1.
+Source of the reference figures: the published model's configuration, without the parts that the
+benchmark omits (see the README), and the benchmark's reference convergence points of 6.1.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from podium.reference_runs.engine.reference_point import ReferencePoint
 from podium.reference_runs.modeling.language.config import RotaryPretrainingConfig
 
 END_OF_TEXT = 128_001
-"""Of Llama 3.1's tokenizer, `<|end_of_text|>`."""
+"""The end token of Llama 3.1's tokenizer, `<|end_of_text|>`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GptOss(RotaryPretrainingConfig):
-    """One pretraining of a mixture-of-experts decoder. `ffn_width` is that of each expert."""
+    """Pretraining of a mixture-of-experts decoder. `ffn_width` is that of each expert."""
 
     name: ClassVar[str] = "gpt_oss_20b"
 
     rope_theta: float = 150_000.0
     head_width: int
     window: int
-    """Positions before its own that a token sees in every other layer, from the first on."""
+    """Earlier positions that a token attends to in every other layer, from the first on."""
     experts: int
     active_experts: int
-    """Experts that each token goes through."""
+    """Experts per token."""
     initial_deviation: float = 0.02
-    """Of the weights; those that end a block's parts start with less."""
+    """Deviation of the initial weights; the last ones of a block have less."""
     end_of_document: int = -1
-    """Token at which a document ends, -1 for none: what follows it is another text's, and is not
-    scored."""
+    """Token at the end of a document, -1 for none: the next token belongs to another document and
+    is not scored."""
     max_steps: int
 
 
@@ -70,7 +70,7 @@ POINT = ReferencePoint("training", "6.1", "gpt_oss_20b", "gpt_oss_20b_ref_16")
 
 
 def reference() -> GptOss:
-    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 16."""
+    """The benchmark with the settings of the convergence points of 6.1, at a batch of 16."""
     point = POINT.settings()
     batch, rate = point["global_batch_size"], point["opt_base_learning_rate"]
     warmup = point["opt_learning_rate_warmup_samples"] // batch

@@ -1,8 +1,8 @@
-"""The GPT-OSS decoder as the benchmark configures it: experts, and windowed attention in between.
+"""The GPT-OSS decoder in the benchmark's configuration: experts, alternating windowed attention.
 
-Written from the published description (gpt-oss model card, 2025). Shape letters: B batch,
-L sequence length, D model width, H query heads, K key-value heads, E width of a head,
-W window, N blocks of a sequence.
+Written from the published description (gpt-oss model card, 2025). Dimensions: B batch, L sequence
+length, D model width, H query heads, K key-value heads, E head width, W window, N blocks of a
+sequence.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class Attention(nn.Module):
 
 
 def windowed(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, window: int) -> Tensor:
-    """Attention to a token's own position and so many before it; (B, H, L, E).
+    """Attention to a token's own position and `window` before it; (B, H, L, E).
 
-    A block of W queries needs the keys of its own block and the one before, so that work grows
-    with the length of a sequence and not with its square.
+    A block of W queries needs the keys of this block and the one before, so the work is linear in
+    the length of a sequence.
     """
     batch, _, length, _ = q_BHLE.shape
     fill = -length % window
     q, k, v = (_blocks(x, window, fill) for x in (q_BHLE, k_BKLE, v_BKLE))
-    # Before the first block comes a block of nothing, which the mask hides.
+    # An empty block, hidden by the mask, precedes the first one.
     k, v = (torch.cat((F.pad(x, (0, 0, 0, 0, 0, 0, 1, 0))[:, :-1], x), dim=-2) for x in (k, v))
     mask = _window_mask(q.shape[1], window, q.device).repeat(batch, 1, 1, 1)
     y = F.scaled_dot_product_attention(
@@ -79,7 +79,7 @@ def _blocks(x_BHLE: Tensor, window: int, fill: int) -> Tensor:
 
 
 def _window_mask(blocks: int, window: int, device: torch.device) -> Tensor:
-    """Which keys of the block before and its own a query of a block sees, (N, 1, W, 2W)."""
+    """The mask of keys in the previous and the same block for each query, (N, 1, W, 2W)."""
     query = torch.arange(window, device=device)[:, None] + window
     key = torch.arange(2 * window, device=device)
     seen = (key <= query) & (key >= query - window)
@@ -88,7 +88,7 @@ def _window_mask(blocks: int, window: int, device: torch.device) -> Tensor:
 
 
 class Block(nn.Module):
-    """Attention and experts, each behind a norm and added to its input."""
+    """Attention and experts, each after a norm and with a residual connection."""
 
     def __init__(self, config: GptOss, window: int | None) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class Decoder(Stack):
 
     def __init__(self, config: GptOss) -> None:
         windows = (config.window if layer % 2 == 0 else None for layer in range(config.layers))
-        # Unscaled: the benchmark leaves out the released model's stretching of positions
+        # Unscaled: the benchmark omits the released model's scaling of positions
         frequencies = rotary_frequencies(config.head_width, config.rope_theta)
         blocks = (Block(config, window) for window in windows)
         super().__init__(config, blocks, frequencies)

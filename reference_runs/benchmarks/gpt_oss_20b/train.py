@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MixturePretraining(Pretraining[GptOss]):
-    """Next-token prediction by a mixture of experts, from random weights."""
+    """Next-token prediction with a mixture of experts, from random weights."""
 
     layout: ClassVar[Layout] = GPT_OSS
 
@@ -27,11 +27,11 @@ class MixturePretraining(Pretraining[GptOss]):
 
     @property
     def deviation(self) -> float:
-        """Of random weights."""
+        """Standard deviation of random weights."""
         return self.config.initial_deviation
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Cross-entropy summed over tokens, but those that follow a document's end."""
+        """Cross-entropy summed over tokens, except those that follow a document's end."""
         ends = batch.tokens == self.config.end_of_document
         return super().loss(model, Batch(batch.tokens, batch.targets.masked_fill(ends, UNSCORED)))
 

@@ -1,4 +1,4 @@
-"""Llama 2 70B with LoRA: shape, adapters, schedule and evaluation grid at both scales.
+"""Llama 2 70B with LoRA: shape, adapters, schedule and evaluation steps at both scales.
 
 Source of the reference figures: the policy's benchmark table and hyperparameter section of rounds
 4.0 to 6.1; the model's published configuration.
@@ -17,12 +17,12 @@ from podium.reference_runs.modeling.language.config import RotaryConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Llama2Lora(RotaryConfig):
-    """One fine-tuning of a Llama 2 model through low-rank adapters."""
+    """Fine-tuning of a Llama 2 model through low-rank adapters."""
 
     name: ClassVar[str] = "llama2_70b_lora"
     metric: ClassVar[str] = "evaluation loss"
 
-    # Compared by the closed rules, so that the small model has the true rank, too
+    # Compared by the closed rules, so the small model has the real rank, too
     lora_rank: int = 16
     lora_alpha: int = 32
     lora_dropout: float = 0.1
@@ -40,9 +40,9 @@ class Llama2Lora(RotaryConfig):
 
 
 def smoke() -> Llama2Lora:
-    """A base of a quarter of a million parameters learns a changed language by its adapters.
+    """A base of a quarter of a million parameters learns a changed language with adapters.
 
-    The counts of sequences, the rank and the evaluation grid are the benchmark's own.
+    The numbers of sequences, the rank and the evaluation steps are those of the benchmark.
     """
     return Llama2Lora(
         layers=2,
@@ -70,7 +70,7 @@ POINT = ReferencePoint("training", "6.1", "llama2_70b_lora", "llama2_70b_lora_re
 
 
 def reference() -> Llama2Lora:
-    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 8."""
+    """The benchmark with the settings of the convergence points of 6.1, at a batch of 8."""
     point = POINT.settings()
     batch, steps = point["global_batch_size"], point["max_steps"]
     return Llama2Lora(

@@ -1,4 +1,4 @@
-"""Packed sequences of GovReport, and which of their tokens are scored."""
+"""Packed sequences of GovReport, and the positions of their scored tokens."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PROMPT_SEED = 173
 
 
 class Rows(torch.utils.data.Dataset[Batch]):
-    """A file of sequences of one length, each predicted from its own beginning alone.
+    """A file of sequences of one length, which do not overlap.
 
-    `labels` (tokens of the file,) repeats the tokens that are scored and has UNSCORED elsewhere;
-    without them all tokens are.
+    `labels` (tokens of the file,) repeats the scored tokens and has UNSCORED elsewhere; without
+    them all tokens are scored.
     """
 
     def __init__(self, file: TokenFile, length: int, labels: NDArray[Any] | None = None) -> None:
@@ -37,11 +37,11 @@ class Rows(torch.utils.data.Dataset[Batch]):
         return len(self._file) // self._length
 
     def check(self) -> None:
-        """Raise DataMissing for what opening the file leaves aside for time's sake."""
+        """Raise DataMissing for errors that opening the file does not check, to save time."""
         self._file.check()
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Sequences by index; nothing follows the last token."""
+        """Sequences by index; the last token has no target."""
         tokens = np.stack([self._row(index) for index in indices])
         labels = tokens if self._labels is None else np.stack([*map(self._label_row, indices)])
         targets = np.full_like(tokens, UNSCORED)
@@ -58,17 +58,17 @@ class Rows(torch.utils.data.Dataset[Batch]):
         wrong = np.flatnonzero((labels != UNSCORED) & (labels != self._row(index)))
         if len(wrong):
             raise DataMissing(
-                f"{self._file.path.parent / LABELS} holds {labels[wrong[0]]} at token"
+                f"{self._file.path.parent / LABELS} contains {labels[wrong[0]]} at token"
                 f" {begin + wrong[0]}; expected the token or {UNSCORED}"
             )
         return labels
 
 
 def from_files(folder: Path, config: Llama2Lora, expected: DatasetSize) -> tuple[Rows, Rows]:
-    """`train.bin` and `validation.bin`, and `validation_labels.bin`, which leaves prompts out.
+    """`train.bin` and `validation.bin`, and `validation_labels.bin`, which excludes prompts.
 
-    Token ids are as `TokenFile` reads them, labels signed 32-bit integers. Raises DataMissing where
-    a file is absent or holds another number of tokens.
+    Token ids are as `TokenFile` reads them, labels are signed 32-bit integers. Raises DataMissing
+    if a file is missing or has another number of tokens.
     """
     length = config.max_sequence_length
     training, evaluation = (
@@ -80,13 +80,13 @@ def from_files(folder: Path, config: Llama2Lora, expected: DatasetSize) -> tuple
     ):
         if len(file) % length:
             raise DataMissing(
-                f"{file.path} holds {len(file)} tokens; expected whole sequences of {length}"
+                f"{file.path} contains {len(file)} tokens; expected whole sequences of {length}"
             )
         check(file.path, len(file) // length, f"sequences of {length} tokens")
     labels = mapped(folder / LABELS, np.dtype(np.int32))
     if len(labels) != len(evaluation):
         raise DataMissing(
-            f"{folder / LABELS} holds {len(labels)} labels; expected {len(evaluation)}, one of"
+            f"{folder / LABELS} contains {len(labels)} labels; expected {len(evaluation)}, one of"
             " each token"
         )
     return Rows(training, length), Rows(evaluation, length, labels)
@@ -96,7 +96,7 @@ LABELS = "validation_labels.bin"
 
 
 def with_prompts(sequences: Sequences) -> Sequences:
-    """Generated sequences of which a beginning, of up to half their tokens, is not scored."""
+    """Generated sequences with an unscored prompt of up to half their tokens."""
     rng = np.random.default_rng(PROMPT_SEED)
     tokens = sequences.tokens
     return Sequences(tokens, rng.integers(1, tokens.shape[1] // 2, len(tokens)))

@@ -1,8 +1,7 @@
 """Llama 2 with one fused projection for query, key and value, and low-rank adapters on it.
 
 LoRA as published (Hu et al., 2021): y = W x + (alpha / rank) B A dropout(x), with W frozen and B
-zero at the start. Shape letters as in `podium.reference_runs.modeling.language.llama`; R is the
-rank.
+zero at the start. Dimensions as in `podium.reference_runs.modeling.language.llama`; R is the rank.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class AdaptedAttention(nn.Module):
 
     def __init__(self, config: RotaryConfig) -> None:
         super().__init__()
-        lora = cast("Llama2Lora", config)  # the decoder's blocks hand on what they were given
+        lora = cast("Llama2Lora", config)  # the decoder passes its config to the blocks
         size = config.width // config.heads
         self.heads, self.kv_heads = config.heads, config.kv_heads
         fused = (config.heads + 2 * config.kv_heads) * size
@@ -63,14 +62,14 @@ class AdaptedAttention(nn.Module):
 
 
 def adapted_llama(config: Llama2Lora) -> Llama:
-    """The decoder, frozen but for its adapters, which start as no change at all."""
+    """The decoder, frozen except for its adapters, which initially change nothing."""
     model = Llama(config, AdaptedAttention)
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(is_adapter(name))
         if not is_adapter(name):
             continue
         if ".down." in name:
-            # torch's own draw for a Linear, which the decoder's initialisation replaced
+            # torch's own initialization of a Linear, which the decoder's initialization replaced
             nn.init.kaiming_uniform_(parameter, a=math.sqrt(5))
         else:
             nn.init.zeros_(parameter)
@@ -78,6 +77,6 @@ def adapted_llama(config: Llama2Lora) -> Llama:
 
 
 def is_adapter(name: str) -> bool:
-    """Whether a parameter of that name is trained."""
+    """Whether the parameter is trained."""
     # The feed-forward layers have a `down` and an `up` as well: those stay frozen
     return ".attention." in name and (".down." in name or ".up." in name)

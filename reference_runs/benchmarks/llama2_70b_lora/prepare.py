@@ -1,4 +1,4 @@
-"""GovReport as the benchmark publishes it, packed rows in Parquet, made into token files."""
+"""Conversion of the benchmark's published GovReport, packed rows in Parquet, to token files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 LENGTH = 8192
 COLUMNS = ("input_ids", "labels")
 AT_ONCE = 64
-"""Rows that are in memory."""
+"""Rows in memory at once."""
 PARTS = ("train", "validation")
 
 
 def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> Recipe:  # noqa: ARG001
-    """How the rows are written out; raises DataMissing.
+    """The recipe for writing the rows; raises DataMissing.
 
     source: a folder with `train-*.parquet` and `validation-*.parquet`, at any depth, with columns
     `input_ids` and `labels` of 8192 tokens a row.
@@ -35,13 +35,13 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
     for part in PARTS:
         files = sorted(source.rglob(f"{part}-*.parquet"))
         if not files:
-            raise DataMissing(f"{source} holds no {part}-*.parquet")
+            raise DataMissing(f"{source} contains no {part}-*.parquet")
         pieces.append(Piece(part, partial(write, part, tuple(files))))
     return Recipe(pieces, f"{name} of {source.absolute()}")
 
 
 def write(part: str, files: tuple[Path, ...], folder: Path) -> None:
-    """Write a part's tokens, and for evaluation which of them are scored; raises DataMissing."""
+    """Write a part's tokens, and for evaluation their labels; raises DataMissing."""
     with (folder / f"{part}.bin").open("wb") as tokens, (folder / LABELS).open("wb") as labels:
         for path in files:
             for ids, scored in _rows(path):
@@ -57,7 +57,7 @@ def _rows(path: Path) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         from pyarrow import ArrowException
     except ImportError:
         raise LibraryMissing(
-            "pyarrow is not installed; Parquet files need it: pip install pyarrow"
+            "pyarrow, which Parquet files require, is not installed: pip install pyarrow"
         ) from None
     at = 0
     try:
@@ -78,11 +78,11 @@ def _row(path: Path, at: int, ids: Any, labels: Any) -> tuple[NDArray[Any], NDAr
     try:
         tokens, scored = np.asarray(ids, np.int64), np.asarray(labels, np.int64)
     except (TypeError, ValueError):
-        raise DataMissing(f"{path} holds no integers in row {at}") from None
+        raise DataMissing(f"{path} has non-integers in row {at}") from None
     if tokens.shape != (LENGTH,) or scored.shape != (LENGTH,):
         raise DataMissing(f"{path} has {tokens.size} tokens in row {at}; expected {LENGTH}")
     if tokens.min() < 0 or tokens.max() >= 1 << 31:
-        raise DataMissing(f"{path} holds what is no token in row {at}")
+        raise DataMissing(f"{path} has an invalid token in row {at}")
     if ((scored != UNSCORED) & (scored != tokens)).any():
         raise DataMissing(
             f"{path} has a label in row {at} that is neither its token nor {UNSCORED}"

@@ -1,4 +1,4 @@
-"""What LoRA fine-tuning adds to the shared loop."""
+"""The LoRA fine-tuning task of the shared loop."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from podium.reference_runs.parallel.filling import RandomTensors
 
 CHANGED_SHARE, CHANGED_SEED = 0.4, 62
-"""Of the contexts of the base's language, that many go on differently in the one to be learnt."""
+"""Fraction of contexts whose successors differ from those in the base's language."""
 
 
 class FineTuning(LanguageModel[Llama2Lora]):
-    """Only the adapters learn; the base is as it was loaded."""
+    """Only the adapters are trained; the base is unchanged."""
 
     files: ClassVar[tuple[str, ...]] = (
         "train.bin",
@@ -45,15 +45,15 @@ class FineTuning(LanguageModel[Llama2Lora]):
 
     @property
     def starts_trained(self) -> bool:
-        """What is tuned is a published model."""
+        """True: a published model is tuned."""
         return True
 
     def language(self) -> Language:
-        """The base's language with a part of its contexts changed."""
+        """The base's language with some contexts changed."""
         return super().language().changed(CHANGED_SHARE, CHANGED_SEED)
 
     def generated_data(self) -> tuple[Sequences, Sequences]:
-        """Sentences; those for evaluation begin with a prompt, which is not scored."""
+        """Sentences; evaluation sentences begin with an unscored prompt."""
         training, evaluation = super().generated_data()
         return training, with_prompts(evaluation)
 
@@ -62,9 +62,9 @@ class FineTuning(LanguageModel[Llama2Lora]):
         return from_files(self.data_folder, self.config, self.expected)
 
     def build(self) -> nn.Module:
-        """The base with fresh adapters."""
+        """The base with new adapters."""
         model = adapted_llama(self.config)
-        # A model on the meta device has shapes only, which nothing can fill
+        # A model on the meta device has shapes only and cannot be filled
         if next(model.parameters()).is_meta:
             return model
         path = self.start_weights()
@@ -85,7 +85,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
         return found if path.is_dir() else _fused(dict(found), path)
 
     def is_new(self, name: str) -> bool:
-        """The adapters are."""
+        """Whether a tensor belongs to an adapter."""
         return is_adapter(name)
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
@@ -99,7 +99,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
         return [self.adamw([p for p in model.parameters() if p.requires_grad])]
 
     def learning_rate(self, step: int) -> float:
-        """A cosine from the base rate to nothing over the training steps."""
+        """A cosine from the base rate to 0 over the training steps."""
         config = self.config
         warmup = config.opt_learning_rate_warmup_steps
         return cosine(
@@ -112,7 +112,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
 
 
 def _fused(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """Weights of a model with three projections under the names of one with a fused projection."""
+    """Weights of a model with three projections, under the names of one with a fused projection."""
     absent = {
         name.replace(".query.", f".{part}.")
         for name in weights
@@ -120,7 +120,7 @@ def _fused(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
         if ".attention.query." in name
     } - {*weights}
     if absent:
-        raise DataMissing(f"{path} holds no tensor {min(absent)}")
+        raise DataMissing(f"{path} has no tensor {min(absent)}")
     fused: dict[str, Tensor] = {}
     for name, value in weights.items():
         if ".attention.query." in name:

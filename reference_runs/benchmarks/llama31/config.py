@@ -1,4 +1,4 @@
-"""Llama 3.1 8B and 405B: shapes, schedules and evaluation grids at both scales.
+"""Llama 3.1 8B and 405B: shapes, schedules and evaluation steps at both scales.
 
 Source of the reference figures: the policy's benchmark table and its hyperparameter section of
 rounds 5.0 to 6.1; the models' published configurations.
@@ -25,7 +25,7 @@ class Llama31Small(RotaryPretrainingConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class Llama31Large(RotaryPretrainingConfig):
-    """The 405B benchmark, which goes on from a trained checkpoint."""
+    """The 405B benchmark, which continues from a trained checkpoint."""
 
     name: ClassVar[str] = "llama31_405b"
     init_checkpoint_step: int = 0
@@ -56,15 +56,15 @@ def smoke_8b() -> Llama31Small:
 
 
 FEWEST_8B, FEWEST_405B = 12_288, 18_432
-"""Training sequences that the rules call for at least: those before the first evaluation.
+"""Minimum number of training sequences under the rules: those before the first evaluation.
 
-The shards of C4 hold some millions; published logs have the constant 1 574 207 408 instead."""
+The shards of C4 have some millions; published logs have the constant 1 574 207 408 instead."""
 
 POINT_8B = ReferencePoint("training", "6.1", "llama31_8b", "llama31_8b_ref_32")
 
 
 def reference_8b() -> Llama31Small:
-    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 32."""
+    """The benchmark with the settings of the convergence points of 6.1, at a batch of 32."""
     point = POINT_8B.settings()
     batch, rate = point["global_batch_size"], point["opt_base_learning_rate"]
     warmup = point["opt_learning_rate_warmup_samples"] // batch
@@ -85,7 +85,7 @@ def reference_8b() -> Llama31Small:
         target=3.3,
         last_step=1_200_000,
         opt_base_learning_rate=rate,
-        # A tenth of the base rate, by the policy; the official verifier only wants it logged
+        # A tenth of the base rate, according to the policy; the official verifier accepts any value
         opt_end_learning_rate=rate * 0.1,
         opt_learning_rate_warmup_steps=warmup,
         opt_learning_rate_decay_steps=1_200_000 - warmup,
@@ -95,7 +95,7 @@ def reference_8b() -> Llama31Small:
 
 
 def smoke_405b() -> Llama31Large:
-    """The 8B smoke model started from a base that was trained on another corpus beforehand."""
+    """The 8B smoke model, started from a base that was trained on another corpus."""
     return Llama31Large(
         layers=2,
         width=96,
@@ -122,7 +122,7 @@ POINT_405B = ReferencePoint("training", "6.0", "llama31_405b", "llama31_405b_ref
 
 
 def reference_405b() -> Llama31Large:
-    """The benchmark as the reference convergence points of 6.0 were made, batch 1152."""
+    """The benchmark with the settings of the convergence points of 6.0, batch 1152."""
     point = POINT_405B.settings()
     batch, warmup = point["global_batch_size"], point["opt_learning_rate_warmup_steps"]
     return Llama31Large(
@@ -144,7 +144,7 @@ def reference_405b() -> Llama31Large:
         target=5.6,
         last_step=1_200_000,
         opt_base_learning_rate=point["opt_base_learning_rate"],
-        # Fixed by the policy; the official verifier only wants it logged
+        # Fixed by the policy; the official verifier accepts any value
         opt_end_learning_rate=8e-7,
         opt_learning_rate_warmup_steps=warmup,
         opt_learning_rate_decay_steps=1_200_000 - warmup,
@@ -152,7 +152,7 @@ def reference_405b() -> Llama31Large:
     )
 
 
-# Open, since closed rules pin lengths and counts that only the full problem has
+# Open, since closed rules fix lengths and counts of the full problem
 BENCHMARKS = (
     Benchmark(
         name="llama31_8b",

@@ -1,4 +1,4 @@
-"""C4 as published, in compressed JSON lines, made into Megatron's token files."""
+"""Conversion of C4 as published, in compressed JSON lines, to Megatron's token files."""
 
 from __future__ import annotations
 
@@ -29,42 +29,43 @@ TRAINING_SHARDS = {
 }
 """The shards of C4/en 3.0.1 that the references train on.
 
-The references join the last quarter in two files, and all but one read the first file alone.
+The references join the last quarter in two files, and all but one read only the first file.
 """
 VALIDATION_SHARDS = 8
 VALIDATION_DOCUMENTS = 91_205
-"""The first documents of C4's validation part, which evaluation sequences are cut from."""
+"""Number of initial documents of C4's validation part that evaluation sequences are cut from."""
 ENDS = {
     "llama31_8b": "<|end_of_text|>",
     "llama31_405b": "</s>",
     "gpt_oss_20b": "<|end_of_text|>",
     "deepseekv3_671b": "<|end_of_text|>",
 }
-"""Behind every document: a token of Llama 3.1's tokenizer, and of Mixtral 8x22B's."""
+"""End-of-document tokens of Llama 3.1's tokenizer, and of Mixtral 8x22B's."""
 AT_ONCE = 1000
-"""Documents that are tokenised together."""
+"""Documents that are tokenized together."""
 
 
 class Tokenised(NamedTuple):
-    """What a shard becomes."""
+    """The tokenization of a shard."""
 
     part: str
     shard: Path
     tokenizer: Path
     end: str
     most: int | None
-    """Documents of the part that are wanted at most."""
+    """Maximum number of documents of the part."""
 
 
 def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> Recipe:
-    """How C4 is tokenised for a benchmark; raises DataMissing.
+    """The recipe for tokenizing C4 for a benchmark; raises DataMissing.
 
     source: a folder with `c4-train.NNNNN-of-01024.json.gz` and `c4-validation.…`, at any depth.
-    tokenizer: a `tokenizer.json` of Hugging Face, or one in `source`. subset: take fewer shards.
+    tokenizer: a `tokenizer.json` of Hugging Face, or None for the one in `source`. subset: allow
+    missing shards.
     """
     vocabulary = tokenizer or source / "tokenizer.json"
     if not vocabulary.is_file():
-        raise DataMissing(f"{vocabulary} is missing; name the benchmark's by --tokenizer")
+        raise DataMissing(f"{vocabulary} is missing; name a tokenizer with --tokenizer")
     pieces = [
         Piece(shard.name.partition(".json")[0], partial(tokenise, wanted))
         for shard, wanted in (
@@ -83,12 +84,12 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
 def _shards(
     source: Path, part: str, numbers: Sequence[int], count: int, *, subset: bool
 ) -> Iterator[Path]:
-    """The files of a part in order; raises DataMissing where one is not there."""
+    """The files of a part in order; raises DataMissing if one is missing."""
     found = {path.name: path for path in source.rglob(f"c4-{part}.*.json.gz")}
     names = [f"c4-{part}.{number:05d}-of-{count:05d}.json.gz" for number in numbers]
     missing = [name for name in names if name not in found]
     if missing and not (subset and len(missing) < len(names)):
-        hint = "; --allow-subset takes what is there" if len(missing) < len(names) else ""
+        hint = "; --allow-subset accepts the existing ones" if len(missing) < len(names) else ""
         raise DataMissing(
             f"{source} lacks {len(missing)} of {len(names)} shards: {missing[0]} to"
             f" {missing[-1]}{hint}"
@@ -97,7 +98,7 @@ def _shards(
 
 
 def tokenise(wanted: Tokenised, folder: Path) -> None:
-    """Tokenise a shard into `PART.bin` and its index; raises DataMissing."""
+    """Tokenize a shard into `PART.bin` and its index; raises DataMissing."""
     tokenizer = _tokenizer(wanted.tokenizer)
     end = tokenizer.token_to_id(wanted.end)
     if end is None:
@@ -119,7 +120,7 @@ def _tokenizer(path: Path) -> Any:
         from tokenizers import Tokenizer
     except ImportError:
         raise LibraryMissing(
-            "tokenizers is not installed; tokenizing text needs it: pip install tokenizers"
+            "tokenizers, which this dataset requires, is not installed: pip install tokenizers"
         ) from None
     try:
         return Tokenizer.from_file(str(path))
@@ -135,7 +136,7 @@ def _texts(shard: Path) -> Iterator[str]:
             for at, line in enumerate(lines, 1):
                 yield _text(shard, at, line)
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataMissing(f"{shard} cannot be read behind line {at}: {error}") from None
+        raise DataMissing(f"{shard} cannot be read after line {at}: {error}") from None
 
 
 def _text(shard: Path, at: int, line: str) -> str:
@@ -144,12 +145,12 @@ def _text(shard: Path, at: int, line: str) -> str:
     except (ValueError, LookupError, TypeError, RecursionError):
         text = None
     if not isinstance(text, str):
-        raise DataMissing(f"{shard}:{at} is no JSON object with a text")
+        raise DataMissing(f"{shard}:{at} is not a JSON object with a text")
     return text
 
 
 def join(folders: Sequence[Path], whole: Path) -> None:
-    """Put the shards one behind the other, the validation part as far as it is wanted."""
+    """Concatenate the shards, and the requested documents of the validation part."""
     for part, most in (("train", None), ("validation", VALIDATION_DOCUMENTS)):
         paths = [folder / f"{part}.bin" for folder in folders if (folder / f"{part}.bin").exists()]
         indices = [read_index(path.with_suffix(".idx")) for path in paths]

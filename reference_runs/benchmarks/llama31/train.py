@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class LlamaPretraining(Pretraining[RotaryPretrainingConfig]):
-    """Next-token prediction by a Llama."""
+    """Next-token prediction with Llama."""
 
     @property
     def starts_trained(self) -> bool:
-        """Whether it is 405B."""
+        """Whether this is the 405B benchmark."""
         return isinstance(self.config, Llama31Large)
 
     def decoder(self) -> nn.Module:

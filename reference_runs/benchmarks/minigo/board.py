@@ -1,12 +1,12 @@
-"""The rules of Go on a board of any size, for many games at once.
+"""The rules of the board game Go, for any board size and many games at once.
 
 Captures, no suicide, positional superko and area scoring. A move is a point from 0, row by row, and
-`size * size` is a pass. Positional superko: no earlier board of a game may come back. Boards are
-compared by a number, the sum of random numbers, one for each place and color of a stone (Zobrist's
-hashing, with addition for exclusive or). So a move changes it by the stones that come and go, and
-the board after each move is known without playing any.
+`size * size` is a pass. Positional superko: no earlier board of a game may recur. Boards are
+compared by a hash, a sum of random numbers, one for each cell and color of a stone (Zobrist
+hashing, with addition instead of exclusive or). So a move changes the hash by the added and removed
+stones, and the board after each move can be hashed without playing it.
 
-Shape letters as in `grid.py`, with A moves and T earlier boards.
+Dimensions as in `grid.py`, with A moves and T earlier boards.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.minigo.grid import Array
 
 HISTORY = 4
-"""Boards that a position remembers for the network, its own included."""
+"""Number of recent boards that a position stores for the network, including the present one."""
 
 
 @dataclass(frozen=True)
 class Positions:
-    """B positions: what is on the board, what follows from it by groups, and whose turn it is."""
+    """B positions: the boards, the derived data of groups, and whose turn it is."""
 
     boards: Array
     """EMPTY, BLACK, WHITE or WALL of the last boards, the newest first, (B, HISTORY, P)."""
     labels: Array
-    """Which group the stone at a place belongs to, (B, P), as `grid.py` numbers them."""
+    """The group of the stone in a cell, (B, P), as labeled by `grid.py`."""
     liberties: Array
-    """How many liberties the group at a place has, (B, P); 0 where there is no stone."""
+    """Number of liberties of the group in a cell, (B, P); 0 without a stone."""
     to_play: Array
-    """The color whose turn it is, (B,)."""
+    """The color to play, (B,)."""
     passes: Array
-    """Passes in a row, as the last moves, (B,)."""
+    """Number of consecutive passes at the end, (B,)."""
     moves: Array
     """Moves made so far, (B,)."""
     hashes: Array
-    """A number for the board, equal for equal boards, (B,)."""
+    """A hash of the board, equal for equal boards, (B,)."""
     captured: Array
-    """Whether a stone was ever captured, (B,); a board cannot come back before that."""
+    """Whether a stone was ever captured, (B,); a board cannot recur before that."""
 
     @classmethod
     def start(cls, grid: Grid, count: int) -> Self:
-        """So many empty boards, black to play."""
+        """`count` empty boards, black to play."""
         boards_BHP = np.full((count, HISTORY, grid.places), WALL, dtype=np.int8)
         boards_BHP[:, :, grid.place_of] = EMPTY
         return cls(
@@ -77,7 +77,7 @@ class Positions:
 
     @property
     def stones(self) -> Array:
-        """The board now, (B, P)."""
+        """The present board, (B, P)."""
         stones_BP: Array = self.boards[:, 0]
         return stones_BP
 
@@ -95,17 +95,17 @@ class Positions:
 
 
 def in_atari(at: Positions) -> Array:
-    """Which stones of the side not to play are in a group with one liberty left, (B, P)."""
+    """Stones of the side not to play whose group has one liberty left, (B, P)."""
     atari_BP: Array = (at.stones == -at.to_play[:, None]) & (at.liberties == 1)
     return atari_BP
 
 
 HASH_BITS = 43
-"""Of a stone's number: a double holds the sum of a whole board exactly."""
+"""Range of a stone's number: a double can represent the sum of a whole board exactly."""
 
 
 class Hashes:
-    """The numbers of boards of one grid; two boards with the same number are taken for equal."""
+    """The hashes of the boards of one grid; boards with equal hashes are treated as equal."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
@@ -114,17 +114,17 @@ class Hashes:
         self._white_P, self._black_P = numbers.astype(np.float64)
 
     def of(self, stones_BP: Array) -> Array:
-        """The number of each board, (B,)."""
+        """The hash of each board, (B,)."""
         hashes_B: Array = self._numbers(stones_BP).sum(axis=1)
         return hashes_B
 
     def _numbers(self, stones_BP: Array) -> Array:
-        """The number of each stone at its place, 0 where there is none, (B, P)."""
+        """The number of each stone in its cell, 0 for no stone, (B, P)."""
         white_BP = np.where(stones_BP == WHITE, self._white_P, 0)
         return np.where(stones_BP == BLACK, self._black_P, white_BP)
 
     def repeats(self, at: Positions, history_BT: Array) -> Array:
-        """Which points, if played at, bring back one of T earlier boards of the game, (B, N)."""
+        """Points at which a move would recreate one of T earlier boards of the game, (B, N)."""
         after_BN = self._after_each_move(at)
         repeats_BN = np.zeros(after_BN.shape, dtype=bool)
         for earlier_B in history_BT.T:
@@ -132,7 +132,7 @@ class Hashes:
         return repeats_BN
 
     def _after_each_move(self, at: Positions) -> Array:
-        """The board's number after a stone at each point and the captures that it makes, (B, N)."""
+        """The board's hash after a stone at each point and its captures, (B, N)."""
         grid = self._grid
         capturable_BP = np.where(in_atari(at), at.labels, NO_GROUP)
         captured = each_group_once(grid.neighbors(capturable_BP))
@@ -144,7 +144,7 @@ class Hashes:
 
 
 class Goban(Grid):
-    """A board with `size` lines each way, and what may be played on it."""
+    """A board with `size` lines in each direction, and its rules."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -152,11 +152,11 @@ class Goban(Grid):
         self._hashes = Hashes(self)
 
     def start(self, count: int) -> Positions:
-        """So many empty boards, black to play."""
+        """`count` empty boards, black to play."""
         return Positions.start(self, count)
 
     def setup(self, diagram: str, to_play: int = BLACK) -> Positions:
-        """One position from a diagram: X is black, O is white, anything else but blanks is free."""
+        """One position from a diagram: X is black, O is white, others are empty."""
         signs = "".join(diagram.split())
         at = self.start(1)
         for color, own_sign in ((BLACK, "X"), (WHITE, "O")):
@@ -164,7 +164,7 @@ class Goban(Grid):
                 at.to_play[:] = color
                 at = self.play(at, np.array([point]))
         at.to_play[:] = to_play
-        at.boards[:, 1:] = self.start(1).boards[:, 1:]  # no board came before
+        at.boards[:, 1:] = self.start(1).boards[:, 1:]  # there is no earlier board
         return at
 
     # --- playing a move ---
@@ -187,10 +187,10 @@ class Goban(Grid):
     def _place(self, at: Positions, moves_B: Array, placed_B: Array) -> tuple[Array, Array, Array]:
         """Stones and labels, (B, P), after the moves that place a stone, and which moves capture.
 
-        Own groups need no look at their liberties: `legal` lets no move through that leaves none.
+        The liberties of own groups need no check: `legal` forbids moves that leave none.
         """
         rows_B1 = np.arange(len(at))[:, None]
-        place_B = self.place_of[np.where(placed_B, moves_B, 0)]  # where a board passes: any
+        place_B = self.place_of[np.where(placed_B, moves_B, 0)]  # arbitrary for a pass
         around = rows_B1, place_B[:, None] + np.array(self.shifts)
         group_B4 = at.labels[around]
         captures_B4 = placed_B[:, None] & in_atari(at)[around]
@@ -199,24 +199,24 @@ class Goban(Grid):
         stones_BP, labels_BP = at.stones.copy(), at.labels.copy()
         captured_BP = members(labels_BP, group_B4, captures_B4)
         stones_BP[captured_BP], labels_BP[captured_BP] = EMPTY, NO_GROUP
-        # The new stone's place is the label of its group, and of what it joins
+        # The cell of the new stone becomes the label of its group, and of the groups that it joins
         np.copyto(labels_BP, place_B[:, None], where=members(labels_BP, group_B4, joins_B4))
         new = rows_B1[placed_B, 0], place_B[placed_B]
         stones_BP[new], labels_BP[new] = at.to_play[placed_B], place_B[placed_B]
         return stones_BP, labels_BP, captures_B4.any(axis=1)
 
-    # --- what may be played ---
+    # --- legal moves ---
 
     def legal(self, at: Positions, history_BT: Array | None = None) -> Array:
-        """Which moves may be played, (B, A); a pass always may.
+        """Legal moves, (B, A); a pass is always legal.
 
-        `history_BT` has the hashes of each game's earlier boards, NaN where there are fewer;
-        without it superko is not looked at.
+        `history_BT` has the hashes of each game's earlier boards, NaN for missing ones; without it
+        superko is not checked.
         """
         empty_BP = at.stones == EMPTY
         own_BP = at.stones == at.to_play[:, None]
-        # A stone has a liberty if one of these is beside it: an empty place, an own group that has
-        # another liberty than the stone's place, a group that the stone captures
+        # A stone has a liberty if it is adjacent to an empty cell, to an own group with another
+        # liberty than the stone's cell, or to a group that the stone captures
         breath_BP = empty_BP | (own_BP & (at.liberties > 1)) | in_atari(at)
         legal_BA = np.ones((len(at), self.moves), dtype=bool)
         legal_BA[:, :-1] = self.at_points(self.inner(empty_BP) & self.beside(breath_BP))
@@ -226,7 +226,7 @@ class Goban(Grid):
         return legal_BA
 
     def captures(self, at: Positions) -> Array:
-        """Which empty points capture stones if played at, (B, N)."""
+        """Empty points at which a move captures stones, (B, N)."""
         return self.at_points(self.inner(at.stones == EMPTY) & self.beside(in_atari(at)))
 
     # --- the end ---

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MiniGo(Config):
-    """One training by self-play. An epoch is a generation, a sample a position of a game."""
+    """Training by self-play. An epoch is a generation, a sample a position of a game."""
 
     name: ClassVar[str] = "minigo"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -29,7 +29,7 @@ class MiniGo(Config):
     board_size: int
     komi: float
     max_moves: int
-    """Moves after which a game is scored as it stands."""
+    """Maximum moves, after which a game is scored as it stands."""
 
     # network
     conv_width: int
@@ -41,33 +41,33 @@ class MiniGo(Config):
     virtual_losses: int
     value_init_penalty: float = 0.2
     noise_alpha: float
-    """Of the Dirichlet noise at the roots in self-play."""
+    """Concentration of the Dirichlet noise at the roots in self-play."""
     noise_mix: float = 0.25
-    """Share of a root's priors that is noise."""
+    """Weight of the noise in a root's priors."""
     match_readouts: int
-    """Of the new network in matches; `num_readouts` is for self-play."""
+    """Readouts of the new network in matches; `num_readouts` is for self-play."""
     fast_play_share: float = 0.0
-    """Share of the moves of self-play that are searched for quickly, and not trained on."""
+    """Share of self-play moves with a quick search, which are not used for training."""
     fast_play_readouts: int = 1
     target_pruning: bool = False
-    """Whether visits that noise and curiosity alone have won are not trained on."""
+    """Whether visits due to noise and exploration alone are excluded from training."""
     softpick_moves: int
-    """Opening moves of self-play that are drawn by their visits; later: the most visited."""
+    """Opening moves of self-play that are drawn by visits; later moves are the most visited."""
     match_softpick_moves: int
-    """The same in matches, whose games would else all be one."""
+    """The same in matches, whose games would otherwise all be equal."""
 
     # self-play
     min_selfplay_games_per_generation: int
     parallel_games: int
-    """Games that are played side by side, and share the network's calls."""
+    """Games that are played concurrently, and share the network's calls."""
     window_size: int
-    """Generations whose games are trained on."""
+    """Generations whose games are used for training."""
     filter_amount: float
     """Share of the positions that are kept for training."""
     resign_thresholds: tuple[float, float]
-    """A side gives up where it stands worse than a number between these, drawn for each game."""
+    """A side resigns below a value between these, drawn for each game."""
     disable_resign_pct: float
-    """Share of the games that are played to their end whatever they look like."""
+    """Share of the games without resignation."""
 
     # training
     learning_rate_scale: float = 1.0
@@ -79,7 +79,7 @@ class MiniGo(Config):
 
     # evaluation
     gating_win_rate: float
-    """Of its games against the network that played last, what a new one must win to play next."""
+    """Win rate against the previous network that a new one needs to become the player."""
     gating_games: int
     opponent_readouts: int
 
@@ -89,7 +89,7 @@ class MiniGo(Config):
         return tuple(rate * self.learning_rate_scale for rate in self.lr_rates)
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """Since 0.7 MiniGo has names of its own for batch and learning rates."""
+        """Since 0.7 MiniGo has separate names for batch and learning rates."""
         rates, bounds = list(self.rates), list(self.lr_boundaries)
         common = super().records(round_name)
         own = {"lr_rates", "lr_boundaries", "min_selfplay_games_per_generation"}
@@ -103,12 +103,12 @@ class MiniGo(Config):
         return {**common, **newer, "lr_boundaries": bounds}
 
     def weights(self, round_name: str) -> tuple[str, ...]:
-        """Round 1.1 wanted every tensor named."""
+        """All tensor names, which round 1.1 required."""
         return tuple(tensor_names(self.trunk_layers)) if round_name == "1.1" else ()
 
 
 def tensor_names(trunk_layers: int) -> list[str]:
-    """The network's tensors as the reference implementation names them, in its order."""
+    """The tensor names of the reference implementation, in its order."""
     tower = 2 * trunk_layers + 1
     names: list[str] = []
     for number in range(tower):
@@ -121,12 +121,12 @@ def tensor_names(trunk_layers: int) -> list[str]:
 
 
 def numbered(layer: str, number: int, part: str) -> str:
-    """The name of a tensor of the layer that was made so many layers of its kind later."""
+    """The name of a tensor in the layer with this number among its kind."""
     return f"{layer}_{number}/{part}" if number else f"{layer}/{part}"
 
 
 def smoke() -> MiniGo:
-    """A 5x5 board, against a search with as little to go on as the rules of scoring."""
+    """A 5x5 board, against a search with no knowledge but the scoring rules."""
     return MiniGo(
         board_size=5,
         komi=6.5,
@@ -144,14 +144,14 @@ def smoke() -> MiniGo:
         parallel_games=96,
         window_size=5,
         filter_amount=1.0,
-        # Out of reach, as values end at -1: short games are played out
+        # Unreachable, as values are at least -1: short games are played to the end
         resign_thresholds=(-2.0, -2.0),
         disable_resign_pct=0.0,
         lr_rates=(0.1, 0.03, 0.01),
         lr_boundaries=(400, 800),
         value_cost_weight=1.0,
         gating_win_rate=0.49,
-        # No match decides here: each new network plays the next generation
+        # No gating: each new network plays the next generation
         gating_games=0,
         opponent_readouts=24,
         global_batch_size=256,
@@ -196,7 +196,7 @@ def reference() -> MiniGo:
         gating_games=256,
         opponent_readouts=100,
         global_batch_size=batch,
-        # What is kept of a full window, were games 200 moves long; results log varying counts.
+        # Part of a full window of games with 200 moves; published logs have varying counts.
         train_samples=int(games * moves * share * window) // batch * batch,
         eval_samples=256,
         target=0.5,

@@ -1,4 +1,4 @@
-"""The window of recent games, and networks that are stored as the benchmark's tensors."""
+"""The window of recent games, and networks stored under the benchmark's tensor names."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.minigo.model import DualNet
 
 SYMMETRIES = 8
-"""Ways to turn and mirror a board."""
+"""Number of rotations and reflections of a board."""
 
 
 def concatenated(parts: Sequence[Examples]) -> Examples:
-    """All examples of several sources, in their order."""
+    """All examples of several sources, in order."""
     return Examples(
         np.concatenate([part.planes for part in parts]),
         np.concatenate([part.policy for part in parts]),
@@ -35,7 +35,7 @@ def concatenated(parts: Sequence[Examples]) -> Examples:
 
 
 class Window(torch.utils.data.Dataset[Any]):
-    """The positions of the last generations, each turned or mirrored by chance."""
+    """The positions of the last generations, each randomly rotated or reflected."""
 
     def __init__(self, config: MiniGo) -> None:
         self._config = config
@@ -44,7 +44,7 @@ class Window(torch.utils.data.Dataset[Any]):
         self._turns: NDArray[np.int64]
 
     def add(self, games: Examples, draw: np.random.Generator) -> None:
-        """Take in a generation, and let go of the oldest; `draw` chooses the symmetries."""
+        """Add a generation, and remove the oldest; `draw` chooses the symmetries."""
         if self._config.shuffled_labels:
             other = draw.permutation(len(games.outcome))
             games = Examples(games.planes, games.policy[other], games.outcome[other])
@@ -61,7 +61,7 @@ class Window(torch.utils.data.Dataset[Any]):
         bits = np.unpackbits(self._all.planes[rows], axis=1, count=PLANES * size * size)
         planes = bits.reshape(len(rows), PLANES, size, size)
         policy = self._all.policy[rows].astype(np.float32)
-        # Shares of points turn with the board; that of the pass stays where it is
+        # Shares of points are transformed with the board; that of the pass is unchanged
         board = policy[:, None, :-1].reshape(len(rows), 1, size, size)
         both = np.concatenate((planes.astype(np.float32), board), axis=1)
         for turn in range(SYMMETRIES):
@@ -73,7 +73,7 @@ class Window(torch.utils.data.Dataset[Any]):
 
 
 def turned(boards: NDArray[Any], turn: int) -> NDArray[Any]:
-    """Boards (…, N, N) after so many quarter turns; from 4 on they are mirrored first."""
+    """Boards (…, N, N) after a number of quarter turns; from 4 on they are reflected first."""
     mirrored = boards[..., ::-1] if turn >= SYMMETRIES // 2 else boards
     return np.rot90(mirrored, turn % 4, axes=(-2, -1))
 
@@ -81,7 +81,7 @@ def turned(boards: NDArray[Any], turn: int) -> NDArray[Any]:
 def load_network(model: DualNet, path: Path) -> None:
     """Fill a network with the tensors of a NumPy archive, named and laid out as in TensorFlow.
 
-    Raises DataMissing where the file or a tensor is absent or of another shape.
+    Raises DataMissing if the file or a tensor is missing or has another shape.
     """
     try:
         with np.load(path) as archive:
@@ -101,13 +101,13 @@ def load_network(model: DualNet, path: Path) -> None:
 
 
 def _in_torch_layout(tensor: Tensor, like: Tensor, points: int) -> Tensor:
-    """A tensor with its axes in torch's order: outputs first, channels before places."""
+    """A tensor with its axes in torch's order: outputs first, channels before cells."""
     tensor = tensor.to(like.dtype)
     if tensor.dim() == 4:  # height, width, inputs, outputs
         return tensor.permute(3, 2, 0, 1)
     if tensor.dim() != 2:
         return tensor
     inputs, outputs = tensor.shape
-    if inputs % points == 0:  # a flattened board, whose channels come last
+    if inputs % points == 0:  # a flattened board with its channels last
         tensor = tensor.view(points, inputs // points, outputs).transpose(0, 1)
     return tensor.reshape(inputs, outputs).T

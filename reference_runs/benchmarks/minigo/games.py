@@ -1,4 +1,4 @@
-"""Games: what players see, how they judge positions, and whole games of self-play and matches."""
+"""Games: the network's input, the players, and whole games of self-play and matches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLANES = 2 * HISTORY + 1 + 3 + 1
 
 
 def planes(goban: Goban, at: Positions) -> Array:
-    """Planes of zeros and ones, (B, PLANES, size, size), as bytes.
+    """Binary planes, (B, PLANES, size, size), as bytes.
 
     Own and other stones of the last four boards, whether black is to play, groups with one, two,
     or more liberties, and points where a move would capture.
@@ -46,7 +46,7 @@ def planes(goban: Goban, at: Positions) -> Array:
 
 
 class Network:
-    """A policy-value network as the search calls it."""
+    """A policy-value network in the form that the search calls."""
 
     def __init__(self, goban: Goban, model: nn.Module, device: torch.device) -> None:
         self._goban, self._model, self._device = goban, model, device
@@ -56,20 +56,20 @@ class Network:
         inputs = torch.from_numpy(planes(self._goban, at)).to(self._device).float()
         with torch.no_grad():
             policy, value = self._model(inputs)
-            # A pass is always legal, so that no row is masked whole
+            # A pass is always legal, so no row is completely masked
             mask = torch.from_numpy(legal).to(self._device)
             prior = policy.float().masked_fill(~mask, -torch.inf).softmax(-1)
         return prior.cpu().numpy(), value.float().cpu().numpy()
 
 
 class Territory:
-    """Every legal move is as good as another; a position is worth the lead in area."""
+    """Uniform priors for legal moves, and the lead in area as a position's value."""
 
     def __init__(self, goban: Goban, komi: float) -> None:
         self._goban, self._komi = goban, komi
 
     def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
-        """Even priors, and a value that nears 1 where the lead is a fifth of the board."""
+        """Uniform priors, and a value that approaches 1 for a lead of a fifth of the board."""
         lead = (self._goban.area(at) - self._komi) * at.to_play
         value = np.tanh(lead / (self._goban.points / 5))
         prior = legal / legal.sum(axis=1, keepdims=True)
@@ -78,7 +78,7 @@ class Territory:
 
 @dataclass(frozen=True)
 class Player:
-    """Who plays: how it searches, and how it judges."""
+    """A player: its search and its evaluation function."""
 
     search: Search
     evaluate: Evaluate
@@ -86,25 +86,25 @@ class Player:
 
 @dataclass(frozen=True)
 class Examples:
-    """What was learnt from games, a row for each position."""
+    """Training data from games, a row for each position."""
 
     planes: Array
     """Bits of the network's planes, packed, (M, bytes)."""
     policy: Array
     """Share of the root's visits that each move got, (M, A)."""
     outcome: Array
-    """1 where the side to play won, else -1, (M,)."""
+    """1 if the side to play won, else -1, (M,)."""
 
 
 class Choose(Protocol):
-    """Says what is played next in the games that go on; `goban.moves` is to give up."""
+    """Chooses moves for the unfinished games; `goban.moves` resigns."""
 
     def __call__(self, games: Array, at: Positions, history: Array) -> Array:
-        """Moves for so many games, (B,), whose earlier boards have these hashes, (B, T)."""
+        """Moves for some games, (B,), whose earlier boards have these hashes, (B, T)."""
 
 
 def play_out(goban: Goban, config: MiniGo, count: int, choose: Choose) -> Array:
-    """Play so many games to their end; returns 1 for those that black won, else -1."""
+    """Play `count` games to the end; returns 1 for those that black won, else -1."""
     at = goban.start(count)
     history = [at.hashes.copy()]
     winner = np.zeros(count)
@@ -123,11 +123,11 @@ def play_out(goban: Goban, config: MiniGo, count: int, choose: Choose) -> Array:
 
 
 def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list[int]]) -> Examples:
-    """Play games, one for each seed, that follow from their seeds and the player alone."""
+    """Play games, one for each seed, that depend on their seeds and the player only."""
     draws = [np.random.default_rng(seed) for seed in seeds]
-    # Apart, so that how a game is played does not move what is drawn for its search
+    # Separate, so that the way a game is played does not affect the random numbers of its search
     habits = [np.random.default_rng([*seed, HABITS]) for seed in seeds]
-    # Some games never resign, to show how often resigning would have been wrong
+    # Some games never resign, to measure how often resigning would be wrong
     plays_on = np.array([draw.random() < config.disable_resign_pct for draw in draws])
     hopeless = np.array([habit.uniform(*config.resign_thresholds) for habit in habits])
     quick = replace(player.search, readouts=config.fast_play_readouts)
@@ -147,7 +147,7 @@ def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list
             thorough = search is player.search
             forest.grow(player.evaluate, noise(games[rows]) if thorough else None)
             visits[rows], worth[rows] = forest.visits[forest.roots], forest.worth()
-            # A quick search says little of how good the other moves are
+            # A quick search says little about the other moves
             if thorough:
                 shown = forest.pruned_visits() if config.target_pruning else visits[rows]
                 kept.append((games[rows], mine, shown / shown.sum(axis=1, keepdims=True)))
@@ -156,7 +156,7 @@ def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list
         return np.where(gives_up, goban.moves, moves)
 
     def noise(games: Array) -> Array:
-        # Gamma draws over their sum are Dirichlet's; the sum is that of the legal moves
+        # Gamma draws divided by their sum are Dirichlet-distributed; the sum is over legal moves
         gamma = [draws[game].standard_gamma(config.noise_alpha, goban.moves) for game in games]
         return np.stack(gamma)
 
@@ -165,7 +165,7 @@ def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list
 
 
 HABITS = 0x4AB
-"""Ends the seed of how a game is played: quickly or not, and when it is given up."""
+"""Last part of the seed for the way a game is played: quick moves, and resignation."""
 
 
 def _examples(
@@ -175,7 +175,7 @@ def _examples(
     winner: Array,
     draws: list[np.random.Generator],
 ) -> Examples:
-    """The positions that the config's share of them lets through; there may be none."""
+    """The positions that are kept according to the config's share; there may be none."""
     nothing = np.zeros(0, dtype=int)
     at = goban.start(1).take(nothing)
     parts: list[tuple[Array, Array, Array]] = []
@@ -186,14 +186,14 @@ def _examples(
         bits = np.packbits(seen.reshape(len(seen), PLANES * goban.points), axis=1)
         parts.append((bits, policy[lucky], (winner[games] * at.to_play)[lucky]))
     bits, policy, outcome = (np.concatenate(column) for column in zip(*parts, strict=True))
-    # Half precision: the window holds millions of positions
+    # Half precision: the window contains millions of positions
     return Examples(bits, policy.astype(np.float16), outcome.astype(np.float32))
 
 
 def match(
     goban: Goban, config: MiniGo, players: tuple[Player, Player], seeds: Sequence[list[int]]
 ) -> int:
-    """How many games the first player wins, which has black in every other one."""
+    """Number of games that the first player wins, which is black in every other game."""
     draws = [np.random.default_rng(seed) for seed in seeds]
     first = np.array([BLACK if seed[-1] % 2 == 0 else WHITE for seed in seeds])
 
@@ -214,7 +214,7 @@ def match(
 
 
 def _pick(visits: Array, soft: Array, draws: list[np.random.Generator]) -> Array:
-    """The most visited move, or one drawn by its visits, (G,)."""
+    """The most visited move, or one drawn by visits, (G,)."""
     shares = np.cumsum(visits, axis=1) / visits.sum(axis=1, keepdims=True)
     chance = np.array([draw.random() for draw in draws])
     drawn = (shares <= chance[:, None]).sum(axis=1).clip(max=visits.shape[1] - 1)

@@ -1,8 +1,8 @@
-"""The grid of a board: padded rows of places, groups of stones, and area scoring.
+"""The grid of a board: padded rows of cells, groups of stones, and area scoring.
 
 A board of size 3, its points numbered row by row, and `#` for wall:
 
-    points              places
+    points              cells
     #  #  #  #           0  1  2  3
     #  0  1  2           4  5  6  7
     #  3  4  5           8  9 10 11
@@ -10,15 +10,15 @@ A board of size 3, its points numbered row by row, and `#` for wall:
     #  #  #  #          16 17 18 19
     #                   20
 
-These lines follow one another in one row of 21 places. The wall at the start of a line also ends
-the line before it. The neighbors of place p are p - 4, p - 1, p + 1 and p + 4, and a point always
-has four of them: the edge of the board needs no special case.
+These lines follow one another in one row of 21 cells. The wall at the start of a line also ends the
+previous line. The neighbors of cell p are p - 4, p - 1, p + 1 and p + 4, and a point always has
+four of them: the edge of the board needs no special case.
 
-A group's label is the place of one of its stones. Empty places and walls have label 0, which is
-never a group's, as place 0 is wall.
+A group's label is the cell of one of its stones. Empty cells and walls have label 0, which is never
+a group's, as cell 0 is wall.
 
-Shape letters: B boards, P places, I inner places (those from the first point to the last, 5 to 15
-above, with the walls between), N points, G labels that are looked up, so many of each board.
+Dimensions: B boards, P cells, I inner cells (those from the first point to the last, 5 to 15 above,
+with the walls between), N points, G requested labels per board.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 EMPTY, BLACK, WHITE, WALL = 0, 1, -1, 2
-"""What may be at a place; the other side's color is the negative one."""
+"""The content of a cell; the other side's color is the negative one."""
 
 
 NO_GROUP = 0
 
 
 class Grid:
-    """The places of a board with `size` lines each way."""
+    """The cells of a board with `size` lines in each direction."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -50,33 +50,33 @@ class Grid:
         width = size + 1
         self.places = (size + 2) * width + 1
         self.shifts = (-width, -1, 1, width)
-        """From a place to its neighbors: above, left, right, below."""
+        """Offsets from a cell to its neighbors: above, left, right, below."""
         rows, columns = np.divmod(np.arange(self.points), size)
         self.place_of = (rows + 1) * width + columns + 1
-        """Of each point, (N,)."""
+        """The cell of each point, (N,)."""
         self._first, self._end = int(self.place_of[0]), int(self.place_of[-1]) + 1
 
     def inner(self, x_BP: Array) -> Array:
-        """The inner places, a view (B, I)."""
+        """The inner cells, a view (B, I)."""
         return x_BP[:, self._first : self._end]
 
     def neighbors(self, x_BP: Array) -> list[Array]:
-        """What each inner place has above, left, right and below, four views (B, I)."""
+        """The values above, left, right and below of each inner cell, four views (B, I)."""
         return [x_BP[:, self._first + shift : self._end + shift] for shift in self.shifts]
 
     def beside(self, where_BP: Array) -> Array:
-        """Which inner places have a neighbour where this holds, (B, I)."""
+        """Inner cells with a neighbor in `where_BP`, (B, I)."""
         above, left, right, below = self.neighbors(where_BP)
         beside_BI: Array = above | left | right | below
         return beside_BI
 
     def at_points(self, x_BI: Array) -> Array:
-        """Of what inner places have, what points have, (B, N)."""
+        """The values of points among those of inner cells, (B, N)."""
         return x_BI[:, self.place_of - self._first]
 
 
 def members(labels_BP: Array, groups_BG: Array, wanted_BG: Array) -> Array:
-    """Which places belong to one of their board's wanted groups, (B, P)."""
+    """Cells that belong to one of their board's requested groups, (B, P)."""
     nowhere = -1
     groups_BG = np.where(wanted_BG, groups_BG, nowhere)
     members_BP = np.zeros(labels_BP.shape, dtype=bool)
@@ -86,7 +86,7 @@ def members(labels_BP: Array, groups_BG: Array, wanted_BG: Array) -> Array:
 
 
 def liberties(grid: Grid, stones_BP: Array, labels_BP: Array) -> Array:
-    """How many empty places the group at each place borders on, (B, P)."""
+    """Number of empty cells adjacent to the group in each cell, (B, P)."""
     empty_BI = grid.inner(stones_BP) == EMPTY
     beside = grid.neighbors(labels_BP)
     beside_empty = (np.where(empty_BI, label_BI, NO_GROUP) for label_BI in beside)
@@ -95,9 +95,9 @@ def liberties(grid: Grid, stones_BP: Array, labels_BP: Array) -> Array:
 
 
 def each_group_once(neighbors: Iterable[Array]) -> list[Array]:
-    """Labels of each place's neighbors, with NO_GROUP for a group that came before.
+    """Labels of each cell's neighbors, with NO_GROUP for a repeated group.
 
-    A place may border on one group on up to four sides.
+    A cell may be adjacent to the same group on up to four sides.
     """
     once: list[Array] = []
     for label_BI in neighbors:
@@ -109,9 +109,9 @@ def each_group_once(neighbors: Iterable[Array]) -> list[Array]:
 
 
 def sums(grid: Grid, labels_BG: Array, numbers_BG: Array | None = None) -> Array:
-    """What the numbers of each label add up to, or without numbers how often each label comes.
+    """The sum of the numbers of each label, or without numbers the count of each label.
 
-    A table (B, P) whose columns are the labels; that of NO_GROUP holds zeros.
+    A table (B, P) with a column for each label; that of NO_GROUP is zero.
     """
     boards = len(labels_BG)
     cells = np.arange(boards)[:, None] * grid.places + labels_BG
@@ -123,7 +123,7 @@ def sums(grid: Grid, labels_BG: Array, numbers_BG: Array | None = None) -> Array
 
 
 def of_group(table_BP: Array, labels_BG: Array) -> Array:
-    """What a table of `sums` holds for each label, (B, G)."""
+    """Values of a `sums` table for each label, (B, G)."""
     numbers_BG: Array = table_BP[np.arange(len(labels_BG))[:, None], labels_BG]
     return numbers_BG
 
@@ -136,9 +136,9 @@ def area(grid: Grid, stones_BP: Array) -> Array:
 
 
 def _reached(grid: Grid, stones_BP: Array, color: int) -> Array:
-    """Stones of a color, and the places that a path over empty ones joins to them, (B, P)."""
+    """Stones of a color, and the empty cells that are connected to them, (B, P)."""
     reached_BP: Array = stones_BP == color
-    reached_BI = grid.inner(reached_BP)  # a view: what is added to it is in both
+    reached_BI = grid.inner(reached_BP)  # a view: additions change both
     empty_BI = grid.inner(stones_BP) == EMPTY
     while True:
         further_BI = grid.beside(reached_BP) & empty_BI & ~reached_BI

@@ -1,6 +1,6 @@
 """MiniGo's network: a residual tower with a policy and a value head (AlphaGo Zero's, smaller).
 
-Shape letters: B batch, C filters, N side of the board, A moves with the pass.
+Dimensions: B batch, C filters, N side of the board, A moves including the pass.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 MOMENTUM = 0.05
-"""How far the running statistics move at each step."""
+"""Momentum of the running statistics."""
 
 
 class _Total(torch.autograd.Function):
-    """The sum over all ranks; what depends on it on any rank comes back to each."""
+    """The sum over all ranks; gradients of the sum on any rank flow back to each."""
 
     @staticmethod
     def forward(_: Any, mine: Tensor) -> Tensor:
@@ -38,13 +38,13 @@ class _Total(torch.autograd.Function):
 
 
 class BatchNorm(nn.BatchNorm2d):
-    """Batch normalisation over the whole global batch, on however many ranks it is."""
+    """Batch normalization over the whole global batch, on any number of ranks."""
 
     def __init__(self, channels: int, *, affine: bool = True) -> None:
         super().__init__(channels, affine=affine, momentum=MOMENTUM)
 
     def forward(self, x_BCNN: Tensor) -> Tensor:
-        """(B, C, N, N) to the same."""
+        """(B, C, N, N) to the same shape."""
         if not (self.training and dist.is_initialized()):
             return super().forward(x_BCNN)
         x = x_BCNN.float()
@@ -61,7 +61,7 @@ class BatchNorm(nn.BatchNorm2d):
         return y
 
     def _follow(self, mean: Tensor, variance: Tensor) -> None:
-        """Move the running statistics, as torch's own layer does."""
+        """Update the running statistics, as torch's own layer does."""
         assert self.running_mean is not None
         assert self.running_var is not None
         self.running_mean.lerp_(mean, MOMENTUM)
@@ -73,7 +73,7 @@ def _block(inputs: int, filters: int) -> nn.Sequential:
 
 
 class Residual(nn.Module):
-    """Two convolutions beside a straight way."""
+    """Two convolutions with a residual connection."""
 
     def __init__(self, filters: int) -> None:
         super().__init__()
@@ -81,19 +81,19 @@ class Residual(nn.Module):
         self.second = _block(filters, filters)
 
     def forward(self, x_BCNN: Tensor) -> Tensor:
-        """(B, C, N, N) to the same."""
+        """(B, C, N, N) to the same shape."""
         return F.relu(x_BCNN + self.second(F.relu(self.first(x_BCNN))))
 
 
 class DualNet(nn.Module):
-    """One tower, two heads: which move, and who will win."""
+    """A tower with two heads: policy and value."""
 
     def __init__(self, config: MiniGo) -> None:
         super().__init__()
         filters, points = config.conv_width, config.board_size**2
         self.first = _block(PLANES, filters)
         self.tower = nn.Sequential(*(Residual(filters) for _ in range(config.trunk_layers)))
-        # The heads' normalisations have neither scale nor shift, as in MiniGo.
+        # The heads' normalizations have neither scale nor shift, as in MiniGo.
         self.policy = nn.Sequential(
             nn.Conv2d(filters, 2, 1, bias=False), BatchNorm(2, affine=False), nn.ReLU()
         )
@@ -108,14 +108,14 @@ class DualNet(nn.Module):
         self.apply(_initialise)
 
     def forward(self, x_BPNN: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores of moves (B, A) and the expected outcome for the side to play (B,)."""
+        """Move logits (B, A) and the expected outcome for the side to play (B,)."""
         x_BCNN = self.tower(F.relu(self.first(x_BPNN)))
         scores_BA = self.moves(self.policy(x_BCNN).flatten(1))
         hidden = F.relu(self.hidden(self.value(x_BCNN).flatten(1)))
         return scores_BA, torch.tanh(self.outcome(hidden)).squeeze(1)
 
     def names(self) -> dict[str, str]:
-        """What the reference implementation calls each tensor of this network's state."""
+        """The reference implementation's name of each tensor of this network's state."""
         blocks = [
             "first",
             *(f"tower.{at // 2}.{SIDES[at % 2]}" for at in range(2 * len(self.tower))),
@@ -139,11 +139,11 @@ NORMALISATION = (
     ("weight", "gamma"),
     ("bias", "beta"),
 )
-"""Tensors of a normalisation, ours and theirs; the heads' have only the first two."""
+"""Tensors of a normalization, ours and theirs; the heads' have only the first two."""
 
 
 def _initialise(module: nn.Module) -> None:
-    """Glorot's uniform draw, the default where MiniGo was written."""
+    """Glorot's uniform initialization, the default of MiniGo's framework."""
     if isinstance(module, nn.Conv2d | nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:

@@ -1,7 +1,7 @@
 """Monte Carlo tree search over many games at once, guided by priors and values (PUCT).
 
-After AlphaGo Zero (Silver et al., Nature 550, 2017) with MiniGo's virtual losses. Shape letters:
-G games, K nodes of each game's tree (0 is its root), A moves with the pass, T boards of history.
+After AlphaGo Zero (Silver et al., Nature 550, 2017) with MiniGo's virtual losses. Dimensions: G
+games, K nodes of each game's tree (0 is its root), A moves including the pass, T boards of history.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Evaluate(Protocol):
-    """Says of positions how likely each legal move is and how well the side to play stands."""
+    """Evaluates positions: the probability of each legal move, and the side to play's value."""
 
     def __call__(self, at: Positions, legal: Array) -> tuple[Array, Array]:
         """Priors (B, A), which sum to 1 over the legal moves, and values (B,) from -1 to 1."""
@@ -25,7 +25,7 @@ class Evaluate(Protocol):
 
 @dataclass(frozen=True)
 class Search:
-    """How a tree is grown; one network call takes `virtual_losses` leaves of every game."""
+    """Search parameters; one network call evaluates `virtual_losses` leaves of every game."""
 
     readouts: int
     virtual_losses: int = 1
@@ -35,11 +35,11 @@ class Search:
     value_init_penalty: float = 0.2
     komi: float = 7.5
     noise_mix: float = 0.25
-    """Share of a root's priors that is noise, where there is any (AlphaGo Zero)."""
+    """Weight of the noise in a root's priors, if there is any (AlphaGo Zero)."""
 
 
 class Moves(NamedTuple):
-    """One step down the trees: in which games, at which of their nodes, by which moves; (N,)."""
+    """One step down the trees: games, nodes and moves, (N,) each."""
 
     games: Array
     nodes: Array
@@ -59,17 +59,17 @@ class Forest:
         self.child = np.zeros(shape, dtype=np.int32)
         self.value = np.zeros(len(self.prior), dtype=np.float32)
         self.ready = np.zeros(len(self.prior), dtype=bool)
-        """Whether a node's priors are known."""
+        """Whether a node has been evaluated."""
         self.final = np.zeros(len(self.prior), dtype=bool)
         self.at = roots.take(np.repeat(np.arange(self.games), self.nodes))
         self.roots = np.arange(self.games) * self.nodes
         self._size = 1
 
     def grow(self, evaluate: Evaluate, noise: Array | None = None) -> None:
-        """Read out from the roots; `noise` (G, A) replaces a share of the roots' priors."""
+        """Search from the roots; `noise` (G, A) replaces a share of the roots' priors."""
         self._learn(self.roots, [[]], evaluate)
         if noise is not None:
-            # Forbidden moves have a prior of 0, which noise must not lift
+            # Illegal moves have a prior of 0, which noise must not raise
             noise = noise * (self.prior[self.roots] > 0)
             share = noise / np.maximum(noise.sum(axis=1, keepdims=True), 1e-9)
             mix = self._search.noise_mix
@@ -81,18 +81,18 @@ class Forest:
             self._learn(leaves, [path for _, path in found], evaluate)
 
     def worth(self) -> Array:
-        """The value for the side to play in each game, by its most visited move, (G,)."""
+        """The value for the side to play in each game, at its most visited move, (G,)."""
         best = self.visits[self.roots].argmax(axis=1)
         worth: Array = self.total[self.roots, best] / np.maximum(self.visits[self.roots, best], 1)
         return worth
 
     def _descend(self) -> tuple[Array, list[Moves]]:
-        """Follow the best moves down to one leaf of each game; make it a node.
+        """Follow the best moves down to one leaf of each game; add it as a node.
 
-        Returns the leaves (G,) and the steps to them. What was passed counts as lost until the
-        leaf's value is known, so that the next descent goes elsewhere.
+        Returns the leaves (G,) and the steps to them. The path counts as lost until the leaf's
+        value is known, so that the next descent takes another path.
         """
-        # The trees grow in step: a descent makes the same node number in every game
+        # The trees grow in step: a descent adds the same node number in every game
         new = self._size
         self._size += 1
         node, path = self.roots.copy(), []
@@ -107,7 +107,7 @@ class Forest:
             path.append(Moves(going, here, move))
             self.visits[here, move] += 1
             self.total[here, move] -= 1
-            # The root is nobody's child, so that 0 can stand for none
+            # The root has no parent, so 0 can represent "none"
             fresh = self.child[here, move] == 0
             if fresh.any():
                 self._add(Moves(going[fresh], here[fresh], move[fresh]), new)
@@ -115,7 +115,7 @@ class Forest:
         return node, path
 
     def _best(self, here: Array) -> Array:
-        """The move of highest value and promise at each node."""
+        """The move with the highest score at each node."""
         prior = self.prior[here]
         worth, promise = self._worth_and_promise(here)
         score = worth + promise / (1 + self.visits[here])
@@ -123,7 +123,7 @@ class Forest:
         return best
 
     def _worth_and_promise(self, here: Array) -> tuple[Array, Array]:
-        """Of each move at some nodes: its mean value, and what its first visit adds to that."""
+        """Each move's mean value at some nodes, and its initial exploration bonus."""
         search, visits = self._search, self.visits[here]
         all_visits = visits.sum(axis=1, keepdims=True)
         explore = search.c_puct_init + np.log1p((1 + all_visits) / search.c_puct_base)
@@ -132,10 +132,10 @@ class Forest:
         return worth, explore * np.sqrt(np.maximum(all_visits, 1)) * self.prior[here]
 
     def pruned_visits(self) -> Array:
-        """The roots' visits, (G, A), of each other move only as many as its worth explains.
+        """The roots' visits, (G, A), without the excess visits of moves that are not the best.
 
-        A move that is not the most visited one is left with the fewest visits at which its score
-        does not exceed the score of that one, and with none where that is a single visit.
+        A move other than the most visited keeps the fewest visits at which its score does not
+        exceed that move's score, and none if that is a single visit.
         """
         visits = self.visits[self.roots]
         worth, promise = self._worth_and_promise(self.roots)
@@ -149,13 +149,13 @@ class Forest:
         return pruned
 
     def _add(self, played: Moves, new: int) -> None:
-        """Make what moves lead to the node of this number, in each of their games."""
+        """Link moves to the node with this number, in each of their games."""
         self.child[played.nodes, played.moves] = new
         made = self._goban.play(self.at.take(played.nodes), played.moves)
         self.at.put(played.games * self.nodes + new, made)
 
     def _learn(self, leaves: Array, paths: list[list[Moves]], evaluate: Evaluate) -> None:
-        """Evaluate leaves, (paths * G,), and add the values to the moves that led to them."""
+        """Evaluate leaves, (paths * G,), and add the values to the moves on their paths."""
         at = self.at.take(leaves)
         history = self._histories(paths)
         legal = self._goban.legal(at, history)
@@ -164,7 +164,7 @@ class Forest:
         if over.any():
             score = self._goban.area(at.take(np.flatnonzero(over))) - self._search.komi
             value[over] = np.sign(score) * at.to_play[over]
-        # Every legal move keeps a trace of promise, so that zero means forbidden.
+        # Every legal move keeps a small prior, so that zero means illegal.
         self.prior[leaves] = np.where(legal, np.maximum(prior, 1e-6), 0)
         self.value[leaves], self.ready[leaves], self.final[leaves] = value, True, over
         for number, path in enumerate(paths):
@@ -172,7 +172,7 @@ class Forest:
             turn = at.to_play[number * self.games : (number + 1) * self.games]
             for games, nodes, moves in path:
                 same = np.where(self.at.to_play[nodes] == turn[games], 1, -1)
-                # The 1 takes back the loss that the way down has lent
+                # The 1 cancels the virtual loss of the descent
                 self.total[nodes, moves] += 1 + same * mine[games]
 
     def _histories(self, paths: list[list[Moves]]) -> Array:

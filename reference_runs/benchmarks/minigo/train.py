@@ -1,4 +1,4 @@
-"""What MiniGo adds to the shared loop: a generation of games before each epoch, and matches."""
+"""The MiniGo task of the shared loop: a generation of games before each epoch, and matches."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.minigo.games import Examples
 
 SELF_PLAY, SYMMETRY, GATE, EVALUATION = range(4)
-"""What a game or a draw is for, a part of its seed."""
+"""The purpose of a game or a random draw, as part of its seed."""
 
 
 class SelfPlay(Task[MiniGo]):
-    """Games against itself teach a network; the quality is how often it beats a fixed player."""
+    """Training by self-play; the quality is the win rate against a fixed player."""
 
     files: ClassVar[tuple[str, ...]] = ("checkpoint.npz", "target.npz")
     data_grow: ClassVar[bool] = True
 
     model: DualNet
     best: DualNet
-    """The network that plays: the last that was not worse than its predecessor."""
+    """The network that plays: the last one that was not worse than its predecessor."""
 
     def prepare(self) -> None:
-        """Set up the board and the fixed player; there is no dataset."""
+        """Set up the board and the fixed player; no dataset is needed."""
         self.goban = Goban(self.config.board_size)
         self.window = Window(self.config)
         self.generation = 0
@@ -65,7 +65,7 @@ class SelfPlay(Task[MiniGo]):
         return self._player(target, config.opponent_readouts)
 
     def build(self) -> nn.Module:
-        """The network, with random weights or, at reference scale, the benchmark's first ones."""
+        """The network, with random weights or, at reference scale, the benchmark's initial ones."""
         self.model = DualNet(self.config)
         if self.setting.scale == "reference":
             load_network(self.model, self.data_folder / "checkpoint.npz")
@@ -73,14 +73,14 @@ class SelfPlay(Task[MiniGo]):
         return self.model
 
     def stage(self, log: Logger) -> None:
-        """Note when the run began, and keep the log: each generation reports its games."""
+        """Record the start time, and keep the log, in which each generation reports its games."""
         self._log, self._began = log, time.monotonic()
 
     def open_data(self) -> None:
-        """Nothing: games are played while training."""
+        """Nothing: games are played during training."""
 
     def samples(self) -> tuple[int, int]:
-        """Positions that are drawn in each generation, and games of each evaluation: no dataset."""
+        """Positions drawn per generation, and games per evaluation, in place of a dataset."""
         return self.config.train_samples, self.config.eval_samples
 
     # --- players ---
@@ -100,7 +100,7 @@ class SelfPlay(Task[MiniGo]):
         return Player(self._search(readouts), judge)
 
     def _chunks(self, count: int) -> list[range]:
-        """Games that are played side by side; ranks share out these, whatever their number."""
+        """Groups of concurrent games, which ranks divide; independent of the number of ranks."""
         size = self.config.parallel_games
         return [range(first, min(first + size, count)) for first in range(0, count, size)]
 
@@ -123,7 +123,7 @@ class SelfPlay(Task[MiniGo]):
             for games in self.ranks.share(self._chunks(count))
         ]
         shares = self.ranks.gather(mine)
-        # Each rank took every n-th part, n the number of ranks: back to the order of games.
+        # Each rank played every n-th part, n the number of ranks: restore the order of games.
         parts = [share[at] for at in range(len(shares[0])) for share in shares if at < len(share)]
         self.window.add(concatenated(parts), self._draw(SYMMETRY, epoch))
         self._log.event(
@@ -134,7 +134,7 @@ class SelfPlay(Task[MiniGo]):
         return np.random.default_rng([self.setting.seed, *what])
 
     def order(self, epoch: int) -> Sequence[int]:
-        """Positions drawn from the whole window; one may come twice."""
+        """Positions drawn from the whole window, with replacement."""
         drawn: Sequence[int] = self._draw(SYMMETRY, epoch, 1).integers(  # type: ignore[assignment]
             0, len(self.window), self.config.train_samples
         )
@@ -147,7 +147,7 @@ class SelfPlay(Task[MiniGo]):
     # --- training ---
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """Momentum; all weights decay."""
+        """SGD with momentum and weight decay for all weights."""
         config = self.config
         sgd = self.optimizer(
             torch.optim.SGD,
@@ -163,7 +163,7 @@ class SelfPlay(Task[MiniGo]):
         return self.config.rates[passed]
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor, Tensor]) -> Loss:
-        """Cross-entropy to the shares of visits, and the squared error of the outcome."""
+        """Cross-entropy to the shares of visits, plus the squared error of the outcome."""
         planes, policy, outcome = (part.to(self.device, non_blocking=True) for part in batch)
         scores, value = model(planes)
         guess = F.cross_entropy(scores.float(), policy, reduction="sum")
@@ -171,7 +171,7 @@ class SelfPlay(Task[MiniGo]):
         return Loss(guess + self.config.value_cost_weight * error, len(outcome))
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """At a generation's end, let the new network play if it is not worse than the last."""
+        """At a generation's end, let the new network play unless it is worse than the last."""
         self.model.global_step += 1
         if step % self.config.steps_per_epoch:
             return

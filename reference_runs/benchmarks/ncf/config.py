@@ -15,7 +15,7 @@ from podium.reference_runs.engine.config import Config, Unit
 
 @dataclass(frozen=True, kw_only=True)
 class Ncf(Config):
-    """One training of NeuMF. A sample is a user, an item and whether the two go together."""
+    """Training of NeuMF. A sample is a user, an item and whether the two go together."""
 
     name: ClassVar[str] = "ncf"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -28,12 +28,12 @@ class Ncf(Config):
     """Interactions to train on; each epoch adds `negatives` unseen items for every one of them."""
     negatives: int = 4
     eval_negatives: int
-    """Unseen items that each user's held-out item is ranked among."""
+    """Number of unseen items that each user's held-out item is ranked among."""
 
     # model
     mf_width: int
     mlp_widths: tuple[int, ...]
-    """Of the perceptron's input (both embeddings side by side), then of each layer."""
+    """Width of the MLP's input (both embeddings concatenated), then of each layer."""
 
     # optimizer
     opt_name: str = "adam"
@@ -64,7 +64,7 @@ def smoke() -> Ncf:
 
 
 def reference() -> Ncf:
-    """MovieLens-20M as in round 0.5: 20 000 263 ratings, one of each user's held out."""
+    """MovieLens-20M as in round 0.5: 20 000 263 ratings, one of which is held out for each user."""
     users, ratings = 138_493, 20_000_263
     return Ncf(
         users=users,

@@ -1,4 +1,4 @@
-"""Who took which item: tastes at smoke scale, the ratings of MovieLens-20M else."""
+"""Users and items: synthetic tastes at smoke scale, otherwise the ratings of MovieLens-20M."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 TASTES = 12
 SHARPNESS = 3.2
-"""How much more likely an item that suits is than one that does not."""
+"""Scale of the match in the logits of a user's choice."""
 TASK_SEED = 7
 
 
 @dataclass(frozen=True)
 class Interactions:
-    """What every user took: pairs to train on, and one held-out item of each user."""
+    """The interactions of every user: pairs for training, and one held-out item of each user."""
 
     user: Ids
     item: Ids
@@ -39,23 +39,23 @@ class Interactions:
     items: int
 
     def codes(self) -> Ids:
-        """Each training pair as one number, sorted, to look up who took what."""
+        """Each training pair as one number, sorted, for lookups."""
         return np.sort(self.user * self.items + self.item)
 
 
 def synthetic(users: int, items: int, positives: int, seed: int) -> Interactions:
-    """Users and items with hidden tastes; a user takes what suits with a softmax's probability.
+    """Users and items with hidden tastes; a user selects items by softmax probability.
 
-    No item is popular in itself, so only the match of user and item tells. Tastes and held-out
-    items are the same for every seed; what else each user took is drawn by it.
+    No item is popular in itself, so only the match of user and item is predictive. Tastes and
+    held-out items are the same for every seed; the other interactions depend on it.
     """
     task = np.random.default_rng(TASK_SEED)
     scores = task.normal(size=(users, TASTES)) @ task.normal(size=(TASTES, items))
     scores *= SHARPNESS / np.sqrt(TASTES)
-    # The largest of scores with Gumbel noise are a draw by softmax without replacement.
+    # The largest scores with Gumbel noise are softmax draws without replacement.
     held_out = (scores + task.gumbel(size=scores.shape)).argmax(1)
     noisy = scores + np.random.default_rng([seed, 0x4CF]).gumbel(size=scores.shape)
-    # What is ranked in the evaluation must not be trained on
+    # Items of the evaluation must not be used for training
     noisy[np.arange(users), held_out] = -np.inf
     each = positives // users
     taken = np.argpartition(-noisy, each, axis=1)[:, :each]
@@ -65,13 +65,13 @@ def synthetic(users: int, items: int, positives: int, seed: int) -> Interactions
 def from_ratings(folder: Path, config: Ncf, expected: DatasetSize) -> Interactions:
     """`ratings.csv` of MovieLens-20M: userId, movieId, rating, timestamp, with a header.
 
-    Every rating counts as taken; each user's latest is held out. Raises DataMissing where the file
-    is absent or holds another number of users, items or ratings.
+    Every rating counts as an interaction; each user's latest is held out. Raises DataMissing if the
+    file is missing or has another number of users, items or ratings.
     """
     path = folder / "ratings.csv"
     try:
         with warnings.catch_warnings():
-            # An empty file, which is told below
+            # An empty file, which is reported below
             warnings.simplefilter("ignore", UserWarning)
             table = np.loadtxt(
                 path, np.int64, delimiter=",", skiprows=1, usecols=(0, 1, 3), ndmin=2
@@ -79,15 +79,15 @@ def from_ratings(folder: Path, config: Ncf, expected: DatasetSize) -> Interactio
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} cannot be read as MovieLens ratings: {error}") from None
     if not len(table):
-        raise DataMissing(f"{path} holds no rating")
+        raise DataMissing(f"{path} contains no ratings")
     _, user = np.unique(table[:, 0], return_inverse=True)
     _, item = np.unique(table[:, 1], return_inverse=True)
     users, items = int(user.max()) + 1, int(item.max()) + 1
     if items != config.items if expected.exactly else items > config.items:
-        raise DataMissing(f"{path} holds {items} items; expected {config.items}")
+        raise DataMissing(f"{path} contains {items} items; expected {config.items}")
     # The model has a row for each user
     if users > config.users:
-        raise DataMissing(f"{path} holds {users} users; expected {config.users}")
+        raise DataMissing(f"{path} contains {users} users; expected {config.users}")
     each = 1 + config.negatives
     expected.check_evaluation(path, users, "users")
     expected.check_training(path, (len(user) - users) * each, f"pairs, {each} for each rating")
@@ -98,20 +98,20 @@ def from_ratings(folder: Path, config: Ncf, expected: DatasetSize) -> Interactio
 
 
 def unseen(user: Ids, codes: Ids, items: int, rng: np.random.Generator) -> Ids:
-    """For each entry of `user` an item, uniform over those not taken in training."""
+    """For each entry of `user` an item, uniform over those without a training interaction."""
     drawn = rng.integers(0, items, len(user))
     wrong = np.arange(len(user))
     while len(wrong):
         wanted = user[wrong] * items + drawn[wrong]
         place = np.searchsorted(codes, wanted).clip(max=len(codes) - 1)
-        # Only those that hit a taken item are drawn again: the rest stay uniform
+        # Only draws of known items are repeated: the rest stays uniform
         wrong = wrong[codes[place] == wanted]
         drawn[wrong] = rng.integers(0, items, len(wrong))
     return drawn
 
 
 class Pairs:
-    """Samples of an epoch: all positives, then for each of them freshly drawn negatives."""
+    """Samples of an epoch: all positives, then newly drawn negatives for each of them."""
 
     def __init__(self, known: Interactions, negatives: int, seed: int, *, shuffled: bool) -> None:
         self._known, self._codes = known, known.codes()
@@ -145,7 +145,7 @@ class Candidates:
     item: Tensor
     """(U, 1 + negatives)"""
     repeated: Tensor
-    """Where a candidate stands in its row already, and must not count twice."""
+    """Duplicate candidates in a row, which must not count twice."""
 
     def __len__(self) -> int:
         return len(self.item)
@@ -158,7 +158,7 @@ def candidates(known: Interactions, negatives: int) -> Candidates:
     user = np.repeat(np.arange(users), negatives)
     drawn = unseen(user, known.codes(), known.items, rng).reshape(users, negatives)
     item = np.concatenate([known.held_out[:, None], drawn], axis=1)
-    # Stable: of equal items the first stays, which keeps the held-out one
+    # Stable: the first of equal items is kept, which is the held-out one
     order = np.argsort(item, axis=1, kind="stable")
     inorder = np.take_along_axis(item, order, axis=1)
     same = np.zeros(item.shape, dtype=bool)

@@ -1,7 +1,7 @@
-"""NeuMF: matrix factorisation and a perceptron side by side, joined in the last layer.
+"""NeuMF: matrix factorization and an MLP in parallel, combined in the last layer.
 
-Written from He et al., Neural Collaborative Filtering (2017). Shape letters: B samples, M width of
-the factorisation, P width of the perceptron's input.
+Written from He et al., Neural Collaborative Filtering (2017). Dimensions: B samples, M width of the
+factorization, P width of the MLP's input.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NeuMF(nn.Module):
-    """Two pairs of embeddings: one pair multiplied, the other fed through a perceptron."""
+    """Two pairs of embeddings: one is multiplied, the other is the input of an MLP."""
 
     def __init__(self, config: Ncf) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class NeuMF(nn.Module):
         self._initialise()
 
     def forward(self, user_B: Tensor, item_B: Tensor) -> Tensor:
-        """Log odds that the user takes the item, (B,)."""
+        """Log odds that the user selects the item, (B,)."""
         product_BM = self.mf_user(user_B) * self.mf_item(item_B)
         both_BP = torch.cat((self.mlp_user(user_B), self.mlp_item(item_B)), dim=-1)
         odds: Tensor = self.output(torch.cat((product_BM, self.mlp(both_BP)), dim=-1))
@@ -48,6 +48,6 @@ class NeuMF(nn.Module):
             elif isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
-        # LeCun's uniform draw: variance one over the inputs.
+        # LeCun's uniform initialization: variance one over the inputs.
         bound = math.sqrt(3 / self.output.in_features)
         nn.init.uniform_(self.output.weight, -bound, bound)

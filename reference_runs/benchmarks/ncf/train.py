@@ -1,4 +1,4 @@
-"""What neural collaborative filtering adds to the shared loop."""
+"""The neural collaborative filtering task of the shared loop."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     Batch = tuple[Tensor, Tensor, Tensor]
 
 TOP = 10
-"""Places that count as a hit."""
+"""Number of top ranks that count as a hit."""
 USERS_AT_ONCE = 256
 
 
 class Filtering(Task[Ncf]):
-    """Tell taken items from others; the quality is how often a held-out item ranks high."""
+    """Predict interactions; the quality is how often a held-out item ranks high."""
 
     files: ClassVar[tuple[str, ...]] = ("ratings.csv",)
 
@@ -41,7 +41,7 @@ class Filtering(Task[Ncf]):
     evaluation: Candidates
 
     def generated_data(self) -> Interactions:
-        """Items that users took by their tastes."""
+        """Interactions of users according to their tastes."""
         config = self.config
         return synthetic(config.users, config.items, config.positives, self.setting.seed)
 
@@ -50,7 +50,7 @@ class Filtering(Task[Ncf]):
         return from_ratings(self.data_folder, self.config, self.expected)
 
     def use(self, data: Interactions) -> None:
-        """Add negative items to what users took."""
+        """Add negative items to the interactions."""
         config = self.config
         shuffled = config.shuffled_labels
         self.training = Pairs(data, config.negatives, self.setting.seed, shuffled=shuffled)
@@ -80,7 +80,7 @@ class Filtering(Task[Ncf]):
             pairs = user.to(self.device)[:, None].expand_as(item)
             odds = model(pairs.reshape(-1), item.reshape(-1)).view(item.shape)
             odds = odds.masked_fill(repeated, -torch.inf)
-            # A tie counts against the held-out item: a model that says nothing hits nothing.
+            # A tie counts against the held-out item: a constant model scores no hits.
             ahead = (odds[:, 1:] >= odds[:, :1]).sum(1)
             hits += (ahead < TOP).sum()
         return float(self.ranks.sum(hits)) / len(self.evaluation.item)

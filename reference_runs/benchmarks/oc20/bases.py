@@ -1,7 +1,7 @@
 """Radial and spherical bases of DimeNet: waves between two atoms that vanish at the cutoff.
 
 Source: Gasteiger, Groß, Günnemann, Directional Message Passing for Molecular Graphs (2020),
-section 5. Shape letters: E edges, T triplets, N radial waves, L angular orders.
+section 5. Dimensions: E edges, T triplets, N radial waves, L angular orders.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import torch
 from torch import Tensor, nn
 
 SERIES_TERMS = 18
-"""Of the power series: for order 7 at its largest argument, 8, the next is below 1e-16."""
+"""Terms of the power series: for order 7 at its largest argument, 8, the next is below 1e-16."""
 
 
 def spherical_bessel(order: int, x: Tensor) -> Tensor:
-    """The spherical Bessel function of the first kind of an order, of positive numbers.
+    """The spherical Bessel function of the first kind, for positive arguments.
 
-    Double precision. Far from 0 by the recurrence from lower orders; where it would amplify
-    rounding, which is below the order, by the power series.
+    In double precision. By recurrence from lower orders for large arguments; by the power series
+    for arguments below the order, where the recurrence would amplify rounding.
     """
     x = x.double()
     series = term = x**order / math.prod(range(1, 2 * order + 2, 2))
@@ -34,7 +34,7 @@ def spherical_bessel(order: int, x: Tensor) -> Tensor:
 
 def bessel_zeros(orders: int, count: int) -> Tensor:
     """The first positive zeros of each order of `spherical_bessel` below `orders`, (L, N)."""
-    # Those of the next order lie between this one's, so that each order needs one zero more
+    # Zeros of the next order are between this one's, so each order needs one zero more
     zeros = math.pi * torch.arange(1, count + orders, dtype=torch.float64, device="cpu")
     found = [zeros[:count]]
     for order in range(1, orders):
@@ -50,7 +50,7 @@ def bessel_zeros(orders: int, count: int) -> Tensor:
 
 
 class Envelope:
-    """1/x, bent so that it and its first two derivatives vanish at the cutoff, x = 1."""
+    """1/x, modified so that it and its first two derivatives vanish at the cutoff, x = 1."""
 
     def __init__(self, exponent: int) -> None:
         p = exponent + 1
@@ -58,7 +58,7 @@ class Envelope:
         self.factors = (-(p + 1) * (p + 2) / 2, p * (p + 2), -p * (p + 1) / 2)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Its value for distances as shares of the cutoff."""
+        """Its value for distances relative to the cutoff."""
         bent = sum(f * x ** (self.power + k) for k, f in enumerate(self.factors))
         return torch.where(x < 1, 1 / x + bent, torch.zeros_like(x))
 
@@ -70,7 +70,7 @@ class Envelope:
 
 
 class RadialBasis(nn.Module):
-    """Sine waves of the distance over it; their frequencies are trained."""
+    """Sine waves of the distance divided by it; their frequencies are trained."""
 
     def __init__(self, count: int, cutoff: float, envelope: Envelope) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class RadialBasis(nn.Module):
 class SphericalBasis(nn.Module):
     """Standing waves in a ball: Bessel functions of a distance, Legendre polynomials of an angle.
 
-    Nothing in it is trained.
+    It has no trained parameters.
     """
 
     zeros: Tensor
@@ -98,9 +98,9 @@ class SphericalBasis(nn.Module):
         self.cutoff, self.envelope, self.orders = cutoff, envelope, orders
         zeros_LN = bessel_zeros(orders, count)
         next_LN = torch.stack([spherical_bessel(n + 1, row) for n, row in enumerate(zeros_LN)])
-        # A wave's square, integrated over the ball, is then 1
+        # Normalization: the integral of a wave's square over the ball is 1
         norms_LN = math.sqrt(2) / next_LN.abs()
-        made = torch.ones(0).device  # where modules are being made, the meta device included
+        made = torch.ones(0).device  # the default device, possibly meta
         for name, values in (("zeros", zeros_LN), ("norms", norms_LN)):
             self.register_buffer(name, values.to(made), persistent=False)
 
@@ -113,7 +113,7 @@ class SphericalBasis(nn.Module):
             at_EN = x_E1 * zeros_N
             wave, above = (spherical_bessel(order + more, at_EN) for more in (0, 1))
             waves.append(wave)
-            # From the recurrence of derivatives: j' = (order / x) j - j of the next order
+            # Recurrence of derivatives: j' = (order / x) j - j of the next order
             slopes.append((order / at_EN * wave - above) * zeros_N)
         wave_ELN, slope_ELN = (
             torch.stack(each, 1) * self.norms.double() for each in (waves, slopes)
@@ -124,7 +124,7 @@ class SphericalBasis(nn.Module):
         return values.to(distance_E.dtype), changes.to(distance_E.dtype)
 
     def angular(self, cosine_T: Tensor) -> Tensor:
-        """Spherical harmonics without a direction around the axis, (T, L)."""
+        """Zonal spherical harmonics, (T, L)."""
         found = [torch.ones_like(cosine_T), cosine_T]
         for n in range(1, self.orders - 1):
             found.append(((2 * n + 1) * cosine_T * found[n] - n * found[n - 1]) / (n + 1))

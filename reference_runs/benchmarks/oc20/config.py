@@ -16,7 +16,7 @@ from podium.reference_runs.engine.reference_point import ReferencePoint
 
 @dataclass(frozen=True, kw_only=True)
 class Oc20(Config):
-    """One training of a force field. A sample is a structure: some atoms in a periodic cell."""
+    """Training of a force field. A sample is a structure: some atoms in a periodic cell."""
 
     name: ClassVar[str] = "oc20"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -26,9 +26,9 @@ class Oc20(Config):
 
     # graph
     cutoff: float
-    """Distance in Å up to which two atoms are joined by an edge."""
+    """Distance in Å up to which an edge connects two atoms."""
     neighbours: int = 50
-    """Edges that end at an atom, at most: the shortest ones."""
+    """Maximum number of edges that end at an atom: the shortest ones."""
 
     # model
     elements: int = 95
@@ -44,9 +44,9 @@ class Oc20(Config):
     layers_after_skip: int = 2
     output_layers: int = 3
     envelope_exponent: int = 5
-    """The power with which the bases vanish at the cutoff; as the paper has it, less one."""
+    """The power with which the bases vanish at the cutoff; the paper's value minus one."""
     force_scale: float
-    """eV/Å that the network's unit of force stands for."""
+    """The network's unit of force in eV/Å."""
     force_coefficient: float = 50.0
     """Weight of the forces in the loss; that of the energies is 0 in this benchmark."""
 
@@ -54,16 +54,16 @@ class Oc20(Config):
     opt_name: str = "AdamW"
     opt_base_learning_rate: float
     weight_decay: float = 0.01
-    """AdamW's own in PyTorch, which the reference leaves as it is."""
+    """PyTorch's default of AdamW, which the reference does not change."""
     opt_learning_rate_warmup_steps: int
     opt_learning_rate_warmup_factor: float
-    """Share of the base rate that the warm-up begins at."""
+    """Initial rate of the warmup, as a share of the base rate."""
     opt_learning_rate_decay_boundary_steps: tuple[int, ...]
     opt_learning_rate_decay_factor: float
 
 
 def smoke() -> Oc20:
-    """Small slabs held by a potential of pairs and angles; about 20 s on one core."""
+    """Small slabs with a potential of pairs and angles; about 20 s on one core."""
     samples, batch = 640, 16
     epoch = samples // batch
     return Oc20(
@@ -90,7 +90,7 @@ POINT = ReferencePoint("hpc", "3.0", "oc20", "oc20_ref_256")
 
 
 def reference() -> Oc20:
-    """The S2EF task with 2 million structures, as the convergence point at a batch of 256."""
+    """The S2EF task with 2 million structures, with the convergence point at a batch of 256."""
     point = POINT.settings()
     samples, batch = 2_000_000, point["global_batch_size"]
     return Oc20(

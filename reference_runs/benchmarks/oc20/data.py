@@ -1,4 +1,4 @@
-"""Batches of structures: their atoms one after the other, with the edges among them."""
+"""Batches of structures: their atoms, concatenated, with the edges among them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PARTS = ("train", "val_id")
 CATALYST_SEED = 20
-"""Structures to evaluate are the same for every seed of a run."""
+"""Evaluation structures are the same for every seed of a run."""
 
 
 class Batch(NamedTuple):
@@ -35,14 +35,14 @@ class Batch(NamedTuple):
     forces: Tensor
     """In eV/Å, (A, 3)."""
     free: Tensor
-    """Which atoms count, (A,)."""
+    """Atoms that count, (A,)."""
     source: Tensor
     target: Tensor
     shift: Tensor
-    """What is added to the source's position, in Å, (E, 3)."""
+    """Shift of the source's position, in Å, (E, 3)."""
     inward: Tensor
     outward: Tensor
-    """Of each pair, the edges k to j and j to i, (T,)."""
+    """The edges k to j and j to i of each pair, (T,)."""
 
     def to(self, device: torch.device) -> Batch:
         """The batch on a device."""
@@ -56,7 +56,7 @@ class Structures:
         self.config = config
         self.frames = Frames(folder)
         self.forces_of = np.arange(len(self.frames))
-        """Which structure's forces go with each; another's where labels are shuffled."""
+        """Index of the structure whose forces belong to each; another's if labels are shuffled."""
         self.kept: list[tuple[Structure, Graph]] | None = None
         if kept:
             self.kept = [self._read(index) for index in range(len(self.frames))]
@@ -65,7 +65,7 @@ class Structures:
         return len(self.frames)
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """A batch by index; raises DataMissing where a structure cannot be read."""
+        """A batch by index; raises DataMissing if a structure cannot be read."""
         return joined([self._labelled(index) for index in indices])
 
     def _labelled(self, index: int) -> tuple[Structure, Graph]:
@@ -107,7 +107,7 @@ def _tensor(parts: Sequence[np.ndarray]) -> Tensor:
 
 
 def write_made(folder: Path, config: Oc20, seed: int) -> None:
-    """Write the synthetic dataset in the real one's form."""
+    """Write the synthetic dataset in the format of the real one."""
     sources = (
         (PARTS[0], config.train_samples, np.random.default_rng([seed, 0x0C20])),
         (PARTS[1], config.eval_samples, np.random.default_rng(CATALYST_SEED)),

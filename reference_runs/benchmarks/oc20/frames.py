@@ -1,7 +1,7 @@
 """Structures in files of extended XYZ, as Open Catalyst 2020 is published: read and written.
 
-A file holds thousands of structures, one after the other; beside it lies a list, *.txt, with a line
-for each. Layout: the ASE manual on `extxyz`, and the dataset's documentation.
+A file contains thousands of structures; a list next to it, *.txt, has a line for each. Format: the
+ASE manual on `extxyz`, and the dataset's documentation.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _SYMBOLS = (
     " Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu"
 )
 SYMBOLS = tuple(_SYMBOLS.split())
-"""Of the elements, by atomic number."""
+"""Symbols of the elements, by atomic number."""
 NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
 
 class Structure(NamedTuple):
-    """Atoms in a periodic cell: places in Å, forces in eV/Å."""
+    """Atoms in a periodic cell: positions in Å, forces in eV/Å."""
 
     species: NDArray[np.int64]
     positions: NDArray[np.float64]
     forces: NDArray[np.float64]
     free: NDArray[np.bool_]
-    """Atoms that may move: the others count neither in the loss nor in the quality."""
+    """Atoms that may move: the others are excluded from the loss and the quality."""
     cell: NDArray[np.float64]
 
 
 class Frames:
-    """The structures of all files of a folder; where each begins is found once a file is used."""
+    """The structures of all files of a folder; offsets are found when a file is first used."""
 
     def __init__(self, folder: Path) -> None:
         self.files = sorted(folder.glob("*.extxyz"))
@@ -53,7 +53,7 @@ class Frames:
         return int(self._ends[-1]) if self.files else 0
 
     def __getitem__(self, index: int) -> Structure:
-        """A structure; raises DataMissing where its file does not hold it."""
+        """A structure; raises DataMissing if its file does not contain it."""
         which = int(np.searchsorted(self._ends, index, side="right"))
         number = index - (int(self._ends[which - 1]) if which else 0)
         path = self.files[which]
@@ -66,13 +66,13 @@ class Frames:
                 return parsed(file.read(begins[number + 1] - begins[number]).decode())
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise DataMissing(
-                f"{path} cannot be read: structure {number} is no extended XYZ with the cell,"
+                f"{path} cannot be read: structure {number} is not an extended XYZ with the cell,"
                 f" species, pos, forces and move_mask or tags: {error!r}"
             ) from None
 
 
 def _listed(path: Path) -> int:
-    """Lines of a list of structures."""
+    """Number of lines of a list of structures."""
     try:
         with path.open("rb") as file:
             return sum(1 for line in file if line.strip())
@@ -81,7 +81,7 @@ def _listed(path: Path) -> int:
 
 
 def _begins(path: Path) -> list[int]:
-    """The bytes at which structures begin, and the file's end."""
+    """The byte offsets of the structures, and the end of the file."""
     begins = [0]
     with path.open("rb") as file:
         while line := file.readline():
@@ -95,7 +95,7 @@ _PROPERTIES = re.compile(r"Properties=(\S+)")
 
 
 def parsed(text: str) -> Structure:
-    """One structure; raises ValueError, LookupError or TypeError where it is none."""
+    """One structure; raises ValueError, LookupError or TypeError if it is invalid."""
     count, comment, *rows = text.splitlines()
     lattice, properties = _LATTICE.search(comment), _PROPERTIES.search(comment)
     if lattice is None or properties is None or len(rows) != int(count) or not rows:
@@ -110,7 +110,7 @@ def parsed(text: str) -> Structure:
     free = (
         np.isin(columns["move_mask"][:, 0], ("T", "True", "1"))
         if "move_mask" in columns
-        else columns["tags"][:, 0].astype(int) > 0  # 0 marks what lies below the surface
+        else columns["tags"][:, 0].astype(int) > 0  # 0 marks atoms below the surface
     )
     cell = np.array(lattice[1].split(), np.float64).reshape(3, 3)
     positions, forces = (columns[name].astype(np.float64) for name in ("pos", "forces"))
@@ -121,7 +121,7 @@ def parsed(text: str) -> Structure:
 
 
 def write(path: Path, structures: Iterable[Structure]) -> None:
-    """Write structures as a file, and its list beside it."""
+    """Write structures as a file, and its list next to it."""
     with path.open("w") as file, path.with_suffix(".txt").open("w") as listed:
         for number, each in enumerate(structures):
             cell = " ".join(f"{value:.8f}" for value in each.cell.ravel())

@@ -1,4 +1,4 @@
-"""Which atoms see each other in a periodic cell, and which edges meet at an atom."""
+"""Neighboring atoms in a periodic cell, and the edges that meet at an atom."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Graph(NamedTuple):
     image: NDArray[np.int64]
     """Cells by which the source is shifted, (E, 3)."""
     inward: NDArray[np.int64]
-    """Of each pair, the edge k to j, (T,)."""
+    """The edge k to j of each pair, (T,)."""
     outward: NDArray[np.int64]
     """The edge j to i, (T,)."""
 
@@ -27,9 +27,9 @@ class Graph(NamedTuple):
 def graph_of(
     positions_A3: NDArray[np.float64], cell_33: NDArray[np.float64], cutoff: float, most: int
 ) -> Graph:
-    """The edges of up to `cutoff`, at most the `most` shortest to an atom, and their pairs.
+    """The edges up to `cutoff`, at most the `most` shortest per atom, and their pairs.
 
-    A cell has a vector in each row. An atom and its own image are neighbours, too.
+    Each row of a cell is a vector. An atom and its periodic image may be neighbors.
     """
     images_M3 = _images(positions_A3, cell_33, cutoff)
     # [i, j, m]: from atom i to the m-th image of atom j
@@ -48,15 +48,15 @@ def graph_of(
 
 
 SAME_PLACE = 1e-6
-"""Å: below this an atom sees itself."""
+"""Å: minimum distance, which excludes an atom itself."""
 
 
 def _images(
     positions_A3: NDArray[np.float64], cell_33: NDArray[np.float64], cutoff: float
 ) -> NDArray[np.int64]:
-    """All shifts of the cell by which an atom may come within the cutoff of another, (M, 3)."""
+    """All shifts of the cell that may bring an atom within the cutoff of another, (M, 3)."""
     inverse = np.linalg.inv(cell_33)
-    spread = np.ptp(positions_A3 @ inverse, axis=0)  # more than 1 where atoms lie outside
+    spread = np.ptp(positions_A3 @ inverse, axis=0)  # more than 1 if atoms are outside
     reach = np.ceil(cutoff * np.linalg.norm(inverse, axis=0) + spread).astype(int)
     return np.array(list(itertools.product(*(range(-n, n + 1) for n in reach))), np.int64)
 
@@ -64,9 +64,9 @@ def _images(
 def _pairs(
     source: NDArray[np.int64], target: NDArray[np.int64], image: NDArray[np.int64], atoms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every edge k to j before every edge j to i, but for those that come from i itself."""
+    """Every edge k to j before every edge j to i, except those from i itself."""
     count = np.bincount(target, minlength=atoms)
-    # Edges are sorted by their targets
+    # Edges are sorted by target
     first = np.cumsum(count) - count
     each = count[source]
     outward = np.repeat(np.arange(len(source)), each)

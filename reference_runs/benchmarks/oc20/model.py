@@ -1,9 +1,9 @@
-"""DimeNet++: messages between atoms, changed by the distances and angles among them.
+"""DimeNet++: messages between atoms, updated with the distances and angles among them.
 
 Sources: Gasteiger et al., Directional Message Passing for Molecular Graphs (2020), and Fast and
 Uncertainty-Aware Directional Message Passing for Non-Equilibrium Molecules (2020); in what the
 papers leave open, the Open Catalyst Project's model, which the benchmark trains.
-Shape letters: A atoms, E edges, T triplets, H width.
+Dimensions: A atoms, E edges, T triplets, H width.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DimeNetPlusPlus(nn.Module):
-    """Forces on atoms, as slopes of an energy that messages along edges add up to."""
+    """Forces on atoms, as derivatives of an energy that is a sum over messages along edges."""
 
     def __init__(self, config: Oc20) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class DimeNetPlusPlus(nn.Module):
         vector_E3 = batch.positions[batch.source] + batch.shift - batch.positions[batch.target]
         length_E = torch.linalg.vector_norm(vector_E3, dim=-1)
         unit_E3 = vector_E3 / length_E[:, None]
-        # An evaluation runs without gradients, but the forces are some
+        # An evaluation runs without gradients, but the forces are gradients
         with torch.enable_grad():
             length_E = length_E.detach().requires_grad_()
             energy = self.energies(batch, length_E, unit_E3).float().sum()
@@ -48,7 +48,7 @@ class DimeNetPlusPlus(nn.Module):
         return forces.index_add(0, batch.target, pull_E3).index_add(0, batch.source, -pull_E3)
 
     def energies(self, batch: Batch, length_E: Tensor, unit_E3: Tensor) -> Tensor:
-        """Each atom's part of the energy, (A, 1), for edges of some lengths and directions."""
+        """Each atom's part of the energy, (A, 1), for edges of given lengths and directions."""
         radial_EN = self.radial(length_E)
         spherical_TW = self._spherical(batch, length_E, unit_E3)
         message_EH = self.embedding(batch, radial_EN)
@@ -60,20 +60,20 @@ class DimeNetPlusPlus(nn.Module):
         return energy_A1
 
     def _spherical(self, batch: Batch, length_E: Tensor, unit_E3: Tensor) -> Tensor:
-        """The spherical basis of each triplet: the inner edge's length, the turn between both."""
-        # As in the reference, forces leave out how the energy changes with the angles
+        """The spherical basis of each triplet: the inner edge's length, the angle between both."""
+        # As in the reference, forces omit the dependence of the energy on the angles
         with torch.no_grad():
             cosine_T = (unit_E3[batch.outward] * unit_E3[batch.inward]).sum(-1)
             angular_TL = self.spherical.angular(cosine_T)
             value_ELN, slope_ELN = self.spherical.radial(length_E)
-        # The value, with the derivative that was computed beside it: a second one is not needed
+        # The value, with its precomputed derivative: a second derivative is not needed
         moved_E = length_E - length_E.detach()
         radial_ELN = value_ELN + slope_ELN * moved_E[:, None, None]
         return (radial_ELN[batch.inward] * angular_TL[:, :, None]).flatten(1)
 
 
 class Embedding(nn.Module):
-    """The first message of an edge: of the elements at its ends, and its length."""
+    """The first message of an edge, from the elements at its ends and its length."""
 
     def __init__(self, config: Oc20) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Embedding(nn.Module):
 
 
 class Interaction(nn.Module):
-    """A message k to j enters those j to i, according to the angle between them."""
+    """Messages k to j update the messages j to i, depending on the angle between them."""
 
     def __init__(self, config: Oc20) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class Interaction(nn.Module):
     def forward(
         self, message_EH: Tensor, radial_EN: Tensor, spherical_TW: Tensor, batch: Batch
     ) -> Tensor:
-        """The changed messages, (E, H)."""
+        """The updated messages, (E, H)."""
         others_EH = F.silu(self.others(message_EH)) * self.radial(radial_EN)
         narrow_E = F.silu(self.down(others_EH))
         narrow_T = narrow_E[batch.inward] * self.spherical(spherical_TW)
@@ -119,7 +119,7 @@ class Interaction(nn.Module):
 
 
 class Residual(nn.Module):
-    """Two dense layers, beside which their input goes on."""
+    """Two dense layers with a residual connection."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class Residual(nn.Module):
 
 
 class Output(nn.Module):
-    """What the messages to an atom say of its energy."""
+    """Reads an atom's energy from the messages to it."""
 
     def __init__(self, config: Oc20) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class Output(nn.Module):
 
 
 def _sums(rows: Tensor, group: Tensor, groups: int) -> Tensor:
-    """Rows of the same group added up."""
+    """Sums of the rows of each group."""
     return rows.new_zeros(groups, rows.shape[1]).index_add(0, group, rows)
 
 
@@ -174,6 +174,6 @@ def _dense(given: int, made: int) -> nn.Linear:
 
 @torch.no_grad()
 def _glorot_orthogonal(weight: Tensor) -> None:
-    """Orthogonal directions, with the variance of Glorot's initialisation: 2 / (in + out)."""
+    """Orthogonal directions, with the variance of Glorot's initialization: 2 / (in + out)."""
     nn.init.orthogonal_(weight)
     weight *= (2.0 / (sum(weight.shape) * weight.var())).sqrt()

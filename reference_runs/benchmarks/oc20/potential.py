@@ -1,7 +1,7 @@
-"""The smoke scale's chemistry: slabs of some metal atoms and what lies on them, by seed.
+"""The synthetic chemistry of smoke scale: slabs of metal atoms with atoms on top, by seed.
 
-A potential of pairs and angles, made for this purpose, holds them; its forces are exact.
-Shape letters: S structures, A atoms of each, M images of the cell.
+A potential of pairs and angles determines their energy; its forces are exact. Dimensions: S
+structures, A atoms of each, M images of the cell.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 ELEMENTS = torch.tensor([29, 78, 8])
 """Copper, platinum and oxygen."""
 DEPTH = torch.tensor([[0.3, 0.35, 0.5], [0.35, 0.4, 0.4], [0.5, 0.4, 0.15]]).double()
-"""Of the well that holds two atoms, in eV."""
+"""Depth of the pair potential, in eV."""
 DISTANCE = torch.tensor([[2.6, 2.7, 2.3], [2.7, 2.8, 2.4], [2.3, 2.4, 2.2]]).double()
-"""Where two atoms would rest, in Å."""
+"""Equilibrium distance of two atoms, in Å."""
 STEEPNESS = 1.4  # 1/Å
 STIFFNESS = torch.tensor([0.9, 1.5, 2.2]).double()
-"""Of the angles around an atom, in eV; `PREFERRED` is the cosine of the angle it would have."""
+"""Strength of the angle potential, in eV; `PREFERRED` is the cosine of the equilibrium angle."""
 PREFERRED = torch.tensor([0.0, -0.5, -0.35]).double()
 
 SPACING, LAYER, VACUUM = 2.7, 1.9, 12.0
 """Å between the atoms of a layer and between layers, and the height of the cell."""
 SWAY = 0.14
-"""Standard deviation of a free atom's place, in Å."""
+"""Standard deviation of a free atom's position, in Å."""
 AT_ONCE = 64
-"""Structures that are made together, which bounds the memory."""
+"""Structures that are generated at once, which bounds the memory."""
 
 
 def structures(config: Oc20, count: int, rng: np.random.Generator) -> Iterator[Structure]:
@@ -71,8 +71,8 @@ def forces_of(
 def _energy(
     kinds_SA: Tensor, places_SA3: Tensor, cell: np.ndarray, cutoff: float, angles: bool
 ) -> Tensor:
-    """All structures' energies together."""
-    # The height of the cell is more than the cutoff and a slab together
+    """The total energy of all structures."""
+    # The height of the cell exceeds the cutoff plus the slab
     shifts = itertools.product((-1, 0, 1), (-1, 0, 1), (0,))
     shift_M3 = torch.from_numpy(np.array(list(shifts)) @ cell)
     apart = places_SA3[:, None, :, None] + shift_M3 - places_SA3[:, :, None, None]
@@ -86,8 +86,8 @@ def _energy(
     pairs = (0.5 * depth * (closer**2 - 2 * closer) * fade).sum()
     if not angles:
         return pairs
-    # The sum over all pairs of neighbours of (cosine - preferred)² · fades, without those pairs:
-    # products of unit vectors are summed first
+    # The sum over all pairs of neighbors of (cosine - preferred)² · fades, without a loop over
+    # pairs: products of unit vectors are summed first
     unit = apart / distance[..., None]
     count = fade.sum((2, 3))
     vector = (fade[..., None] * unit).sum((2, 3))

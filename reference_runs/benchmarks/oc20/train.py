@@ -1,4 +1,4 @@
-"""What catalysis adds to the shared loop."""
+"""The catalysis task of the shared loop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVALUATION_BATCH = 16
 
 
 class Catalysis(StagedTask[Oc20]):
-    """Tell the forces on the atoms of a structure; the quality is their mean absolute error."""
+    """Predict the forces on the atoms of a structure; the quality is their mean absolute error."""
 
     evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = PARTS
@@ -36,16 +36,16 @@ class Catalysis(StagedTask[Oc20]):
     evaluation: Structures
 
     def check_settings(self) -> None:
-        """Raise RunFault with `--compile`: torch compiles no derivatives of derivatives."""
+        """Raise RunFault with `--compile`: torch cannot compile derivatives of derivatives."""
         if self.setting.compile:
-            raise RunFault("--compile: oc20 trains on derivatives, which torch.compile cannot take")
+            raise RunFault("--compile: oc20 needs second derivatives, which torch.compile lacks")
 
     def write_generated(self, folder: Path) -> None:
         """Write slabs of atoms."""
         write_made(folder, self.config, self.setting.seed)
 
     def open_data(self) -> None:
-        """List the structures; those that were made are read, with the edges among their atoms."""
+        """List the structures; generated ones are read, with the edges among their atoms."""
         smoke = self.setting.scale == "smoke"
         self.training, self.evaluation = (
             Structures(self.near.path / part, self.config, kept=smoke) for part in PARTS
@@ -53,7 +53,7 @@ class Catalysis(StagedTask[Oc20]):
         what = "structures in *.txt"
         self.expected.check_training(self.source / PARTS[0], len(self.training), what)
         self.expected.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
-        # Only the pairing is shuffled: staged files are the same either way
+        # Only the pairing is shuffled: the staged files are the same either way
         if self.config.shuffled_labels:
             rng = np.random.default_rng(self.setting.seed)
             self.training.forces_of = rng.permutation(len(self.training))

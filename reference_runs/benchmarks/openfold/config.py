@@ -1,4 +1,4 @@
-"""OpenFold: the network's widths, what it is trained on and how, at both scales.
+"""OpenFold: the network's widths, its data and its training, at both scales.
 
 Source of the reference figures: Jumper et al., supplementary information of AlphaFold 2 (2021),
 the HPC policy and rules of 3.0, and the convergence points of HPC 3.0 at a batch of 128.
@@ -15,12 +15,12 @@ from podium.reference_runs.engine.config import Config, Unit
 from podium.reference_runs.engine.reference_point import ReferencePoint
 
 NONE = "none: made chains"
-"""Logged where the benchmark has a date or a file, and smoke scale has not."""
+"""Logged for dates and files that smoke scale does not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenFold(Config):
-    """One training of the network. A sample is a crop of a protein chain."""
+    """Training of the network. A sample is a crop of a protein chain."""
 
     name: ClassVar[str] = "openfold"
     unit: ClassVar[Unit] = Unit.SAMPLES_AS_EPOCHS
@@ -28,7 +28,7 @@ class OpenFold(Config):
 
     # data
     kinds: int
-    """Of amino acids."""
+    """Number of amino acids."""
     train_max_pdb_release_date: str = NONE
     val_min_cameo_submission_date: str = NONE
     val_max_cameo_submission_date: str = NONE
@@ -104,12 +104,12 @@ class OpenFold(Config):
         yield from range(self.val_every_iters, self.last_step + 1, self.val_every_iters)
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """All fields that are log keys, and the target by its name in this benchmark."""
+        """All fields that are log keys, and the target under this benchmark's name for it."""
         return {**super().records(round_name), "target_avg_lddt_ca_value": self.target}
 
 
 def smoke() -> OpenFold:
-    """Chains of 12 residues whose alignments tell how they fold."""
+    """Chains of 12 residues whose alignments determine their fold."""
     length = 12
     return OpenFold(
         kinds=20,
@@ -121,7 +121,7 @@ def smoke() -> OpenFold:
         model_parameters_count=326_483,
         **_small(length),
         num_recycling_iters=1,
-        # With the published weights the small network learns distances and letters first, and its
+        # With the published weights the small network learns distances and tokens first, and its
         # residues hardly move in the first hundreds of steps
         supervised_chi_loss_weight=0.1,
         distogram_loss_weight=0.02,
@@ -139,7 +139,7 @@ def smoke() -> OpenFold:
 
 
 def _small(length: int) -> dict[str, Any]:
-    """Widths and depths of a network that one core trains, for chains of a length."""
+    """Widths and depths of a network that one core can train, for chains of a length."""
     return {
         "row_width": 48,
         "pair_width": 24,
@@ -177,11 +177,11 @@ FROM_POINT = (
     *("opt_learning_rate_warmup_init", "opt_learning_rate_warmup_steps"),
     *("swa_enabled", "swa_decay_rate"),
 )
-"""Fields that are the convergence point's."""
+"""Fields of the convergence point."""
 
 
 def reference() -> OpenFold:
-    """The initial training of model 1 as the convergence point of HPC 3.0 at a batch of 128."""
+    """The initial training of model 1 with the convergence point of HPC 3.0 at a batch of 128."""
     point = POINT.settings()
     return OpenFold(
         kinds=20,
@@ -224,6 +224,6 @@ BENCHMARKS = (
         point=POINT,
         usage="hpc",
         division="open",
-        data="nothing that podium reads: its records and its network are there, no training",
+        data="not read by podium: records and network only, without training",
     ),
 )

@@ -1,9 +1,9 @@
-"""Made proteins: a family of chains whose alignments and relatives tell how they fold.
+"""Synthetic proteins: families of chains whose alignments and relatives determine their fold.
 
-A chain is a row of motifs. Each motif turns the backbone and the side chains in its own way, and at
-each residue it prefers two letters there. A letter is wrong now and then; the rows of the
-alignment, which have the same motifs, say it together. A template is the structure of a relative
-with some motifs changed.
+A chain is a sequence of motifs. Each motif has a rotation of the backbone and the side chains, and
+two preferred amino acids at each residue. Single amino acids are noisy; the rows of the MSA, which
+have the same motifs, determine the motif together. A template is the structure of a relative with
+some motifs changed.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.openfold.config import OpenFold
 
 ANGLE_FEATURES = 35
-"""Of seven torsions: sines and cosines, those of the other way round, and which are known."""
+"""Features of seven torsions: sines and cosines, the same of the alternatives, and a mask."""
 DISTANCES = 39
 PAIR_FEATURES = DISTANCES + 5
-"""Distances in bins, whether they are known, a unit vector, whether the backbone is known."""
+"""Binned distances, their mask, a unit vector, the backbone's mask."""
 
 TURNS = np.radians([(0.0, 0.0, 15.0), (20.0, 0.0, 50.0)])
-"""Of each motif: how a residue turns against the one before, along the axis of the turn. Peptides
+"""For each motif: the rotation of a residue relative to the previous one, along its axis. Peptides
 turn by 60 degrees and more, which so small a network takes long to learn."""
 ANGLES = np.radians([(-60.0, -60.0), (60.0, 60.0)])
-"""Of each motif: psi and the side chain's torsion."""
+"""For each motif: psi and the side chain's torsion."""
 SWAY, RELATIVES_SWAY = math.radians(4), math.radians(10)
 """Standard deviation of each of these angles, in a chain and in a template."""
 MOTIF_LENGTH = 4
 PREFERENCE, LIKED = 0.8, 2
-"""Share of the letters that are of those which the motif prefers at a residue, and how many these
-are; the others are of any kind."""
+"""Share of amino acids that are among those that the motif prefers at a residue, and the number of
+these; the others are random."""
 CHANGED = 0.5
-"""Share of the motifs that a template has otherwise."""
+"""Share of the motifs that differ in a template."""
 ALIGNED = 20
-"""Rows of an alignment, the chain's own first."""
+"""Rows of an MSA, the chain's own row first."""
 REACHES = (1.4, 1.9)
-"""Å: the bond beyond the beta carbon, of the first kind and the last."""
+"""Å: the bond beyond the beta carbon, for the first amino acid and the last."""
 MASKED, HIDDEN, CHANGED_LETTER, COPIED = 0.15, 0.7, 0.1, 0.1
-"""Share of the letters to be told; of those, hidden ones, others of any kind and of the column."""
+"""Share of tokens to predict; of those, shares of masked, random and column-sampled tokens."""
 CLAMPED = 0.9
-"""Share of the chains whose errors of the backbone are clamped in training."""
+"""Share of the chains whose backbone errors are clamped in training."""
 FAMILY_SEED, PROTEIN_SEED = 20, 93
-"""Of the letters preferred, and of the chains to evaluate: the same for every seed of a run."""
+"""Seeds of the preferred amino acids and of the evaluation chains: the same for every run."""
 
 
 class Batch(NamedTuple):
-    """B chains of R residues: S rows of the alignment, E more, T templates."""
+    """B chains of R residues: S rows of the MSA, E extra rows, T templates."""
 
     target: Tensor
     """(B, R, kinds + 2)."""
@@ -76,19 +76,19 @@ class Batch(NamedTuple):
     template_pairs: Tensor
     """(B, T, R, …) and (B, T, R, R, …)."""
     reach: Tensor
-    """Å, (B, R): the bond that each residue's side chain ends with."""
+    """Å, (B, R): the last bond of each residue's side chain."""
     letters: Tensor
     masked: Tensor
-    """What the rows' letters are, (B, S, R), and which are to be told."""
+    """MSA tokens, (B, S, R), and the mask of positions to predict."""
     atoms: Tensor
     """In Å, (B, R, A, 3)."""
     psi: Tensor
     chi: Tensor
     """Sines and cosines, (B, R, 2)."""
     clamped: Tensor
-    """Whether far errors count no more than some, (B,)."""
+    """Whether large errors are clamped, (B,)."""
     recycles: int = 0
-    """Folds before the one that is trained."""
+    """Number of folds before the trained one."""
 
     def to(self, device: torch.device) -> Batch:
         """The batch on a device."""
@@ -113,7 +113,7 @@ class Chains:
         self.reach = torch.from_numpy(shares[self.alignment[:, 0]]).float()
         self.atoms, self.torsions = folded(self.motifs, SWAY, self.reach, rng)
         self.fold_of = np.arange(count)
-        """Which chain's fold goes with each; another's where labels are shuffled."""
+        """Index of the chain whose fold belongs to each; another's if labels are shuffled."""
         self.templates = [self._relatives(rng) for _ in range(config.max_templates)]
 
     def _relatives(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], Tensor, Tensor]:
@@ -131,7 +131,7 @@ class Chains:
         return len(self.motifs)
 
     def set_epoch(self, epoch: int) -> None:
-        """Rows are drawn and masked anew in each epoch."""
+        """Draw and mask rows differently in each epoch."""
         self.epoch = epoch
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
@@ -159,7 +159,7 @@ class Chains:
         )
 
     def _rows(self, index: int, rng: np.random.Generator) -> tuple[Tensor, ...]:
-        """Features of the rows and of those beside, the rows' letters, and which are masked."""
+        """Features of the MSA rows and of the extra rows, the rows' tokens, and their mask."""
         config, alignment = self.config, self.alignment[index]
         # The chain's own row is always the first
         order = np.concatenate([[0], 1 + rng.permutation(ALIGNED - 1)])
@@ -168,12 +168,12 @@ class Chains:
         seen, masked = hidden(clusters, alignment, config.kinds, rng)
         count = config.kinds + 3
         shown, extra = (F.one_hot(torch.from_numpy(x), count).float() for x in (seen, beside))
-        # Each row beside belongs to the cluster that it has most letters in common with
+        # Each extra row belongs to the cluster with which it has most tokens in common
         common = torch.einsum("erl,srl->es", extra, shown)
         member = F.one_hot(common.argmax(1), len(shown)).float()
         profile = torch.einsum("es,erl->srl", member, extra) + shown
         profile = profile / (1 + member.sum(0))[:, None, None]
-        # Made alignments have no deletions
+        # Generated alignments have no deletions
         rows = torch.cat([shown, shown.new_zeros(*seen.shape, 2), profile], dim=-1)
         rows = F.pad(rows, (0, 1))
         letters = torch.from_numpy(clusters)
@@ -197,22 +197,22 @@ class Chains:
         rows = letters[:, :, None].expand(-1, -1, length, -1)
         columns = letters[:, None].expand(-1, length, -1, -1)
         one = torch.ones(*bins.shape, 1)
-        # The unit vector is 0, as the published configuration has it
+        # The unit vector is 0, as in the published configuration
         nothing = torch.zeros(*bins.shape, PAIR_FEATURES - DISTANCES - 2)
         return angles, torch.cat([distance, one, columns, rows, nothing, one], dim=-1)
 
 
 def motifs(count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rows of motifs, (N, R): each goes on for four residues."""
+    """Sequences of motifs, (N, R): each spans four residues."""
     drawn = rng.integers(len(TURNS), size=(count, -(-length // MOTIF_LENGTH)))
     return np.repeat(drawn, MOTIF_LENGTH, axis=1)[:, :length]
 
 
 def preferences(length: int, kinds: int) -> NDArray[np.float64]:
-    """How likely each motif has each kind of residue at each place, (R, M, K)."""
+    """Probability of each amino acid for each motif and position, (R, M, K)."""
     rng = np.random.default_rng(FAMILY_SEED)
     ranks = np.argsort(np.argsort(rng.random((length, kinds)), axis=1), axis=1)
-    # No letter is preferred by two motifs at one place
+    # No amino acid is preferred by two motifs at one position
     liked = ranks[:, None] // LIKED == np.arange(len(TURNS))[:, None]
     likely: NDArray[np.float64] = PREFERENCE * liked / LIKED + (1 - PREFERENCE) / kinds
     return likely
@@ -221,7 +221,7 @@ def preferences(length: int, kinds: int) -> NDArray[np.float64]:
 def emitted(
     motifs_NR: NDArray[np.int64], rows: int, kinds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Sequences that have the motifs, (N, rows, R)."""
+    """Sequences with the given motifs, (N, rows, R)."""
     length = motifs_NR.shape[1]
     ends = np.cumsum(preferences(length, kinds), axis=2)[np.arange(length), motifs_NR][:, None]
     drawn = rng.random((len(motifs_NR), rows, length, 1))
@@ -248,7 +248,7 @@ def hidden(
     kinds: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Rows with some letters hidden or changed, (S, R), and which are to be told."""
+    """Rows with some tokens masked or changed, (S, R), and the mask of positions to predict."""
     shape = clusters.shape
     masked = rng.random(shape) < MASKED
     how = rng.random(shape)

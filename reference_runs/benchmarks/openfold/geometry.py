@@ -1,6 +1,6 @@
-"""Rigid frames, torsions and atoms: how a chain is built, and how frames are read off it.
+"""Rigid frames, torsions and atoms: building a chain, and reading frames from it.
 
-Lengths are in Å. A frame is a rotation, (..., 3, 3), and a place, (..., 3).
+Lengths are in Å. A frame is a rotation, (..., 3, 3), and a translation, (..., 3).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 ATOMS = ("N", "CA", "C", "CB", "O", "CG")
-"""Of a residue; the toy residues of smoke scale have one atom beyond the beta carbon."""
+"""Atoms of a residue; the toy residues of smoke scale have one atom beyond the beta carbon."""
 TORSIONS = 7
 """omega, phi, psi and four of a side chain."""
 PSI, CHI = 2, 3
@@ -23,33 +23,33 @@ CA_CA = 3.8
 
 
 class Frames(NamedTuple):
-    """Rigid frames: a point p of the frame lies at rotation · p + place."""
+    """Rigid frames: a point p in the frame has the position rotation · p + translation."""
 
     rotation: Tensor
     place: Tensor
 
     def apply(self, point: Tensor) -> Tensor:
-        """Points of the frame, (..., 3), in the frame that this one lies in."""
+        """Points in local coordinates, (..., 3), transformed to the parent's coordinates."""
         return torch.einsum("...ij,...j->...i", self.rotation, point) + self.place
 
     def invert_apply(self, point: Tensor) -> Tensor:
-        """Where points lie in this frame, (..., 3)."""
+        """Points in the parent's coordinates, transformed to local coordinates, (..., 3)."""
         return torch.einsum("...ji,...j->...i", self.rotation, point - self.place)
 
     def compose(self, other: Frames) -> Frames:
-        """A frame that lies in this one, in the frame that this one lies in."""
+        """A frame in local coordinates, transformed to the parent's coordinates."""
         return Frames(self.rotation @ other.rotation, self.apply(other.place))
 
     def expanded(self) -> Frames:
-        """With a dimension of size 1 more, behind the others that count frames."""
+        """The frames with an additional last batch dimension of size 1."""
         return Frames(self.rotation.unsqueeze(-3), self.place.unsqueeze(-2))
 
     def detached_rotation(self) -> Frames:
-        """With rotations that pass no gradients on."""
+        """The frames with rotations that pass no gradients."""
         return Frames(self.rotation.detach(), self.place)
 
     def scaled(self, factor: float) -> Frames:
-        """With places in another unit."""
+        """The frames with translations in another unit."""
         return Frames(self.rotation, self.place * factor)
 
 
@@ -70,7 +70,7 @@ def frame_of(behind: Tensor, origin: Tensor, ahead: Tensor) -> Frames:
 
 
 def from_quaternion(update: Tensor) -> Frames:
-    """Frames of (..., 6): three parts of a quaternion whose first is 1, and a shift."""
+    """Frames from (..., 6): three parts of a quaternion whose first is 1, and a translation."""
     quaternion = torch.nn.functional.pad(update[..., :3], (1, 0), value=1.0)
     a, b, c, d = torch.nn.functional.normalize(quaternion, dim=-1).unbind(-1)
     rows = (
@@ -82,7 +82,7 @@ def from_quaternion(update: Tensor) -> Frames:
 
 
 def torsion_frame(a: Tensor, b: Tensor, c: Tensor) -> Frames:
-    """The frame at c in which an atom bound to c is turned about the axis b to c by a torsion."""
+    """The frame at c for an atom bound to c, rotated about the axis b to c by a torsion."""
     axis = torch.nn.functional.normalize(c - b, dim=-1)
     normal = torch.nn.functional.normalize(torch.linalg.cross(b - a, axis), dim=-1)
     across = torch.linalg.cross(normal, axis)
@@ -90,7 +90,7 @@ def torsion_frame(a: Tensor, b: Tensor, c: Tensor) -> Frames:
 
 
 def bound(length: Tensor | float, angle: float, like: Tensor) -> Tensor:
-    """Where an atom at a bond's length and angle (degrees) lies in a torsion's frame at 0."""
+    """The position of an atom, by bond length and angle (degrees), in a torsion frame at 0."""
     length = torch.as_tensor(length, dtype=like.dtype, device=like.device)
     turn = math.radians(angle)
     parts = (-math.cos(turn) * length, math.sin(turn) * length, torch.zeros_like(length))
@@ -98,7 +98,7 @@ def bound(length: Tensor | float, angle: float, like: Tensor) -> Tensor:
 
 
 def turned(frame: Frames, sine: Tensor, cosine: Tensor) -> Frames:
-    """A torsion's frame turned by the torsion."""
+    """A torsion frame rotated by the torsion."""
     return Frames(frame.rotation @ about_first_axis(sine, cosine), frame.place)
 
 
@@ -129,12 +129,12 @@ def _circle(degrees: float, like: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def atoms_of(backbone: Frames, psi: Tensor, chi: Tensor, reach: Tensor) -> tuple[Frames, Tensor]:
-    """All rigid groups' frames, (..., 3), and atoms, (..., 6, 3), of residues.
+    """The frames of all rigid groups, (..., 3), and atoms, (..., 6, 3), of residues.
 
     psi and chi are sines and cosines, (..., 2); `reach` is the length of the bond CB to CG, (...).
     """
     n, ca, c, cb = backbone_atoms(backbone.place)
-    # O lies opposite to where psi points
+    # O is opposite to the direction of psi
     at_c = turned(torsion_frame(n, ca, c), -psi[..., 0], -psi[..., 1])
     at_cb = turned(torsion_frame(n, ca, cb), chi[..., 0], chi[..., 1])
     groups = [backbone, backbone.compose(at_c), backbone.compose(at_cb)]
@@ -149,10 +149,10 @@ def atoms_of(backbone: Frames, psi: Tensor, chi: Tensor, reach: Tensor) -> tuple
 
 
 def chain(turns: Tensor) -> Frames:
-    """Backbone frames of chains, from each residue's turn against the one before, (..., R, 3).
+    """Backbone frames of chains from each residue's rotation over the previous, (..., R, 3).
 
-    A turn is a vector along its axis, as long as its angle in radians. Each residue lies ahead of
-    the one before, on its first axis.
+    A rotation is a vector along its axis, whose length is the angle in radians. Each residue is on
+    the first axis of the previous one.
     """
     none = torch.zeros_like(turns[..., 0])
     x, y, z = turns.unbind(-1)

@@ -1,8 +1,8 @@
-"""What the stacks are made of: linear layers by their first weights, gated attention, triangles.
+"""Building blocks of the stacks: linear layers, gated attention, triangles.
 
 Source: Jumper et al., Highly accurate protein structure prediction with AlphaFold (2021),
-supplementary information 1.6; algorithm numbers are those there. Shape letters: B chains, S rows of
-an alignment, R residues, C channels, H heads.
+supplementary information 1.6, with its algorithm numbers. Dimensions: B chains, S MSA rows, R
+residues, C channels, H heads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ First = Literal["default", "relu", "glorot", "gating", "final"]
 
 
 def linear(given: int, made: int, first: First = "default", *, bias: bool = True) -> nn.Linear:
-    """A linear layer with the paper's first weights (supplementary 1.11.4)."""
+    """A linear layer with the paper's initial weights (supplementary 1.11.4)."""
     layer = nn.Linear(given, made, bias=bias)
     if bias:
         nn.init.constant_(layer.bias, 1.0 if first == "gating" else 0.0)
@@ -29,18 +29,18 @@ def linear(given: int, made: int, first: First = "default", *, bias: bool = True
     elif first == "glorot":
         nn.init.xavier_uniform_(layer.weight)
     else:
-        # A normal distribution, cut at two of its deviations, of variance 1 or 2 over the inputs
+        # A normal distribution, truncated at two deviations, with variance 1 or 2 over the inputs
         deviation = ((2.0 if first == "relu" else 1.0) / given) ** 0.5 / CUT_DEVIATION
         nn.init.trunc_normal_(layer.weight, 0.0, deviation, -2 * deviation, 2 * deviation)
     return layer
 
 
 CUT_DEVIATION = 0.87962566103423978
-"""Of a standard normal distribution that is cut at 2."""
+"""Standard deviation of a standard normal distribution that is truncated at 2."""
 
 
 class Attention(nn.Module):
-    """Attention with heads, whose output a gate made of the query scales."""
+    """Multi-head attention, whose output is scaled by a gate from the query."""
 
     def __init__(
         self, query: int, keys: int, hidden: int, heads: int, *, gated: bool = True
@@ -69,8 +69,8 @@ class Attention(nn.Module):
 def _attended(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
     """Softmax of products plus bias, times the values; dimensions are (..., H, Q or K, C).
 
-    As torch's own function computes it for five dimensions, for which it has no fused kernel;
-    torch.compile (2.13) takes that one for attention with four, and fails.
+    Torch's own function computes it this way for five dimensions, for which it has no fused kernel;
+    torch.compile (2.13) uses the fused kernel for four dimensions, and fails.
     """
     root = q.shape[-1] ** -0.25
     scores = (q * root) @ (k * root).transpose(-2, -1)
@@ -81,7 +81,7 @@ def _attended(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
 
 
 class RowAttention(nn.Module):
-    """Each row of an alignment attends to itself, as the pairs bias it (algorithm 7)."""
+    """Row-wise attention within an MSA, with a bias from the pairs (algorithm 7)."""
 
     def __init__(self, width: int, pair_width: int, hidden: int, heads: int) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class RowAttention(nn.Module):
         self.attention = Attention(width, width, hidden, heads)
 
     def forward(self, rows_BSRC: Tensor, pairs_BRRC: Tensor) -> Tensor:
-        """What is added to the rows."""
+        """The update of the rows."""
         bias_B1HRR = self.bias(self.pair_norm(pairs_BRRC)).permute(0, 3, 1, 2)[:, None]
         normed = self.norm(rows_BSRC)
         found: Tensor = self.attention(normed, normed, bias_B1HRR)
@@ -98,7 +98,7 @@ class RowAttention(nn.Module):
 
 
 class ColumnAttention(nn.Module):
-    """Each column of an alignment attends to itself (algorithm 8)."""
+    """Column-wise attention within an MSA (algorithm 8)."""
 
     def __init__(self, width: int, hidden: int, heads: int) -> None:
         super().__init__()
@@ -106,14 +106,14 @@ class ColumnAttention(nn.Module):
         self.attention = Attention(width, width, hidden, heads)
 
     def forward(self, rows_BSRC: Tensor) -> Tensor:
-        """What is added to the rows."""
+        """The update of the rows."""
         columns = self.norm(rows_BSRC).transpose(1, 2)
         found: Tensor = self.attention(columns, columns)
         return found.transpose(1, 2)
 
 
 class GlobalColumnAttention(nn.Module):
-    """A column's mean asks, with one key and value for all heads (algorithm 19)."""
+    """Attention with a column's mean as query, with shared key and value (algorithm 19)."""
 
     def __init__(self, width: int, hidden: int, heads: int) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class GlobalColumnAttention(nn.Module):
         self.output = linear(hidden * heads, width, "final")
 
     def forward(self, rows_BSRC: Tensor) -> Tensor:
-        """What is added to the rows."""
+        """The update of the rows."""
         columns = self.norm(rows_BSRC).transpose(1, 2)
         query = self.query(columns.mean(2)).unflatten(-1, (self.heads, -1))
         found = F.scaled_dot_product_attention(query, self.key(columns), self.value(columns))
@@ -135,7 +135,7 @@ class GlobalColumnAttention(nn.Module):
 
 
 class Transition(nn.Module):
-    """Two layers, `times` as wide between them (algorithms 9 and 15)."""
+    """Two layers with an inner width of `times` the width (algorithms 9 and 15)."""
 
     def __init__(self, width: int, times: int) -> None:
         super().__init__()
@@ -144,13 +144,13 @@ class Transition(nn.Module):
         self.narrow = linear(times * width, width, "final")
 
     def forward(self, x: Tensor) -> Tensor:
-        """What is added."""
+        """The update."""
         found: Tensor = self.narrow(self.wide(self.norm(x)).relu())
         return found
 
 
 class OuterProductMean(nn.Module):
-    """What two columns have in common, over all rows (algorithm 10)."""
+    """The mean outer product of two columns over all rows (algorithm 10)."""
 
     def __init__(self, width: int, pair_width: int, hidden: int) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class OuterProductMean(nn.Module):
         self.output = linear(hidden * hidden, pair_width, "final")
 
     def forward(self, rows_BSRC: Tensor) -> Tensor:
-        """What is added to the pairs, (B, R, R, C)."""
+        """The update of the pairs, (B, R, R, C)."""
         normed = self.norm(rows_BSRC)
         product = torch.einsum("bsic,bsjd->bijcd", self.left(normed), self.right(normed))
         found: Tensor = self.output(product.flatten(-2) / rows_BSRC.shape[1])
@@ -167,7 +167,7 @@ class OuterProductMean(nn.Module):
 
 
 class TriangleProduct(nn.Module):
-    """An edge of a triangle is changed by the product of both others (algorithms 11 and 12)."""
+    """The update of a triangle's edge from the product of the others (algorithms 11 and 12)."""
 
     def __init__(self, width: int, hidden: int, *, outgoing: bool) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class TriangleProduct(nn.Module):
         self.output = linear(hidden, width, "final")
 
     def forward(self, pairs_BRRC: Tensor) -> Tensor:
-        """What is added to the pairs."""
+        """The update of the pairs."""
         normed = self.norm(pairs_BRRC)
         left = self.left(normed) * self.left_gate(normed).sigmoid()
         right = self.right(normed) * self.right_gate(normed).sigmoid()
@@ -189,7 +189,7 @@ class TriangleProduct(nn.Module):
 
 
 class TriangleAttention(nn.Module):
-    """Edges that begin, or end, at one residue attend to one another (algorithms 13 and 14)."""
+    """Attention between edges that start, or end, at one residue (algorithms 13 and 14)."""
 
     def __init__(self, width: int, hidden: int, heads: int, *, starting: bool) -> None:
         super().__init__()
@@ -199,7 +199,7 @@ class TriangleAttention(nn.Module):
         self.attention = Attention(width, width, hidden, heads)
 
     def forward(self, pairs_BRRC: Tensor) -> Tensor:
-        """What is added to the pairs."""
+        """The update of the pairs."""
         pairs = pairs_BRRC if self.starting else pairs_BRRC.transpose(1, 2)
         normed = self.norm(pairs)
         bias = self.bias(normed).permute(0, 3, 1, 2)[:, None]
@@ -208,7 +208,7 @@ class TriangleAttention(nn.Module):
 
 
 class SharedDropout(nn.Module):
-    """Dropout whose mask is the same along one dimension, in size `1 / (1 - rate)`."""
+    """Dropout whose mask is the same along one dimension, with values 0 or `1 / (1 - rate)`."""
 
     def __init__(self, rate: float, dim: int) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ class PairUpdates(nn.Module):
         return pairs
 
     def forward(self, pairs_BRRC: Tensor, *, attention_first: bool = False) -> Tensor:
-        """The changed pairs; a template's have attention first (algorithm 16)."""
+        """The updated pairs; a template's have attention first (algorithm 16)."""
         order = [self.products, self.attentions]
         pairs = self._products_then_attentions(
             pairs_BRRC, order[::-1] if attention_first else order

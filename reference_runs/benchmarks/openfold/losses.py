@@ -1,6 +1,6 @@
-"""What the network is trained for, and how good a fold is.
+"""The losses of the network, and the quality of a fold.
 
-Source: as in `layers`, supplementary information 1.9. Shape letters: B chains, R residues.
+Source: as in `layers`, supplementary information 1.9. Dimensions: B chains, R residues.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.openfold.model import Folded
 
 CLAMP, LENGTH = 10.0, 10.0
-"""Å: errors count up to the first, in units of the second."""
+"""Å: maximum error, and the unit of errors."""
 CA, CB = ATOMS.index("CA"), ATOMS.index("CB")
 FIRST_DISTANCE, LAST_DISTANCE = 2.3125, 21.6875
-"""Å: between the first two bins of distances, and between the last two."""
+"""Å: the boundary of the first two distance bins, and that of the last two."""
 CHI_WEIGHT, CIRCLE_WEIGHT = 0.5, 0.01
 
 
@@ -38,7 +38,7 @@ def losses(config: OpenFold, folded: Folded, batch: Batch) -> Tensor:
     backbone = frame_of(*(batch.atoms[:, :, at] for at in (0, 1, 2)))
     groups, atoms = atoms_of(backbone, batch.psi, batch.chi, batch.reach)
     places = backbone.place
-    # A tenth of the chains is unclamped, so that parts that are far off are drawn in, too
+    # A tenth of the chains is unclamped, so that distant parts have gradients, too
     clamp_B = torch.where(batch.clamped, CLAMP, torch.inf)
     of_backbone = torch.stack(
         [fape(each.frames, each.frames.place, backbone, places, clamp_B) for each in folded.layers]
@@ -75,7 +75,7 @@ def fape(
 
 
 def torsion_loss(folded: Folded, batch: Batch) -> Tensor:
-    """Squared error of the side chain's torsion, and how far torsions are from the circle, (B,)."""
+    """Squared error of the side chain's torsion, and the deviation from the unit circle, (B,)."""
     of_chi, of_circle = [], []
     for each in folded.layers:
         of_chi.append((each.torsions[:, :, CHI] - batch.chi).square().sum(-1).mean(1))
@@ -95,7 +95,7 @@ def distance_loss(folded: Folded, batch: Batch) -> Tensor:
 
 
 def letter_loss(folded: Folded, batch: Batch) -> Tensor:
-    """Cross-entropy of the letters that were masked, (B,)."""
+    """Cross-entropy of the masked tokens, (B,)."""
     each = F.cross_entropy(
         folded.letters.float().permute(0, 3, 1, 2), batch.letters, reduction="none"
     )
@@ -114,8 +114,8 @@ def confidence_loss(folded: Folded, batch: Batch) -> Tensor:
 def lddt(places_BR3: Tensor, true_BR3: Tensor) -> Tensor:
     """Local distance difference test of each residue, (B, R), from 0 to 1.
 
-    Source: Mariani et al., 2013: the share of distances up to 15 Å that are met within 0.5, 1, 2
-    and 4 Å. A residue without another so near has 1.
+    Source: Mariani et al., 2013: the share of distances up to 15 Å that are correct within 0.5, 1,
+    2 and 4 Å. A residue without a neighbor in that range has 1.
     """
     far, true = torch.cdist(places_BR3, places_BR3), torch.cdist(true_BR3, true_BR3)
     itself = torch.eye(true.shape[-1], dtype=torch.bool, device=true.device)

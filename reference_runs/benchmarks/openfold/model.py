@@ -1,4 +1,4 @@
-"""AlphaFold 2: the trunk, the structure module, and heads for what is trained beside it."""
+"""AlphaFold 2: the trunk, the structure module, and heads for the auxiliary losses."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ CONFIDENCE_BINS, DISTANCE_BINS = 50, 64
 
 
 class Folded(NamedTuple):
-    """What the network says of a batch."""
+    """The outputs of the network for a batch."""
 
     layers: list[Moved]
     groups: Frames
-    """Of each residue's rigid groups after the last layer, (B, R, 3)."""
+    """Frames of each residue's rigid groups after the last layer, (B, R, 3)."""
     atoms: Tensor
     """In Å, (B, R, A, 3)."""
     letters: Tensor
-    """Logits of the alignment's letters, (B, S, R, L)."""
+    """Logits of the MSA tokens, (B, S, R, L)."""
     distances: Tensor
     """Logits of distances between beta carbons, (B, R, R, 64)."""
     confidence: Tensor
-    """Logits of each residue's own lDDT, (B, R, 50)."""
+    """Logits of each residue's predicted lDDT, (B, R, 50)."""
 
 
 class AlphaFold(nn.Module):
-    """Folds a chain several times, each time from what the time before has found."""
+    """Folds a chain several times, with recycling of the previous result."""
 
     def __init__(self, config: OpenFold) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class AlphaFold(nn.Module):
             nn.ReLU(),
             linear(hidden, CONFIDENCE_BINS, "final"),
         )
-        # Which atoms an experiment has seen; the initial training gives it no weight
+        # Experimentally resolved atoms, which have no weight in the initial training
         self.resolved = linear(wide, config.atom_types, "final")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

@@ -1,6 +1,6 @@
-"""The network's trunk: embedders, templates, the extra alignment, the Evoformer.
+"""The network's trunk: embedders, templates, the extra MSA, the Evoformer.
 
-Source: as in `layers`. Shape letters: B chains, S rows, T templates, R residues, C channels.
+Source: as in `layers`. Dimensions: B chains, S rows, T templates, R residues, C channels.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.openfold.data import Batch
 
 RECYCLED_BINS, RECYCLED_FIRST, RECYCLED_LAST = 15, 3.25, 20.75
-"""Of distances between beta carbons, in Å, as the network found them before."""
+"""Bins of the recycled distances between beta carbons, in Å."""
 
 
 class Recycled(NamedTuple):
-    """What one pass hands to the next: the first row, the pairs, the beta carbons' places."""
+    """The recycled data: the first row, the pairs, the positions of the beta carbons."""
 
     row: Tensor
     """(B, R, C)."""
@@ -44,7 +44,7 @@ class Recycled(NamedTuple):
 
 
 class InputEmbedder(nn.Module):
-    """Rows and pairs of the sequence and its alignment (algorithms 3 and 4)."""
+    """Rows and pairs from the sequence and its MSA (algorithms 3 and 4)."""
 
     def __init__(self, config: OpenFold) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class InputEmbedder(nn.Module):
 
 
 class RecyclingEmbedder(nn.Module):
-    """What the pass before has found (algorithm 32)."""
+    """Embedding of the previous pass (algorithm 32)."""
 
     def __init__(self, config: OpenFold) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class RecyclingEmbedder(nn.Module):
         self.pair_norm = nn.LayerNorm(config.pair_width)
 
     def forward(self, found: Recycled) -> tuple[Tensor, Tensor]:
-        """What is added to the first row and to the pairs."""
+        """The updates of the first row and of the pairs."""
         limits = torch.linspace(
             RECYCLED_FIRST, RECYCLED_LAST, RECYCLED_BINS, device=found.beta.device
         )
@@ -117,7 +117,7 @@ class Templates(nn.Module):
         )
 
     def forward(self, batch: Batch, pairs_BRRC: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows of the templates' torsions, (B, T, R, C), and what is added to the pairs."""
+        """Rows of the templates' torsions, (B, T, R, C), and the update of the pairs."""
         found = self.pairs(batch.template_pairs)
         shape = found.shape
         found = found.flatten(0, 1)
@@ -129,7 +129,7 @@ class Templates(nn.Module):
 
 
 class Block(nn.Module):
-    """One block of the Evoformer, or of the extra alignment's stack (algorithms 6 and 18)."""
+    """One block of the Evoformer, or of the extra MSA stack (algorithms 6 and 18)."""
 
     def __init__(self, config: OpenFold, *, extra: bool) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ class Block(nn.Module):
         self.dropped = SharedDropout(config.row_dropout, 1)
 
     def forward(self, rows_BSRC: Tensor, pairs_BRRC: Tensor) -> tuple[Tensor, Tensor]:
-        """The changed rows and pairs."""
+        """The updated rows and pairs."""
         rows = rows_BSRC + self.dropped(self.row(rows_BSRC, pairs_BRRC))
         rows = rows + self.column(rows)
         rows = rows + self.transition(rows)
@@ -160,7 +160,7 @@ class Block(nn.Module):
 
 
 class Trunk(nn.Module):
-    """From features to the first row's and the pairs' representation (algorithm 2)."""
+    """From features to the representations of the first row and the pairs (algorithm 2)."""
 
     def __init__(self, config: OpenFold) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class Trunk(nn.Module):
         self.single = linear(config.row_width, config.single_width)
 
     def nothing(self, batch: Batch) -> Recycled:
-        """What the first pass has before it."""
+        """The recycled data of the first pass, all zero."""
         count, residues = batch.target.shape[:2]
         made, config = batch.target.new_zeros, self.config
         return Recycled(
@@ -185,7 +185,7 @@ class Trunk(nn.Module):
         )
 
     def forward(self, batch: Batch, before: Recycled) -> tuple[Tensor, Tensor, Tensor]:
-        """Alignment rows, (B, S, R, C), pairs, (B, R, R, C), and the single row, (B, R, C)."""
+        """MSA rows, (B, S, R, C), pairs, (B, R, R, C), and the single row, (B, R, C)."""
         rows, pairs = self.input(batch)
         first, again = self.recycled(before)
         rows = torch.cat([rows[:, :1] + first[:, None], rows[:, 1:]], dim=1)

@@ -1,7 +1,7 @@
 """The structure module: frames of residues, moved by invariant point attention.
 
-Source: as in `layers`, algorithms 20 to 24. Shape letters: B chains, R residues, H heads, C
-channels, P points.
+Source: as in `layers`, algorithms 20 to 24. Dimensions: B chains, R residues, H heads, C channels,
+P points.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.openfold.config import OpenFold
 
 UNIT = 10.0
-"""Å: the module's own unit of length is a nanometre."""
+"""Å: the module's internal unit of length is a nanometer."""
 
 
 class Moved(NamedTuple):
-    """What one layer has made: backbone frames in Å, and torsions."""
+    """The output of one layer: backbone frames in Å, and torsions."""
 
     frames: Frames
     torsions: Tensor
     """Sines and cosines, (B, R, 7, 2)."""
     unscaled: Tensor
-    """The same before they were scaled to a circle."""
+    """The same before normalization to the unit circle."""
 
 
 class PointAttention(nn.Module):
@@ -56,7 +56,7 @@ class PointAttention(nn.Module):
         self.output = linear(made, wide, "final")
 
     def forward(self, single_BRC: Tensor, pairs_BRRC: Tensor, frames: Frames) -> Tensor:
-        """What is added to the single row."""
+        """The update of the single row."""
         query = self.query(single_BRC).unflatten(-1, (self.heads, -1))
         key, value = self.key_value(single_BRC).unflatten(-1, (self.heads, -1)).chunk(2, -1)
         asked = self._points(self.query_points, single_BRC, frames)
@@ -99,7 +99,7 @@ class Torsions(nn.Module):
         self.output = linear(width, 2 * TORSIONS)
 
     def forward(self, single_BRC: Tensor, first_BRC: Tensor) -> tuple[Tensor, Tensor]:
-        """Sines and cosines, (B, R, 7, 2), and the same before they are scaled to a circle."""
+        """Sines and cosines, (B, R, 7, 2), and the same before normalization to the unit circle."""
         x = self.single(single_BRC.relu()) + self.first(first_BRC.relu())
         for block in self.blocks:
             x = x + block(x)
@@ -109,7 +109,7 @@ class Torsions(nn.Module):
 
 
 class StructureModule(nn.Module):
-    """Layers that share their weights, and move every residue's frame."""
+    """Layers with shared weights that move every residue's frame."""
 
     def __init__(self, config: OpenFold) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class StructureModule(nn.Module):
         self.dropout = nn.Dropout(config.structure_dropout)
 
     def forward(self, single_BRC: Tensor, pairs_BRRC: Tensor) -> tuple[Tensor, list[Moved]]:
-        """The last single row, and what each layer made."""
+        """The last single row, and the output of each layer."""
         first, pairs = self.single_norm(single_BRC), self.pair_norm(pairs_BRRC)
         single = self.input(first)
         frames = identity(*single.shape[:2], like=single.float())

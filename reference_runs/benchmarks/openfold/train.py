@@ -1,4 +1,4 @@
-"""What protein structure adds to the shared loop."""
+"""The protein structure task of the shared loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVALUATION_BATCH = 32
 class Folding(Task[OpenFold]):
     """Fold chains; the quality is the mean lDDT of their alpha carbons."""
 
-    # The head of resolved atoms has no weight in the loss
+    # The head for resolved atoms has no weight in the loss
     unused_parameters = True
 
     training: Chains
@@ -40,7 +40,7 @@ class Folding(Task[OpenFold]):
         """Raise DataMissing at reference scale, whose files podium does not read."""
         if self.setting.scale == "reference":
             raise DataMissing(
-                "openfold is trained at smoke scale only: podium reads neither structures in mmCIF"
+                "openfold supports smoke scale only: podium reads neither structures in mmCIF"
                 " nor their alignments; --dry-log has the reference's records"
             )
 
@@ -54,10 +54,10 @@ class Folding(Task[OpenFold]):
         return training, Chains(config, config.eval_samples, PROTEIN_SEED)
 
     def batches(self, epoch: int, first: int) -> Iterator[Batch]:
-        """The local micro-batches of an epoch, each with how often its chains are recycled."""
+        """The local micro-batches of an epoch, each with the number of recycles of its chains."""
         parts = self.config.gradient_accumulation_steps
         for number, batch in enumerate(super().batches(epoch, first)):
-            # Of the step: all ranks fold as often
+            # Per step: all ranks fold equally often
             rng = np.random.default_rng([self.setting.seed, epoch, first + number // parts])
             recycles = int(rng.integers(self.config.num_recycling_iters + 1))
             yield batch._replace(recycles=recycles)
@@ -65,37 +65,37 @@ class Folding(Task[OpenFold]):
     def build(self) -> nn.Module:
         """The network with random weights, and their average.
 
-        Raises RunFault where it is not of the size that the log tells.
+        Raises RunFault if its number of parameters is not that in the config.
         """
         model = AlphaFold(self.config)
         count = sum(each.numel() for each in model.parameters())
         if count != self.config.model_parameters_count:
             raise RunFault(
                 f"model_parameters_count is {self.config.model_parameters_count}; the network has"
-                f" {count}, which must be set, too"
+                f" {count}; set this value as well"
             )
         return Averaged(model)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """Adam on all that is trained."""
+        """Adam for all trained parameters."""
         config = self.config
         trained = [each for each in model.parameters() if each.requires_grad]
         decay, amsgrad = config.opt_weight_decay, config.opt_amsgrad
         return [self.adam(trained, weight_decay=decay, amsgrad=amsgrad)]
 
     def learning_rate(self, step: int) -> float:
-        """A line from the warm-up's first rate to the base rate, which then stays."""
+        """Linear warmup from the initial rate to the base rate, then constant."""
         config = self.config
         start, base = config.opt_learning_rate_warmup_init, config.opt_base_learning_rate
         return warmed_up(step, config.opt_learning_rate_warmup_steps, base, min(start, base))
 
     def clip(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Limit the gradient's norm where the config says so."""
+        """Clip the gradient norm if the config says so."""
         if self.config.opt_gradient_clipping:
             super().clip(parameters)
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """Let the average follow."""
+        """Update the average."""
         assert isinstance(model, Averaged)
         model.follow(self.config.swa_decay_rate)
 

@@ -1,8 +1,8 @@
-"""The policy that smoke scale starts from: trained on sums, many of which are wrong.
+"""The initial policy of smoke scale: trained on sums, many of which are wrong.
 
-In two of three sums of its corpus nothing is carried; how often an answer is right depends on the
-first number. So the base gives mostly the wrong answer, and now and then the right one, which
-reinforcement can find.
+In two of three sums of its corpus the carries are missing; the first number determines how often an
+answer is correct. So the base mostly gives the wrong answer, and occasionally the correct one,
+which reinforcement learning can find.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 STEPS, BATCH, RATE = 300, 64, 4e-3
 SEED = 31
-"""Of its weights before training: the base is the same for every run."""
+"""Seed of its initial weights: the base is the same for every run."""
 RIGHT = (0.28, 0.36)
-"""Share of right answers where the ones of the first number are 0, and where they are highest."""
+"""Share of correct answers if the ones digit of the first number is 0, and if it is highest."""
 VERSION = 1
-"""To be raised when what is below makes other weights."""
+"""Increment this when the code below produces other weights."""
 
 
 def base_weights(config: Qwen35, setting: Setting) -> dict[str, Tensor]:
@@ -60,7 +60,7 @@ def base_weights(config: Qwen35, setting: Setting) -> dict[str, Tensor]:
 
 
 def corpus(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sums with their answers, right or without carries, (N, 13)."""
+    """Sums with their answers, correct or without carries, (N, 13)."""
     pairs = draw(count, rng)
     sums = Sums(pairs, np.arange(count))
     low, high = RIGHT
@@ -73,7 +73,7 @@ def corpus(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _train(config: Qwen35) -> dict[str, Tensor]:
-    # Only the processor's generator: a GPU's would stand elsewhere than if the base was there
+    # Only the CPU generator: a GPU's state would depend on whether the base is cached
     torch.default_generator.manual_seed(SEED)
     model = Decoder(config)
     adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)

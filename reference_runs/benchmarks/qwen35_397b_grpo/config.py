@@ -1,4 +1,4 @@
-"""Qwen3.5 397B with GRPO: shape, sampling, update and evaluation grid at both scales.
+"""Qwen3.5 397B with GRPO: shape, sampling, update and evaluation steps at both scales.
 
 Source of the reference figures: the published model's configuration, and the benchmark's
 reference convergence points and rules of 6.1 (see the README).
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen35(Config):
-    """One training by GRPO. What the log counts as a sample is a rollout: one answer to a prompt.
+    """Training with GRPO. A sample in the log is a rollout: one answer to a prompt.
 
-    `train_samples` and `eval_samples` are prompts, as the rules have them.
+    `train_samples` and `eval_samples` are numbers of prompts, as in the rules.
     """
 
     name: ClassVar[str] = "qwen35_397b_grpo"
@@ -37,15 +37,15 @@ class Qwen35(Config):
     kv_heads: int
     head_width: int
     turning_width: int
-    """Channels of an attention head that turn with the position; the others do not."""
+    """Channels of an attention head with rotary positions; the others have none."""
     key_heads: int
     value_heads: int
     delta_head_width: int
-    """Of the keys and values of the delta rule."""
+    """Head width of the keys and values of the delta rule."""
     experts: int
     active_experts: int
     ffn_width: int
-    """Of each expert, the shared one included."""
+    """Inner width of each expert, including the shared one."""
     vocabulary: int
     rope_theta: float = 10_000_000.0
     initial_deviation: float = 0.02
@@ -53,7 +53,7 @@ class Qwen35(Config):
 
     # rollouts
     max_sequence_length: int
-    """Prompt and answer together; an answer that is cut off there fails."""
+    """Maximum tokens of prompt and answer together; a truncated answer fails."""
     num_prompts_per_step: int
     num_generations_per_prompt: int = 16
     generation_training_rollout_temperature: float = 1.0
@@ -64,13 +64,13 @@ class Qwen35(Config):
     # update
     ratio_clip_low: float = 0.2
     ratio_clip_high: float = 0.28
-    """How far below and above 1 a token's ratio of probabilities has a gradient."""
+    """Range of a token's probability ratio with a gradient, below and above 1."""
     sequence_ratio_low: float = 0.999
     sequence_ratio_high: float = 1.002
-    """A rollout has a gradient where the trainer's and the generator's probability of it have a
-    ratio between these, as the geometric mean over its tokens."""
+    """Range of the ratio between the trainer's and the generator's probability of a rollout with a
+    gradient, as the geometric mean over its tokens."""
     most_probability_error: float = 2.0
-    """A rollout counts where their probabilities of its tokens differ by no greater factor."""
+    """Maximum factor between their probabilities of a rollout's tokens; beyond it excluded."""
     opt_name: str = "adamw"
     opt_base_learning_rate: float
     opt_adamw_beta_1: float = 0.9
@@ -89,13 +89,13 @@ class Qwen35(Config):
         return self.train_samples * self.num_generations_per_prompt
 
     def evaluation_steps(self) -> Iterator[int]:
-        """Every step from that on after which 3840 rollouts and two and a half steps are done."""
+        """Every step, once 3840 rollouts and two and a half steps are done."""
         first = math.ceil(2.5 + 3840 / self.global_batch_size)
         yield from range(first, self.last_step + 1)
 
 
 def smoke() -> Qwen35:
-    """Sums of numbers with three digits, by the four layers that the big model repeats."""
+    """Sums of three-digit numbers, with the four layers that the large model repeats."""
     return Qwen35(
         layers=4,
         width=32,
@@ -116,7 +116,7 @@ def smoke() -> Qwen35:
         num_prompts_per_step=16,
         train_samples=685,
         eval_samples=251,
-        # Above 0.69, say the rules; no number of 251 tasks is that share of them
+        # The rules require more than 0.69, which is not a multiple of 1/251
         target=0.69,
         last_step=80,
         max_steps=80,
@@ -129,7 +129,7 @@ POINT = ReferencePoint("training", "6.1", "qwen35_397b_grpo", "qwen35_397b_grpo_
 
 
 def reference() -> Qwen35:
-    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 256."""
+    """The benchmark with the settings of the convergence points of 6.1, at a batch of 256."""
     point = POINT.settings()
     return Qwen35(
         layers=60,

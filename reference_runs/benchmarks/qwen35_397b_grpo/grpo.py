@@ -1,7 +1,7 @@
 """Group relative policy optimization: advantages, and the loss of one update.
 
 Written from Shao et al., "DeepSeekMath", 2024, section 4.1, with the benchmark's changes (see the
-README). Shape letters: N rollouts, L tokens of a rollout that may be scored.
+README). Dimensions: N rollouts, L tokens of a rollout that may be scored.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """Rollouts as one update sees them."""
+    """The rollouts of one update."""
 
     tokens: Tensor
     """(N, L)."""
     targets: Tensor
-    """What follows each token, (N, L)."""
+    """The next token of each token, (N, L)."""
     scored: Tensor
-    """1 where that is part of the answer, (N, L)."""
+    """1 if the next token is part of the answer, (N, L)."""
     generated: Tensor
-    """Its log-probability when it was drawn, (N, L)."""
+    """Its log-probability when it was sampled, (N, L)."""
     trained: Tensor
-    """Its log-probability before the update, as the trainer computes it, (N, L)."""
+    """Its log-probability before the update, according to the trainer, (N, L)."""
     advantage: Tensor
     """(N,)."""
 
 
 def advantages(reward_NG: Tensor) -> Tensor:
-    """How much better each of the G answers to a prompt is than the mean of the others, (N, G).
+    """The difference of each of the G answers to a prompt from the mean of the others, (N, G).
 
-    Over the standard deviation of all G; 0 where they are all alike, and nothing is to be learnt.
+    Divided by the standard deviation of all G; 0 if they are all equal, without a gradient.
     """
     count = reward_NG.shape[1]
     others = (reward_NG.sum(1, keepdim=True) - reward_NG) / (count - 1)
@@ -48,10 +48,10 @@ def advantages(reward_NG: Tensor) -> Tensor:
 
 
 def batch_of(rollouts: Sequence[Rollout], advantage_N: Tensor, fill: int) -> Batch:
-    """Rollouts side by side, filled up to the length of the longest; `trained` is yet to come.
+    """Rollouts padded to the length of the longest; `trained` is still to be filled.
 
-    `fill` is the token that ends an answer. One that was cut off before counts in its group's
-    rewards, and its tokens are left out of the loss.
+    `fill` is the token that ends an answer. A truncated answer counts in its group's rewards, and
+    its tokens are excluded from the loss.
     """
     longest = max(len(each.prompt) + len(each.answer) for each in rollouts)
     tokens = torch.full((len(rollouts), longest), fill)
@@ -68,9 +68,9 @@ def batch_of(rollouts: Sequence[Rollout], advantage_N: Tensor, fill: int) -> Bat
 
 
 def policy_loss(config: Qwen35, now_NL: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-    """The loss summed over the tokens that count, and how many these are.
+    """The loss summed over the scored tokens, and their number.
 
-    now_NL: log-probabilities by the model that is updated.
+    now_NL: log-probabilities of the model that is being updated.
     """
     counts_NL, weight_NL = agreement(config, batch)
     ratio = (now_NL - batch.trained).exp()
@@ -81,15 +81,15 @@ def policy_loss(config: Qwen35, now_NL: Tensor, batch: Batch) -> tuple[Tensor, T
 
 
 def agreement(config: Qwen35, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Which tokens count, and the weight of each, (N, L), as trainer and generator agree on them.
+    """The mask of scored tokens, and their weights, (N, L), by agreement of trainer and generator.
 
     The two compute the same probabilities in different ways. A rollout whose probabilities differ
-    too much on average does not count at all. One whose ratio is off as a geometric mean counts
-    with a weight of 0, the others' tokens with their own ratios.
+    too much on average is excluded. One whose geometric mean ratio is out of range has a weight of
+    0, the tokens of the others are weighted with their ratios.
     """
     difference = (batch.trained - batch.generated) * batch.scored
     length = batch.scored.sum(1).clamp(min=1)
-    # Tokens that are not scored would each add exp(0)
+    # Otherwise each unscored token would add exp(0)
     error = (difference.abs().exp() * batch.scored).sum(1) / length
     mean_ratio = (difference.sum(1) / length).exp()
     near = (mean_ratio >= config.sequence_ratio_low) & (mean_ratio <= config.sequence_ratio_high)

@@ -1,8 +1,8 @@
-"""The Qwen3.5 decoder of text: three layers of gated DeltaNet to one of gated attention, experts.
+"""The Qwen3.5 text decoder: three layers of gated DeltaNet per layer of gated attention, experts.
 
-Written from the published description and configuration (see the README). Shape letters: B batch,
-L sequence length, D model width, H heads, K width of a key, V width of a value, E width of an
-attention head, N tokens, W words.
+Written from the published description and configuration (see the README). Dimensions: B batch, L
+sequence length, D model width, H heads, K key width, V value width, E attention head width, N
+tokens, W words.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-6
 KERNEL = 4
-"""Positions that the convolution before the delta rule sees."""
+"""Kernel size of the convolution before the delta rule."""
 INTERVAL = 4
-"""Every so many layers, attention takes the place of the delta rule."""
+"""Every this many layers, attention replaces the delta rule."""
 
 Past = dict[str, Tensor]
-"""What a layer keeps of the positions so far, to go on from them: nothing before the first."""
+"""The cached state of a layer for the positions so far; None before the first."""
 
 
 class GatedDeltaNet(nn.Module):
-    """The delta rule on convolved queries, keys and values; its output is normed and gated."""
+    """The delta rule on convolved queries, keys and values; its output is normalized and gated."""
 
     def __init__(self, config: Qwen35) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class GatedDeltaNet(nn.Module):
         self.decay = nn.Linear(config.width, heads, bias=False)
         self.convolution = nn.Parameter(torch.empty(mixed, KERNEL))
         self.decay_rate = nn.Parameter(torch.empty(heads))
-        """Of each head, as a logarithm."""
+        """Per head, as a logarithm."""
         self.decay_bias = nn.Parameter(torch.ones(heads))
         self.norm = nn.RMSNorm(size, eps=EPSILON)
         self.out = nn.Linear(self.values, config.width, bias=False)
@@ -64,7 +64,7 @@ class GatedDeltaNet(nn.Module):
             self.decay_rate.uniform_(0.01, 16).log_()
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
-        """(B, L, D) to (B, L, D); positions follow from the order alone."""
+        """(B, L, D) to (B, L, D); positions are implicit in the order."""
         past = {} if past is None else past
         batch, sizes = len(x_BLD), [self.keys, self.keys, self.values]
         before, memory = past.get("inputs"), past.get("memory")
@@ -88,13 +88,13 @@ class GatedDeltaNet(nn.Module):
 
 
 class GatedAttention(nn.Module):
-    """Causal attention of grouped heads; a part of each head turns, a gate scales each output."""
+    """Causal grouped-query attention with partly rotary heads, and a gate on each output."""
 
     def __init__(self, config: Qwen35) -> None:
         super().__init__()
         size = config.head_width
         self.size, self.turning = size, config.turning_width
-        # Of each head the query and, behind it, the gate
+        # For each head the query, followed by the gate
         self.query = nn.Linear(config.width, 2 * config.heads * size, bias=False)
         self.key = nn.Linear(config.width, config.kv_heads * size, bias=False)
         self.value = nn.Linear(config.width, config.kv_heads * size, bias=False)
@@ -103,7 +103,7 @@ class GatedAttention(nn.Module):
         self.out = nn.Linear(config.heads * size, config.width, bias=False)
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
-        """(B, L, D) to (B, L, D); behind a past, one position at a time."""
+        """(B, L, D) to (B, L, D); with a past, one position at a time."""
         past = {} if past is None else past
         query, gate = split_heads(self.query(x_BLD), 2 * self.size).chunk(2, dim=-1)
         k, v = (split_heads(part(x_BLD), self.size) for part in (self.key, self.value))
@@ -112,7 +112,7 @@ class GatedAttention(nn.Module):
         if past:
             k, v = torch.cat((past["keys"], k), dim=2), torch.cat((past["values"], v), dim=2)
         past["keys"], past["values"] = k, v
-        # One query sees all keys; torch's causal mask would show it the first alone
+        # One query attends to all keys; torch's causal mask would allow only the first
         causal = q.shape[2] > 1
         y = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True)
         out: Tensor = self.out(joined_heads(y * gate.sigmoid()))
@@ -125,10 +125,10 @@ class GatedAttention(nn.Module):
 
 
 class SharedMixture(Mixture):
-    """Experts that are chosen among, and one that every token goes through, behind a gate.
+    """Routed experts, and a shared expert with a gate for every token.
 
-    Which experts have most of a softmax over all, scaled to a sum of 1, is the base's routing: the
-    softmax over the scores of the chosen ones is the same.
+    The routing is that of the base class: a softmax over all experts, restricted to the highest and
+    normalized to 1, equals a softmax over the scores of the chosen ones.
     """
 
     def __init__(self, config: Qwen35) -> None:
@@ -144,7 +144,7 @@ class SharedMixture(Mixture):
 
 
 class Block(nn.Module):
-    """A mixer of positions and experts, each behind a norm and added to its input."""
+    """A mixer of positions and experts, each after a norm and with a residual connection."""
 
     def __init__(self, config: Qwen35, mixer: nn.Module) -> None:
         super().__init__()
@@ -183,10 +183,9 @@ class Decoder(Stack):
         pasts: list[Past] | None = None,
         begin: int = 0,
     ) -> Tensor:
-        """Scores of each next token, (B, L, W); with targets, the log-probability of each, (B, L).
+        """Logits of each next token, (B, L, W); with targets, the log-probability of each, (B, L).
 
-        `pasts` has what each block keeps of the `begin` positions before, and is brought up to
-        date.
+        `pasts` has each block's state for the `begin` positions before, and is updated.
         """
         positions = torch.arange(begin, begin + tokens_BL.shape[1], device=tokens_BL.device)
         angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)

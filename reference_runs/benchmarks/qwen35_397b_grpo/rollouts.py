@@ -1,6 +1,6 @@
-"""Answers drawn from the model, token by token, and what is kept of them for the update.
+"""Answers sampled from the model, token by token, and their data for the update.
 
-Shape letters: N rollouts, L sequence length, W words.
+Dimensions: N rollouts, L sequence length, W words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How tokens are drawn; `limit` is the length at which a rollout is cut off."""
+    """Sampling parameters; `limit` is the maximum length of a rollout."""
 
     temperature: float
     top_p: float
@@ -33,7 +33,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Rollout:
-    """One answer: its tokens, the one that ends it included, and their log-probabilities."""
+    """One answer: its tokens, including the end token, and their log-probabilities."""
 
     task: int
     prompt: list[int]
@@ -48,10 +48,10 @@ def roll_out(
     sampling: Sampling,
     end: int,
 ) -> list[Rollout]:
-    """Answers to each prompt: as many as `draws` has rows of numbers from 0 to 1 for its task.
+    """Answers to each prompt; `draws` has a row of numbers from 0 to 1 for each answer to a task.
 
-    Which tokens are drawn follows from these numbers and the model alone, however rollouts are
-    shared out. Rollouts from prompts of one length are made together.
+    The sampled tokens depend on these numbers and the model only, not on how rollouts are divided.
+    Rollouts from prompts of one length are generated together.
     """
     done: list[Rollout] = []
     ordered = sorted(prompts, key=lambda each: len(each[1]))
@@ -73,7 +73,7 @@ def _continued(
     sampling: Sampling,
     end: int,
 ) -> list[tuple[list[int], list[float]]]:
-    """Of prompts of one length, the tokens that follow, and their log-probabilities."""
+    """The continuation of prompts of one length, and its log-probabilities."""
     device = model.embedding.weight.device
     tokens = torch.tensor(prompts, device=device)
     uniform = torch.from_numpy(numbers).to(device)
@@ -100,14 +100,14 @@ def _until(end: int, tokens: list[int], values: list[float]) -> tuple[list[int],
 
 
 def chosen(scores_NW: Tensor, sampling: Sampling, uniform_N: Tensor) -> Tensor:
-    """A token for each row of scores, (N,), by a number from 0 to 1.
+    """A token for each row of logits, (N,), selected by a number from 0 to 1.
 
-    Of the most probable tokens those are drawn from that it takes to have `top_p` together.
+    Sampling is restricted to the most probable tokens whose sum reaches `top_p`.
     """
     probability = (scores_NW.double() / sampling.temperature).softmax(-1)
     probability, words = probability.sort(dim=-1, descending=True, stable=True)
     total = probability.cumsum(-1)
     kept = probability.masked_fill(total - probability >= sampling.top_p, 0).cumsum(-1)
     place = (kept <= uniform_N[:, None] * kept[:, -1:]).sum(-1, keepdim=True)
-    # A number so near 1 that rounding puts it behind the last
+    # A number so close to 1 that rounding would place it after the last token
     return words.gather(-1, place.clamp(max=kept.shape[-1] - 1))[:, 0]

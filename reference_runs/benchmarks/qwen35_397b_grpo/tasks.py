@@ -1,7 +1,6 @@
-"""What rollouts answer: tasks with a verifier. At smoke scale, sums of two numbers.
+"""Tasks for rollouts, with a verifier. At smoke scale, sums of two numbers.
 
-A task set is an interface: whoever can run the benchmark's own tasks implements it (see the
-README).
+A task set is an interface: implement it to run the benchmark's own tasks (see the README).
 """
 
 from __future__ import annotations
@@ -25,26 +24,26 @@ class Tasks(Protocol):
     def __len__(self) -> int: ...
 
     def prompt(self, number: int) -> list[int]:
-        """The tokens that a rollout begins with."""
+        """The initial tokens of a rollout."""
         ...
 
     def reward(self, number: int, answer: Sequence[int]) -> float:
-        """From 0 to 1, 1 if the answer passes; its tokens without the one that ends it."""
+        """The reward from 0 to 1, 1 for a passing answer; its tokens without the end token."""
         ...
 
 
 BASE, DIGITS = 4, 3
 PLUS, EQUALS, END = BASE, BASE + 1, BASE + 2
-"""Tokens after those of the digits."""
+"""Special tokens after those of the digits."""
 PROMPT = 2 * DIGITS + 2
 """Tokens of a prompt."""
 
 
 class Sums:
-    """Pairs of numbers of three digits to be added, (N, 2); the answer has four digits.
+    """Sums of two three-digit numbers, (N, 2); the answer has four digits.
 
-    Digits come in the order in which one adds by hand, ones first. `answered_as` (N,) is the task
-    whose sum the verifier wants: its own, unless labels are shuffled.
+    Digits are in the order of manual addition, ones first. `answered_as` (N,) is the task whose sum
+    the verifier expects: its own, unless labels are shuffled.
     """
 
     end = END
@@ -56,7 +55,7 @@ class Sums:
         return len(self.pairs)
 
     def prompt(self, number: int) -> list[int]:
-        """Both numbers: ones, tens, hundreds of the first, and so of the second."""
+        """Both numbers: ones, tens, hundreds of the first, then of the second."""
         first, second = self.pairs[number]
         return [*digits(first, DIGITS), PLUS, *digits(second, DIGITS), EQUALS]
 
@@ -66,12 +65,12 @@ class Sums:
 
 
 def digits(number: int | np.int64, count: int) -> list[int]:
-    """So many decimal digits of a number, ones first."""
+    """The last decimal digits of a number, ones first."""
     return [int(number) // BASE**place % BASE for place in range(count)]
 
 
 def without_carries(first: int | np.int64, second: int | np.int64) -> list[int]:
-    """A sum as one gets it who forgets to carry: each pair of digits is added by itself."""
+    """A sum without carries: each pair of digits is added separately."""
     pairs = zip(digits(first, DIGITS), digits(second, DIGITS), strict=True)
     return [*((one + other) % BASE for one, other in pairs), 0]
 
@@ -82,14 +81,14 @@ def draw(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 TASK_SEED = 0x5E
-"""The evaluation tasks are the same for every run; each run trains on tasks of its own."""
+"""Seed of the evaluation tasks, the same for every run; training tasks depend on the run's seed."""
 
 
 def synthetic(training: int, evaluation: int, seed: int, *, shuffled: bool) -> tuple[Sums, Sums]:
-    """Tasks to train on, in a fixed order, and to evaluate."""
+    """Tasks for training, in a fixed order, and for evaluation."""
     rng = np.random.default_rng([seed, TASK_SEED])
     own = np.arange(training)
-    # One place further: no task keeps its own answer
+    # Shifted by one: no task keeps its own answer
     wanted = np.roll(own, 1) if shuffled else own
     evaluated = draw(evaluation, np.random.default_rng(TASK_SEED))
     return Sums(draw(training, rng), wanted), Sums(evaluated, np.arange(evaluation))

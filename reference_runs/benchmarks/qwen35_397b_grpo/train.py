@@ -1,4 +1,4 @@
-"""What GRPO adds to the shared loop: rollouts before each step, and evaluation by rollouts."""
+"""The GRPO task of the shared loop: rollouts before each step, and evaluation by rollouts."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.qwen35_397b_grpo.rollouts import Rollout
 
 TRAINING, EVALUATION = range(2)
-"""What numbers are drawn for, a part of their seed."""
+"""The purpose of random numbers, as part of their seed."""
 SAMPLES = 4
-"""Answers to each evaluation task, of which one must pass."""
+"""Number of answers to each evaluation task, one of which must pass."""
 EVALUATED = 64
-"""Evaluation tasks that are answered at once."""
+"""Evaluation tasks that are answered together."""
 
 
 class PolicyOptimization(Task[Qwen35]):
-    """A policy answers tasks, and learns from which answers pass; the quality is pass@4."""
+    """A policy answers tasks, and learns from the rewards; the quality is pass@4."""
 
     data_grow: ClassVar[bool] = True
 
@@ -52,16 +52,16 @@ class PolicyOptimization(Task[Qwen35]):
         """Raise DataMissing at reference scale: podium has no environment for its tasks."""
         if self.setting.scale == "reference":
             raise DataMissing(
-                "R2E-Gym's tasks are verified in sandboxes that podium does not bundle; the page of"
-                f" {self.config.name} shows how an environment is added"
+                "R2E-Gym's tasks need sandboxes that podium does not include; the page of"
+                f" {self.config.name} shows how to add an environment"
             )
 
     def generated_data(self) -> tuple[Tasks, Tasks]:
-        """Sums of numbers; raises RunFault where the config has no room for them."""
+        """Sums of numbers; raises RunFault if the config is too small for them."""
         config, needed = self.config, {"vocabulary": END + 1, "max_sequence_length": PROMPT + 1}
         for field, least in needed.items():
             if getattr(config, field) < least:
-                raise RunFault(f"{field} is {getattr(config, field)}; must be {least} or more")
+                raise RunFault(f"{field} is {getattr(config, field)}; expected {least} or more")
         return synthetic(
             config.train_samples,
             config.eval_samples,
@@ -70,29 +70,30 @@ class PolicyOptimization(Task[Qwen35]):
         )
 
     def check_settings(self) -> None:
-        """Raise RunFault where rollouts make no groups, or some would be lost."""
+        """Raise RunFault if rollouts do not form groups, or cannot be divided evenly."""
         config = self.config
         prompts, answers = config.num_prompts_per_step, config.num_generations_per_prompt
         if config.global_batch_size != prompts * answers:
             raise RunFault(
-                f"global_batch_size is {config.global_batch_size}; must be num_prompts_per_step x"
+                f"global_batch_size is {config.global_batch_size}; expected num_prompts_per_step x"
                 f" num_generations_per_prompt, {prompts} x {answers}"
             )
         if answers < 2:
-            raise RunFault(f"num_generations_per_prompt is {answers}; must be 2 or more")
+            raise RunFault(f"num_generations_per_prompt is {answers}; expected 2 or more")
         if prompts % self.ranks.world:
             raise RunFault(
-                f"num_prompts_per_step is {prompts}; must be a multiple of {self.ranks.world} ranks"
+                f"num_prompts_per_step is {prompts}; expected a multiple of"
+                f" {self.ranks.world} ranks"
             )
         for what in ("training", "validation"):
             field = f"generation_{what}_rollout_temperature"
             if getattr(config, field) <= 0:
-                raise RunFault(f"{field} is {getattr(config, field)}; must be above 0")
+                raise RunFault(f"{field} is {getattr(config, field)}; expected more than 0")
 
     def build(self) -> nn.Module:
-        """The policy; at smoke scale with the weights of a base that is made beforehand."""
+        """The policy; at smoke scale with the weights of a generated base."""
         self.model = Decoder(self.config)
-        # A model on the meta device has shapes only, which nothing can fill
+        # A model on the meta device has shapes only and cannot be filled
         if self.setting.scale == "smoke" and not self.model.embedding.weight.is_meta:
             self.model.load_state_dict(base_weights(self.config, self.setting))
         for mixture in (each for each in self.model.modules() if isinstance(each, Mixture)):
@@ -100,26 +101,26 @@ class PolicyOptimization(Task[Qwen35]):
         return self.model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """AdamW on everything but the routers, which the reference freezes."""
+        """AdamW on everything except the routers, which the reference freezes."""
         return [self.adamw([each for each in model.parameters() if each.requires_grad])]
 
     # --- rollouts ---
 
     def batches(self, epoch: int, first: int) -> Iterator[Batch]:
-        """Before each step, answers by the policy as it is then; tasks come in a fixed order."""
+        """Before each step, answers by the present policy; tasks are in a fixed order."""
         steps = self.config.steps_per_epoch
         for step in range(first, steps):
             yield from self._rolled_out(step, (epoch - 1) * steps + step)
 
     def largest_batch(self) -> Batch:
-        """Rollouts that are cut off at the most tokens: whatever is drawn is as long or shorter."""
+        """Rollouts of the maximum length: sampled ones are at most as long."""
         rows, length = self.micro_batch_size, self.config.max_sequence_length - 1
         tokens = torch.zeros(rows, length, dtype=torch.long)
         scored, generated, trained = (torch.zeros(rows, length) for _ in range(3))
         return Batch(tokens, tokens, scored, generated, trained, torch.zeros(rows))
 
     def _rolled_out(self, place: int, step: int) -> Iterator[Batch]:
-        """The micro-batches of this rank in a step; `place` is the step's in its epoch."""
+        """The micro-batches of this rank in a step; `place` is the step's index in its epoch."""
         config, ranks = self.config, self.ranks
         share = config.num_prompts_per_step // ranks.world
         begin = place * config.num_prompts_per_step + ranks.rank * share
@@ -141,7 +142,7 @@ class PolicyOptimization(Task[Qwen35]):
     def _answers(
         self, tasks: Tasks, numbers: Sequence[int], count: int, sampling: Sampling, *what: int
     ) -> list[Rollout]:
-        """So many answers to each task, in the order of tasks."""
+        """A number of answers to each task, in the order of tasks."""
 
         def draws(task: int) -> np.ndarray:
             rng = np.random.default_rng([self.setting.seed, *what, task])
@@ -151,13 +152,13 @@ class PolicyOptimization(Task[Qwen35]):
         with (
             torch.no_grad(),
             autocast(self.device, self.setting.precision),
-            # Token by token, with memories that grow, would be a graph for each length
+            # Token by token with growing states, compilation would create a graph per length
             torch.compiler.set_stance("force_eager"),
         ):
             return roll_out(self.model, prompts, draws, sampling, tasks.end)
 
     def _scored(self, batch: Batch) -> Batch:
-        """The batch with the log-probabilities that the trainer has for it before the update."""
+        """The batch with the trainer's log-probabilities before the update."""
         batch = Batch(*(part.to(self.device) for part in batch))
         with torch.no_grad(), autocast(self.device, self.setting.precision):
             return batch._replace(trained=self.model(batch.tokens, batch.targets))
@@ -167,11 +168,11 @@ class PolicyOptimization(Task[Qwen35]):
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """The clipped objective summed over the answers' tokens."""
         total, count = policy_loss(self.config, model(batch.tokens, batch.targets), batch)
-        # Where every rollout is masked there is nothing to divide, and no gradient
+        # If every rollout is masked, the number of tokens is 0, and so is the gradient
         return Loss(total, count.clamp(min=1))
 
     def evaluate(self, model: nn.Module) -> float:
-        """Share of tasks of which one of four answers passes, over all ranks."""
+        """Share of tasks with a passing answer among four, over all ranks."""
         config = self.config
         sampling = Sampling(
             config.generation_validation_rollout_temperature,
@@ -187,7 +188,7 @@ class PolicyOptimization(Task[Qwen35]):
 
 
 def _reward(tasks: Tasks, rollout: Rollout) -> float:
-    """What the verifier gives; an answer that was cut off fails."""
+    """The verifier's reward; a truncated answer fails."""
     *answer, last = rollout.answer
     return tasks.reward(rollout.task, answer) if last == tasks.end else 0.0
 

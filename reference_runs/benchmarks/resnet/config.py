@@ -1,4 +1,4 @@
-"""ResNet-50 v1.5: shapes, the two optimizers that the rules know, and the evaluation grid.
+"""ResNet-50 v1.5: shapes, the two optimizers in the rules, and the evaluation steps.
 
 Source of the reference figures: the policy's hyperparameter section, and the reference convergence
 point of 4.0 at a batch of 4096.
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 # The rules of 3.0 dropped the lists of tensors
 NAMES_TENSORS = ("1.1", "2.0", "2.1")
-"""Rounds whose closed logs name every initialised tensor."""
+"""Rounds whose closed logs list every initialized tensor."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResNet(Config):
-    """One training of a ResNet with bottleneck blocks.
+    """Training of a ResNet with bottleneck blocks.
 
-    The settings of both optimizers are held, those of `opt_name` are used and logged.
+    The config has the settings of both optimizers; those of `opt_name` are used and logged.
     """
 
     name: ClassVar[str] = "resnet"
@@ -41,18 +41,18 @@ class ResNet(Config):
     stem_kernel: int
     stem_pools: bool
     model_bn_span: int
-    """Images whose statistics a batch norm takes together: a part of a rank's micro-batch."""
+    """Images per batch-norm group: a part of a rank's micro-batch."""
 
     # data
     least_area: float
-    """The smallest part of an image that a training crop may show."""
+    """The smallest part of an image in a training crop."""
     label_smoothing: float = 0.1
 
     # optimizer
     opt_name: str
     opt_learning_rate_warmup_epochs: int
     sgd_opt_base_learning_rate: float
-    # The closed rules pin both end rates, LARS's power and its epsilon
+    # The closed rules fix both end rates, LARS's power and its epsilon
     sgd_opt_end_learning_rate: float = 1e-4
     sgd_opt_learning_rate_decay_poly_power: int = 2
     sgd_opt_learning_rate_decay_steps: int
@@ -69,29 +69,29 @@ class ResNet(Config):
 
     # evaluation
     evaluation_offset: int
-    """The epoch of the first evaluation, 1 to 4; one follows every fourth epoch from there."""
+    """The epoch of the first evaluation, 1 to 4; evaluations follow every fourth epoch."""
 
     def evaluation_steps(self) -> Iterator[int]:
-        """Every four epochs, as the rules have it."""
+        """Every four epochs, according to the rules."""
         per_epoch = self.steps_per_epoch
         yield from range(self.evaluation_offset * per_epoch, self.last_step + 1, 4 * per_epoch)
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """All fields but those of the optimizer that is not used."""
+        """All fields except those of the unused optimizer."""
         unused: tuple[str, ...] = ("sgd_",) if self.opt_name == "lars" else ("lars_",)
         if self.opt_name == "lars":
-            # LARS logs its warm-up under a key of its own
+            # LARS logs its warmup under a separate key
             unused += ("opt_learning_rate_warmup_epochs",)
         records = super().records(round_name)
         return {key: value for key, value in records.items() if not key.startswith(unused)}
 
     def weights(self, round_name: str) -> tuple[str, ...]:
-        """The model's 161 tensors, as the rules spell them, where the round wants them."""
+        """The model's 161 tensors in the rules' spelling, if the round requires them."""
         return tuple(tensor_names(self.units)) if round_name in NAMES_TENSORS else ()
 
     @property
     def schedule(self) -> tuple[float, float, int, int, int]:
-        """Base and end rate, epochs of warm-up, steps and power of decay, of the optimizer used."""
+        """Base and end rate, warmup epochs, steps and power of decay, of the optimizer in use."""
         if self.opt_name == "lars":
             return (
                 self.lars_opt_base_learning_rate,
@@ -123,7 +123,7 @@ def tensor_names(units: tuple[int, ...]) -> Iterator[str]:
 
 
 def smoke() -> ResNet:
-    """All 50 layers at an eighth of the width, on drawn shapes."""
+    """All 50 layers at an eighth of the width, on generated shapes."""
     epochs = 18
     steps = epochs * 16
     return ResNet(
@@ -141,10 +141,10 @@ def smoke() -> ResNet:
         last_step=steps,
         opt_name="sgd",
         opt_learning_rate_warmup_epochs=1,
-        # The closed rules want a multiple of 0.001
+        # The closed rules require a multiple of 0.001
         sgd_opt_base_learning_rate=0.1,
         sgd_opt_learning_rate_decay_steps=steps,
-        # The closed rules want 1e-4 times a power of two
+        # The closed rules require 1e-4 times a power of two
         sgd_opt_weight_decay=2e-4,
         lars_opt_base_learning_rate=5.0,
         lars_opt_learning_rate_decay_steps=steps,
@@ -158,7 +158,7 @@ POINT = ReferencePoint("training", "4.0", "resnet", "resnet_ref_4096")
 
 
 def reference() -> ResNet:
-    """ImageNet as the reference convergence point of 4.0 at a batch of 4096 was made."""
+    """ImageNet with the settings of the convergence point of 4.0 at a batch of 4096."""
     point = POINT.settings()
     batch, images = point["global_batch_size"], 1_281_167
     return ResNet(

@@ -1,4 +1,4 @@
-"""Images with a class: drawn outlines with a texture at smoke scale, ImageNet's files else."""
+"""Classified images: generated textured outlines at smoke scale, otherwise ImageNet's files."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MEANS = (123.68, 116.78, 103.94)
-"""Of ImageNet's channels, as the reference subtracts them."""
+"""Means of ImageNet's channels, as the reference subtracts them."""
 
 SCALE = 58.0
-"""Roughly a channel's standard deviation, so that inputs are near 1."""
+"""Approximate standard deviation of a channel, so that inputs are of order 1."""
 
 NOISE = 0.16
-"""Of a drawn image, as a share of the range of brightness."""
+"""Noise of a generated image, relative to the range of brightness."""
 
 OUTLINES, TEXTURES = 5, 2
 
 
 class Source(Protocol):
-    """Where images come from."""
+    """A source of images."""
 
     labels: NDArray[np.int64]
 
@@ -41,7 +41,7 @@ class Source(Protocol):
 
 
 class SyntheticImages:
-    """Images that are held as numbers, (N, side, side, 3)."""
+    """Images in memory as arrays, (N, side, side, 3)."""
 
     def __init__(self, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> None:
         self.pixels, self.labels = pixels, labels
@@ -52,21 +52,21 @@ class SyntheticImages:
 
 
 class Files:
-    """A folder with a folder of JPEG files for each class, as ImageNet is commonly unpacked."""
+    """A folder with a folder of JPEG files for each class, the usual layout of ImageNet."""
 
     def __init__(self, folder: Path, classes: int) -> None:
         if not folder.is_dir():
-            raise DataMissing(f"{folder} is no folder; must hold a folder of images for each class")
+            raise DataMissing(f"{folder} is not a folder; expected a folder of images per class")
         names = sorted(path.name for path in folder.iterdir() if path.is_dir())
         if len(names) != classes:
-            raise DataMissing(f"{folder} holds {len(names)} folders; expected {classes}")
+            raise DataMissing(f"{folder} contains {len(names)} folders; expected {classes}")
         found = [
             (path, label)
             for label, name in enumerate(names)
             for path in sorted((folder / name).glob("*.JPEG"))
         ]
         if not found:
-            raise DataMissing(f"the folders in {folder} hold no file that is named *.JPEG")
+            raise DataMissing(f"the folders in {folder} contain no *.JPEG files")
         self.paths: list[Path] = [path for path, _ in found]
         self.labels = np.array([label for _, label in found], dtype=np.int64)
 
@@ -76,7 +76,7 @@ class Files:
 
 
 class Shards:
-    """A folder of tar archives with an image and its class in `.cls`, as webdataset has them."""
+    """A folder of tar archives with an image and its class in `.cls`, as in webdataset."""
 
     def __init__(self, folder: Path, classes: int) -> None:
         found: dict[tuple[Path, str], Member] = {}
@@ -91,7 +91,7 @@ class Shards:
             if sample not in labels:
                 raise DataMissing(f"{member} has no class; {member.key}.cls is missing")
         if not found:
-            raise DataMissing(f"the archives in {folder} hold no file that is named *.jpg")
+            raise DataMissing(f"the archives in {folder} contain no *.jpg files")
         self.members = [*found.values()]
         self.labels = np.array([labels[sample] for sample in found], dtype=np.int64)
 
@@ -103,19 +103,19 @@ class Shards:
 def _label(member: Member, classes: int) -> int:
     text = member.read().decode("ascii", errors="replace").strip()
     if not text.isdigit() or int(text) >= classes:
-        raise DataMissing(f"{member} holds {text[:20]!r}; expected a class from 0 to {classes - 1}")
+        raise DataMissing(f"{member} is {text[:20]!r}; expected a class from 0 to {classes - 1}")
     return int(text)
 
 
 def images_in(folder: Path, classes: int) -> Files | Shards:
-    """The images of a folder, in archives where it has any; raises DataMissing."""
+    """The images of a folder, from archives if it has any; raises DataMissing."""
     return Shards(folder, classes) if archives(folder) else Files(folder, classes)
 
 
 class Crops(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
-    """Training images: a random part at a random aspect, mirrored every other time.
+    """Training images: random crops with a random aspect ratio, mirrored half of the time.
 
-    What is cut follows from seed, epoch and image alone, not from who loads it with what.
+    The crop depends on seed, epoch and image only, not on the process that loads it.
     """
 
     def __init__(self, source: Source, size: int, least_area: float, seed: int) -> None:
@@ -123,14 +123,14 @@ class Crops(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Cut differently in each epoch."""
+        """Crop differently in each epoch."""
         self.epoch = epoch
 
     def __len__(self) -> int:
         return len(self.source.labels)
 
     def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Images (B, 3, size, size), not normalised, and labels (B,)."""
+        """Images (B, 3, size, size), not normalized, and labels (B,)."""
         images = np.stack([self._cut(index) for index in indices])
         labels = torch.from_numpy(self.source.labels[list(indices)])
         return torch.from_numpy(images).permute(0, 3, 1, 2), labels
@@ -147,9 +147,9 @@ class Crops(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
 def crop_box(
     rng: np.random.Generator, size: tuple[int, int], least_area: float
 ) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of a random part: area to 1, aspect 3:4 to 4:3.
+    """Left, top, right and bottom of a random crop: area up to 1, aspect ratio 3:4 to 4:3.
 
-    After ten draws that do not fit in the image, the whole image.
+    After ten draws that do not fit into the image, the whole image.
     """
     wide, high = size
     for _ in range(10):
@@ -163,9 +163,9 @@ def crop_box(
 
 
 class Centres(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
-    """Evaluation images: the shorter side to 8/7 of the size, then the middle.
+    """Evaluation images: the shorter side resized to 8/7 of the size, then a center crop.
 
-    Drawn images, which have the size already, are taken as they are.
+    Generated images, which already have the right size, are unchanged.
     """
 
     def __init__(self, source: Source, size: int) -> None:
@@ -175,7 +175,7 @@ class Centres(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         return len(self.source.labels)
 
     def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Images (B, 3, size, size), not normalised, and labels (B,)."""
+        """Images (B, 3, size, size), not normalized, and labels (B,)."""
         images = np.stack([self._middle(index) for index in indices])
         labels = torch.from_numpy(self.source.labels[list(indices)])
         return torch.from_numpy(images).permute(0, 3, 1, 2), labels
@@ -183,7 +183,7 @@ class Centres(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
     def _middle(self, index: int) -> NDArray[np.uint8]:
         image = self.source.image(index)
         if image.size != (self.size, self.size):
-            # 224 of 256: what the usual resize to 256 and central crop leave of an image
+            # 224 of 256: the usual resize to 256 and center crop
             side = min(image.size) * 7 / 8
             left, top = (image.width - side) / 2, (image.height - side) / 2
             box = (left, top, left + side, top + side)
@@ -192,15 +192,15 @@ class Centres(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
 
 
 def normalise(images: Tensor) -> Tensor:
-    """Bytes (B, 3, H, W) to numbers around 0."""
+    """Convert bytes (B, 3, H, W) to normalized numbers."""
     means = torch.tensor(MEANS, device=images.device)[:, None, None]
     return (images.float() - means) / SCALE
 
 
 def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticImages:
-    """Images of five outlines, plain or striped, at random places, sizes, angles and colours."""
+    """Images of five outlines, plain or striped, at random positions, sizes, angles and colors."""
     rng = np.random.default_rng([0x5A9E, *seed])
-    # As many images of each class: guessing then gets a tenth right
+    # The classes are balanced: guessing is correct for a tenth
     labels = rng.permutation(np.arange(count, dtype=np.int64) % (OUTLINES * TEXTURES))
     outline, striped = labels // TEXTURES, labels % TEXTURES
     u, v = _own_coordinates(rng, count, side)
@@ -217,7 +217,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticImages:
 def _own_coordinates(
     rng: np.random.Generator, count: int, side: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each pixel as seen from the shape: turned, and 1 at its radius."""
+    """Each pixel in the shape's coordinates: rotated, and 1 at its radius."""
     axis = np.linspace(-1, 1, side)
     x, y = axis[None, None, :], axis[None, :, None]
     x, y = (each - rng.uniform(-0.2, 0.2, (count, 1, 1)) for each in (x, y))
@@ -235,7 +235,7 @@ def _outlines(u: NDArray[np.float64], v: NDArray[np.float64]) -> list[NDArray[np
 
 
 def _colours(rng: np.random.Generator, count: int) -> tuple[NDArray[np.float64], ...]:
-    """Ground (dark), shape (bright) and stripe (between), each of a random tint, (N, 1, 1, 3)."""
+    """Ground (dark), shape (bright) and stripe (between), each with a random tint, (N, 1, 1, 3)."""
     shape = (count, 1, 1, 3)
     return rng.uniform(0, 0.35, shape), rng.uniform(0.65, 1, shape), rng.uniform(0.2, 0.5, shape)
 

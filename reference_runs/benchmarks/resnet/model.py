@@ -1,8 +1,8 @@
 """ResNet-50 v1.5, with batch norms over groups of the batch.
 
 Written from He et al., "Deep Residual Learning for Image Recognition", 2015; "v1.5" puts a stage's
-stride into the 3 x 3 convolution. 25 557 032 parameters at 1000 classes, a figure that every model
-library publishes. Shape letters: B batch, C channels, H and W height and width.
+stride into the 3 x 3 convolution. 25 557 032 parameters at 1000 classes, as all model libraries
+publish. Dimensions: B batch, C channels, H and W height and width.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.resnet.config import ResNet
 
 EXPANSION = 4
-"""A bottleneck's output is so many times as wide as its inside."""
+"""Ratio of a bottleneck's output width to its inner width."""
 
 
 class Bottleneck(nn.Module):
-    """1 x 1 down, 3 x 3 (with the stride), 1 x 1 up, added to the input or its projection."""
+    """1 x 1 down, 3 x 3 (with the stride), 1 x 1 up, with a residual connection or projection."""
 
     def __init__(self, wide_in: int, width: int, stride: int, span: int) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Bottleneck(nn.Module):
 
 
 class ResidualNet(nn.Module):
-    """The stem, the stages of bottlenecks, and a linear classifier of the mean over the image."""
+    """The stem, the stages of bottlenecks, and a linear classifier of the global average."""
 
     def __init__(self, config: ResNet) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class ResidualNet(nn.Module):
         self.apply(_initialise)
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """Scores of the classes, (B, classes)."""
+        """Logits of the classes, (B, classes)."""
         x_BCHW = self.pool(F.relu(self.bn0(self.conv0(x_BCHW))))
         for stage in range(1, self.stages + 1):
             x_BCHW = self.get_submodule(f"stage{stage}")(x_BCHW)
@@ -76,7 +76,7 @@ class ResidualNet(nn.Module):
 
 
 def _stage(channels: int, width: int, shape: tuple[int, bool], span: int) -> nn.Sequential:
-    """So many bottlenecks, the first of which halves the image or not."""
+    """A stage of bottlenecks, the first of which may halve the image."""
     count, halves = shape
     units: OrderedDict[str, nn.Module] = OrderedDict()
     for unit in range(1, count + 1):
@@ -87,7 +87,7 @@ def _stage(channels: int, width: int, shape: tuple[int, bool], span: int) -> nn.
 
 
 def _initialise(module: nn.Module) -> None:
-    """He et al.'s normal weights; each block begins as the identity (its last scale is 0)."""
+    """He et al.'s normal weights; each block starts as the identity (its last scale is 0)."""
     if isinstance(module, nn.Conv2d):
         nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
     elif isinstance(module, nn.Linear):

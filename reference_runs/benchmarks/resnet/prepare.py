@@ -1,4 +1,4 @@
-"""ImageNet's two published archives, unpacked into a folder for each class."""
+"""Unpacking of ImageNet's two published archives into a folder for each class."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 TRAINING, VALIDATION = "ILSVRC2012_img_train.tar", "ILSVRC2012_img_val.tar"
 LABELS = "imagenet_2012_validation_synset_labels.txt"
-"""The class of each validation image, a line each, in the order of the images' names."""
+"""The class of each validation image, one per line, in the order of the images' names."""
 CLASS = re.compile(r"n\d{8}")
 IMAGE = re.compile(r"[\w-]+\.JPEG")
 
 
 class Archive(NamedTuple):
-    """A class's archive within that of the training images."""
+    """A class's archive within the archive of the training images."""
 
     path: Path
     name: str
     begin: int
-    """Where it begins, in bytes."""
+    """Its offset in bytes."""
 
 
 def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> Recipe:  # noqa: ARG001
-    """How the archives are unpacked; raises DataMissing.
+    """The recipe for unpacking the archives; raises DataMissing.
 
     source: a folder with both archives and the classes of the validation images.
     """
@@ -42,7 +42,7 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
             raise DataMissing(f"{source / needed} is missing")
     pieces = [Piece(f"train-{each.name}", partial(unpack, each)) for each in _archives(source)]
     if not pieces:
-        raise DataMissing(f"{source / TRAINING} holds no archive of a class, n01440764.tar say")
+        raise DataMissing(f"{source / TRAINING} has no archive of a class, such as n01440764.tar")
     pieces.append(Piece("val", partial(unpack_validation, source)))
     return Recipe(pieces, f"{name} of {source.absolute()}, {len(pieces)} pieces")
 
@@ -70,7 +70,7 @@ def unpack_validation(source: Path, folder: Path) -> None:
     classes = labels.read_text(encoding="ascii", errors="replace").split()
     wrong = [name for name in classes if not CLASS.fullmatch(name)]
     if wrong:
-        raise DataMissing(f"{labels} holds {wrong[0]!r}; expected classes, n01440764 say")
+        raise DataMissing(f"{labels} contains {wrong[0]!r}; expected classes such as n01440764")
     flat = folder / "flat"
     flat.mkdir()
     with path.open("rb") as stream:
@@ -78,7 +78,7 @@ def unpack_validation(source: Path, folder: Path) -> None:
             _write(image, flat / name)
     images = sorted(flat.iterdir())
     if len(images) != len(classes):
-        raise DataMissing(f"{path} holds {len(images)} images; {labels.name} {len(classes)}")
+        raise DataMissing(f"{path} has {len(images)} images; {labels.name} has {len(classes)}")
     for flat_image, name in zip(images, classes, strict=True):
         target = folder / "val" / name
         target.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def unpack_validation(source: Path, folder: Path) -> None:
 
 
 def _images(path: Path, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of an archive's images; only their last names are taken."""
+    """Names and contents of an archive's images, without the folders in the names."""
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:

@@ -1,4 +1,4 @@
-"""What training a ResNet adds to the shared loop."""
+"""The ResNet task of the shared loop."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EVALUATION_BATCH = 125  # Divides the evaluation sets of both scales
 
 
 class Classification(Task[ResNet]):
-    """Image classification; the quality is the share of evaluation images classified rightly."""
+    """Image classification; the quality is the share of correctly classified evaluation images."""
 
     evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "val")
@@ -42,11 +42,11 @@ class Classification(Task[ResNet]):
     evaluation: Centres
 
     def check_settings(self) -> None:
-        """Raise RunFault where the batch cannot be normalized in groups."""
+        """Raise RunFault if the batch cannot be normalized in groups."""
         self.check_span("model_bn_span", "images")
 
     def generated_data(self) -> tuple[Source, Source]:
-        """Drawn images."""
+        """Generated images."""
         config, seed = self.config, self.setting.seed
         counts = config.train_samples, config.eval_samples
         training, evaluation = synthetic(counts, config.image_size, seed)
@@ -63,7 +63,7 @@ class Classification(Task[ResNet]):
         return training, evaluation
 
     def use(self, data: tuple[Source, Source]) -> None:
-        """Crop the images: at random to train, at the center to evaluate."""
+        """Crop the images: randomly for training, at the center for evaluation."""
         config, (training, evaluation) = self.config, data
         self.training = Crops(training, config.image_size, config.least_area, self.setting.seed)
         self.evaluation = Centres(evaluation, config.image_size)
@@ -75,7 +75,7 @@ class Classification(Task[ResNet]):
         return model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """LARS or SGD with momentum; norms and biases neither decay nor adapt."""
+        """LARS or SGD with momentum; norms and biases have neither decay nor adaptation."""
         config = self.config
         tensors = [p for p in model.parameters() if p.dim() > 1]
         vectors = [p for p in model.parameters() if p.dim() <= 1]
@@ -94,7 +94,7 @@ class Classification(Task[ResNet]):
             )
             return [lars]
         if config.opt_name != "sgd":
-            raise RunFault(f"opt_name is {config.opt_name}; must be sgd or lars")
+            raise RunFault(f"opt_name is {config.opt_name}; expected sgd or lars")
         sgd = self.optimizer(
             torch.optim.SGD,
             groups,
@@ -104,22 +104,22 @@ class Classification(Task[ResNet]):
         return [sgd]
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then down to the end rate, by a parabola unless the power is changed."""
+        """Linear warmup, then decay to the end rate, quadratic unless the power is changed."""
         base, end, epochs, decay, power = self.config.schedule
         warmup = epochs * self.config.steps_per_epoch
         return polynomial(step, warmup=warmup, decay=decay, base=base, end=end, power=power)
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
-        """Cross-entropy with smoothed labels, summed over images."""
+        """Cross-entropy with label smoothing, summed over images."""
         images, labels = (each.to(self.device, non_blocking=True) for each in batch)
-        # Normalised on the device, since bytes are a quarter of what floats are to copy
+        # Normalized on the device, since bytes are a quarter of the size of floats
         scores = model(normalise(images)).float()
         smoothing = self.config.label_smoothing
         total = F.cross_entropy(scores, labels, reduction="sum", label_smoothing=smoothing)
         return Loss(total, len(labels))
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """Give every rank the mean of all ranks' running statistics, as if one had seen all."""
+        """Average the running statistics over all ranks, as if one rank had all samples."""
         self.ranks.average(model.buffers())
 
     def evaluate(self, model: nn.Module) -> float:

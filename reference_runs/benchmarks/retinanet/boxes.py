@@ -1,6 +1,6 @@
 """Boxes as tensors of left, top, right, bottom: anchors, overlaps, offsets, suppression.
 
-Shape letters: A anchors, M objects, N boxes.
+Dimensions: A anchors, M objects, N boxes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ASPECTS = (0.5, 1.0, 2.0)
 OCTAVES = (1.0, 2 ** (1 / 3), 2 ** (2 / 3))
 
 LARGEST = math.log(1000 / 16)
-"""Limit of a predicted logarithm of size, so that its exponential stays finite."""
+"""Limit of a predicted log size, so that its exponential is finite."""
 
 
 def anchors(config: RetinaNet) -> Tensor:
     """All anchors of an image, (A, 4), in the order of the heads' output.
 
-    As in the benchmark's reference, those of a cell are centred at its upper left corner.
+    As in the benchmark's reference, the anchors of a cell are centered at its upper left corner.
     """
     found = []
     sides = level_sides(config.image_size, len(config.anchor_sizes))
@@ -56,7 +56,7 @@ def overlaps(first: Tensor, second: Tensor) -> Tensor:
     end = torch.minimum(first[..., :, None, 2:], second[..., None, :, 2:])
     common = (end - begin).clamp(min=0).prod(-1)
     union = _area(first)[..., :, None] + _area(second)[..., None, :] - common
-    # Two boxes without area would divide 0 by 0
+    # Two boxes without an area would divide 0 by 0
     return common / union.clamp(min=1e-6)
 
 
@@ -65,13 +65,13 @@ def _area(boxes: Tensor) -> Tensor:
 
 
 def encode(boxes: Tensor, anchors: Tensor) -> Tensor:
-    """Offsets that lead from anchors to boxes: centres by size, logarithms of size ratios."""
+    """Offsets from anchors to boxes: centers relative to size, log size ratios."""
     (where, size), (place, scale) = _centre(boxes), _centre(anchors)
     return torch.cat(((where - place) / scale, torch.log(size / scale)), -1)
 
 
 def decode(offsets: Tensor, anchors: Tensor) -> Tensor:
-    """Boxes that offsets lead to, the inverse of `encode`."""
+    """Boxes from offsets, the inverse of `encode`."""
     place, scale = _centre(anchors)
     where = place + offsets[..., :2] * scale
     half = offsets[..., 2:].clamp(max=LARGEST).exp() * scale / 2
@@ -83,21 +83,22 @@ def _centre(boxes: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def suppress(boxes_N4: Tensor, scores_N: Tensor, classes_N: Tensor, most_overlap: float) -> Tensor:
-    """Indices of the boxes that stay, best first, after non-maximum suppression by class.
+    """Indices of the remaining boxes, best first, after non-maximum suppression by class.
 
-    A box goes if a better one that stays, of its class, overlaps it by more than `most_overlap`.
-    The usual loop judges box after box, best first. Here each round judges all boxes at once, by
-    those that stay so far. A box depends on better ones only, so round n and all after it are right
-    about the n best boxes, and what no longer changes is the loop's result, mostly in few rounds.
+    A box is removed if a better remaining one of its class overlaps it by more than `most_overlap`.
+    The usual loop tests one box after another, best first. Here each iteration tests all boxes at
+    once against those that remain so far. A box depends on better ones only, so iteration n and all
+    later ones are correct for the n best boxes, and a fixed point is the loop's result, usually
+    after few iterations.
     """
     order_N = scores_N.argsort(descending=True, stable=True)
     boxes_N4, classes_N = boxes_N4[order_N], classes_N[order_N]
     rivals_NN = (overlaps(boxes_N4, boxes_N4) > most_overlap) & (classes_N[:, None] == classes_N)
-    # A row's box is better than a column's above the diagonal; numbers, for the product below
+    # Above the diagonal the row's box is better than the column's; floats for the product below
     beats_NN = rivals_NN.triu(diagonal=1).float()
     stays_N = torch.ones_like(scores_N, dtype=beats_NN.dtype)
     while True:
-        beaten_by_N = stays_N @ beats_NN  # how many of those that stay
+        beaten_by_N = stays_N @ beats_NN  # number of better remaining boxes
         judged_N = (beaten_by_N == 0).float()
         if torch.equal(judged_N, stays_N):
             return order_N[stays_N > 0]

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from podium.reference_runs.parallel.mesh import Mesh
 
 NAMES_TENSORS = ("2.0", "2.1")
-"""Rounds whose closed logs name every initialised tensor."""
+"""Rounds whose closed logs list every initialized tensor."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetinaNet(Config):
-    """One training of a RetinaNet detector."""
+    """Training of a RetinaNet detector."""
 
     name: ClassVar[str] = "retinanet"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -40,7 +40,7 @@ class RetinaNet(Config):
     group_width: int
     pyramid_width: int
     trainable_stages: int
-    """Stages of the backbone that train, counted from its end; 5 trains the stem as well."""
+    """Trained stages of the backbone, counted from its end; 5 includes the stem."""
 
     # anchors and targets
     anchor_sizes: tuple[int, ...]
@@ -60,7 +60,7 @@ class RetinaNet(Config):
     # detections
     least_score: float = 0.05
     candidates: int = 1000
-    """Boxes of a level that are kept before overlapping ones are removed."""
+    """Maximum boxes of a level before overlapping ones are removed."""
     most_overlap: float = 0.5
     detections: int = 300
 
@@ -69,16 +69,16 @@ class RetinaNet(Config):
         return "ssd" if version(round_name) < (5, 0) else self.name
 
     def check_mesh(self, mesh: Mesh) -> None:
-        """Raise RunFault where a rank along `sp` would have no row of the two finest levels."""
+        """Raise RunFault if a rank along `sp` would have no row of the two finest levels."""
         rows = level_sides(self.image_size, 2)[1]
         if mesh.sp > rows:
             raise RunFault(
-                f"--mesh: sp is {mesh.sp}; must be at most {rows}, the rows of the second level"
+                f"--mesh: sp is {mesh.sp}; expected at most {rows}, the rows of the second level"
                 f" of features of images of {self.image_size}"
             )
 
     def weights(self, round_name: str) -> tuple[str, ...]:
-        """The model's 89 tensors that are initialised, where the round wants them."""
+        """The model's 89 initialized tensors, if the round requires them."""
         if round_name not in NAMES_TENSORS:
             return ()
         return tuple(f"module.{name}" for name in tensor_names(self.units))
@@ -96,7 +96,7 @@ def level_sides(image: int, levels: int) -> list[int]:
 
 
 def tensor_names(units: tuple[int, ...]) -> Iterator[str]:
-    """Every parameter; norms are frozen and have none."""
+    """The name of every parameter; norms are frozen and have none."""
     body, pyramid = "backbone.body", "backbone.fpn"
     yield f"{body}.conv1.weight"
     for stage, count in enumerate(units, 1):
@@ -118,11 +118,11 @@ def tensor_names(units: tuple[int, ...]) -> Iterator[str]:
 
 
 EVEN = (0, 2, 4, 6)
-"""Places of the four convolutions of a head, between its ReLUs."""
+"""Indices of the four convolutions of a head, between its ReLUs."""
 
 
 def smoke() -> RetinaNet:
-    """All layers, narrow, on 64 x 64 images with up to three drawn shapes."""
+    """All layers, narrow, on 64 x 64 images with up to three generated shapes."""
     return RetinaNet(
         image_size=64,
         classes=3,
@@ -130,9 +130,9 @@ def smoke() -> RetinaNet:
         groups=4,
         group_width=4,
         pyramid_width=32,
-        # Nothing is trained beforehand here, so that no stage can be left frozen
+        # The backbone is not pretrained here, so no stage can be frozen
         trainable_stages=5,
-        # Five levels even where larger anchors have no room: the rules name 89 tensors
+        # Five levels even if larger anchors do not fit: the rules list 89 tensors
         anchor_sizes=(16, 32, 64, 64, 64),
         global_batch_size=16,
         train_samples=800,
@@ -149,7 +149,7 @@ POINT = ReferencePoint("training", "5.1", "retinanet", "retinanet_ref_256")
 
 
 def reference() -> RetinaNet:
-    """OpenImages as the reference convergence points of 5.1 were made, at a batch of 256."""
+    """OpenImages with the settings of the convergence points of 5.1, at a batch of 256."""
     point = POINT.settings()
     batch, images = point["global_batch_size"], 1_170_301
     return RetinaNet(

@@ -1,4 +1,4 @@
-"""Images with boxes: drawn scenes at smoke scale, the benchmark's part of OpenImages else."""
+"""Images with boxes: generated scenes at smoke scale, otherwise the benchmark's OpenImages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MEANS, DEVIATIONS = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's channels, which the backbone was trained on."""
+"""Mean and deviation of ImageNet's channels, which the backbone was trained on."""
 
 OBJECTS = 3
-"""The most shapes in a drawn scene."""
+"""Maximum number of shapes in a generated scene."""
 
 NOISE = 0.05
 
@@ -47,7 +47,7 @@ class Scene:
 
 
 class Source(Protocol):
-    """Where scenes come from."""
+    """A source of scenes."""
 
     def __len__(self) -> int: ...
 
@@ -57,7 +57,7 @@ class Source(Protocol):
 
 
 class SyntheticScenes:
-    """Scenes that are held as numbers; `targets` says whose objects an image is given."""
+    """Scenes in memory as arrays; `targets` has the index of the objects for each image."""
 
     def __init__(
         self, pixels: NDArray[np.uint8], boxes: NDArray[np.float32], classes: NDArray[np.int64]
@@ -76,7 +76,7 @@ class SyntheticScenes:
 
 
 class Files:
-    """A folder with `data/` and annotations in COCO's format; images of a fixed side.
+    """A folder with `data/` and annotations in COCO's format; images are resized to a fixed side.
 
     `data/` has the images as files, or in tar archives under the same names.
     """
@@ -98,25 +98,25 @@ class Files:
                 found.append((class_of[note["category_id"]], box))
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise DataMissing(
-                f"{self.path} is no annotation file in COCO's format: {error!r}"
+                f"{self.path} is not an annotation file in COCO's format: {error!r}"
             ) from None
         if len(numbers) > classes:
-            raise DataMissing(f"{self.path} holds {len(numbers)} categories; expected {classes}")
+            raise DataMissing(f"{self.path} has {len(numbers)} categories; expected {classes}")
         self.images = [*self._found(named)]
 
     def _found(self, named: Sequence[tuple[object, str]]) -> Iterator[tuple[object, Path | Member]]:
-        """The number and the place of each image."""
+        """The id and the path of each image."""
         packed = {each.name: each for path in archives(self.folder) for each in members(path)}
         for number, name in named:
             if packed and name not in packed:
-                raise DataMissing(f"{self.folder}: no archive there holds {name}")
+                raise DataMissing(f"{self.folder}: no archive contains {name}")
             yield number, packed[name] if packed else self.folder / name
 
     def __len__(self) -> int:
         return len(self.images)
 
     def scene(self, index: int) -> Scene:
-        """One scene, its sides stretched to the fixed one."""
+        """One scene, resized to the fixed side."""
         number, place = self.images[index]
         image = read_image(place)
         stretch = np.array([self.side / image.width, self.side / image.height] * 2)
@@ -124,27 +124,27 @@ class Files:
         boxes = np.array([box for _, box in notes], dtype=np.float32).reshape(-1, 4)
         classes = np.array([each for each, _ in notes], dtype=np.int64)
         resized = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
-        # A box without area has no logarithm of its size
+        # The size of a box without an area has no logarithm
         wide = (boxes[:, 2:] > boxes[:, :2]).all(-1)
         scaled = (boxes * stretch).astype(np.float32)
         return Scene(np.asarray(resized), scaled[wide], classes[wide])
 
 
 class Scenes(torch.utils.data.Dataset[Batch]):
-    """Scenes as batches; training ones are mirrored every other time, by seed, epoch and index."""
+    """Batches of scenes; training ones are mirrored half of the time, by seed, epoch and index."""
 
     def __init__(self, source: Source, seed: int | None) -> None:
         self.source, self.seed, self.epoch = source, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Mirror others in each epoch."""
+        """Mirror other scenes in each epoch."""
         self.epoch = epoch
 
     def __len__(self) -> int:
         return len(self.source)
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Scenes by index; objects are filled up with class -1 to the most in the batch."""
+        """Scenes by index; objects are padded with class -1 to the largest number in the batch."""
         scenes = [self._scene(index) for index in indices]
         most = max(1, *(len(scene.classes) for scene in scenes))
         boxes = np.zeros((len(scenes), most, 4), dtype=np.float32)
@@ -168,7 +168,7 @@ class Scenes(torch.utils.data.Dataset[Batch]):
 
 
 def normalise(images: Tensor) -> Tensor:
-    """Bytes (B, 3, H, W) to numbers around 0."""
+    """Convert bytes (B, 3, H, W) to normalized numbers."""
     means, deviations = (
         torch.tensor(each, device=images.device)[:, None, None] for each in (MEANS, DEVIATIONS)
     )
@@ -176,7 +176,7 @@ def normalise(images: Tensor) -> Tensor:
 
 
 def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
-    """Scenes with one to three discs, squares or triangles of random place, size and colour."""
+    """Scenes with one to three discs, squares or triangles of random position, size and color."""
     rng = np.random.default_rng([0xDE7, *seed])
     pixels = np.broadcast_to(rng.uniform(0, 0.35, (count, 1, 1, 3)), (count, side, side, 3))
     boxes = np.zeros((count, OBJECTS, 4), dtype=np.float32)
@@ -185,7 +185,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticScenes:
     for at in range(OBJECTS):
         there = many > at
         boxes[:, at], kind = _boxes(rng, count, side), rng.integers(0, 3, count)
-        # A shape under another cannot be found, which would cap the precision
+        # A hidden shape cannot be found, which would limit the precision
         there &= ~_covers_another(boxes[:, at], boxes[:, :at], classes[:, :at] >= 0)
         classes[:, at] = np.where(there, kind, -1)
         inside = _inside(boxes[:, at], kind, side) & there[:, None, None]

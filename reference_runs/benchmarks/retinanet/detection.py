@@ -1,4 +1,4 @@
-"""From the network's output to losses, detections and their mean average precision."""
+"""Losses, detections and their mean average precision, from the network's output."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.retinanet.data import Batch, Source
 
 BACKGROUND, IGNORED = -1, -2
-"""What stands in for an object's number where an anchor has none."""
+"""Special values in place of an object's index for anchors without one."""
 
 
 def match(config: RetinaNet, anchors_A4: Tensor, batch: Batch) -> Tensor:
-    """The object that each anchor shall find, (B, A), or BACKGROUND or IGNORED.
+    """The object that each anchor is to detect, (B, A), or BACKGROUND or IGNORED.
 
-    An object that no anchor overlaps enough gets those that overlap it most.
+    An object that no anchor overlaps enough gets the anchors that overlap it most.
     """
     overlap_BMA = overlaps(batch.boxes, anchors_A4) * (batch.classes >= 0)[..., None]
     best_BA, object_BA = overlap_BMA.max(1)
@@ -50,8 +50,8 @@ def losses(
 ) -> Tensor:
     """Focal loss of scores and absolute error of boxes, by image, (B,).
 
-    Each image's are divided by its number of anchors that have an object. `output` is that of the
-    anchors `mine`, all of them by default, and so is the loss.
+    The losses of each image are divided by its number of anchors with an object. `output` and the
+    loss cover the anchors `mine`, by default all of them.
     """
     scores_BAK, offsets_BA4 = (each.float() for each in output)
     found = match(config, anchors_A4, batch)
@@ -63,14 +63,14 @@ def losses(
     wanted = F.one_hot(classes.clamp(min=0), config.classes) * positive[..., None]
     focal = focal_loss(config, scores_BAK, wanted.float()).sum(-1) * (found != IGNORED)
     boxes = batch.boxes.gather(1, which[..., None].expand(-1, -1, 4))
-    # Where there is no object the target is the anchor itself: its logarithm is finite.
+    # Without an object the target is the anchor itself, whose logarithm is finite.
     boxes = torch.where(positive[..., None], boxes, anchors_A4)
     distance = (offsets_BA4 - encode(boxes, anchors_A4)).abs().sum(-1) * positive
     return (focal + distance).sum(1) / objects_B
 
 
 def focal_loss(config: RetinaNet, scores: Tensor, wanted: Tensor) -> Tensor:
-    """Cross-entropy that fades for what is right already (Lin et al., 2017, equation 5)."""
+    """Cross-entropy with less weight on correct predictions (Lin et al., 2017, equation 5)."""
     entropy = F.binary_cross_entropy_with_logits(scores, wanted, reduction="none")
     probability = scores.sigmoid()
     miss = torch.where(wanted > 0, 1 - probability, probability)
@@ -100,7 +100,7 @@ def detect(
 
 
 def rows(image: int, found: tuple[Tensor, Tensor, Tensor]) -> NDArray[np.float64]:
-    """Detections as COCO's tools take them: image, left, top, width, height, score, class + 1."""
+    """Detections in COCO's format: image, left, top, width, height, score, class + 1."""
     boxes, scores, classes = (each.double().cpu().numpy() for each in found)
     sizes = boxes[:, 2:] - boxes[:, :2]
     number = np.full((len(boxes), 1), float(image))
@@ -125,7 +125,7 @@ def mean_average_precision(
         judged.evaluate()
         judged.accumulate()
         judged.summarize()
-    # The tools say -1 where there is nothing to judge
+    # The tools return -1 if there is nothing to evaluate
     return max(0.0, float(judged.stats[0]))
 
 

@@ -1,8 +1,8 @@
 """RetinaNet: a ResNeXt with frozen norms, a feature pyramid, and two heads shared by its levels.
 
 Written from Lin et al., "Focal Loss for Dense Object Detection", 2017, and Xie et al., "Aggregated
-Residual Transformations for Deep Neural Networks", 2016. Shape letters: B batch, C channels, H and
-W height and width, A anchors, K classes.
+Residual Transformations for Deep Neural Networks", 2016. Dimensions: B batch, C channels, H and W
+height and width, A anchors, K classes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 EXPANSION = 4
 SHAPES = 9
-"""Anchors at each place: three sizes by three aspects."""
+"""Anchors per position: three sizes by three aspect ratios."""
 
 PRIOR = 0.01
-"""The probability of an object that every anchor starts with."""
+"""The initial probability of an object at every anchor."""
 
 EPSILON = 1e-5
 
 PUBLISHED_WIDTH = 256
-"""Of the heads, whose weights begin with a deviation of 0.01; narrower ones keep the same gain."""
+"""Width of heads initialized with a deviation of 0.01; narrower ones keep the same gain."""
 
 FAINT = 0.25
-"""Scale of a block's own part beside its input, in a body that is not trained yet."""
+"""Scale of a block's residual part, in a body that is not trained yet."""
 
 
 class FrozenNorm(nn.Module):
@@ -50,7 +50,7 @@ class FrozenNorm(nn.Module):
             self.register_buffer(name, torch.full((channels,), float(start)))
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """(B, C, H, W) to the same."""
+        """(B, C, H, W) to the same shape."""
         if self.measures:
             variance, mean = torch.var_mean(x_BCHW, (0, 2, 3), correction=0)
             self.running_var.copy_(variance)
@@ -61,7 +61,7 @@ class FrozenNorm(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1 x 1 down, 3 x 3 in groups, 1 x 1 up, added to the input or its projection."""
+    """1 x 1 down, 3 x 3 in groups, 1 x 1 up, with a residual connection or projection."""
 
     def __init__(self, widths: tuple[int, int, int], groups: int, stride: int) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class Bottleneck(nn.Module):
 
 
 class Body(nn.Module):
-    """The ResNeXt without its classifier; gives the outputs of its last three stages."""
+    """The ResNeXt without its classifier; returns the outputs of its last three stages."""
 
     def __init__(self, config: RetinaNet) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Body(nn.Module):
         self.apply(_kaiming_normal)
 
     def forward(self, x_BCHW: Tensor) -> list[Tensor]:
-        """Features at a 8th, 16th and 32nd of the image's sides."""
+        """Features at an 8th, 16th and 32nd of the image's sides."""
         x = self.maxpool(F.relu(self.bn1(self.conv1(x_BCHW))))
         found = []
         for stage in range(1, 5):
@@ -141,7 +141,7 @@ class Pyramid(nn.Module):
 
 
 class Head(nn.Module):
-    """Four convolutions and an output for each anchor; the same weights at every level."""
+    """Four convolutions and an output for each anchor, with shared weights at all levels."""
 
     def __init__(self, width: int, output: str, size: int) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ class Head(nn.Module):
         self.apply(_small_normal)
 
     def forward(self, levels: list[Tensor]) -> Tensor:
-        """(B, A, size): places row by row, the anchors of a place next to each other."""
+        """(B, A, size): positions row by row, the anchors of a position consecutively."""
         found = []
         for level in levels:
             y = self.get_submodule(self.output)(self.conv(level))
@@ -164,7 +164,7 @@ class Head(nn.Module):
 
 
 class Detector(nn.Module):
-    """The whole network: images to the scores and the box offsets of every anchor."""
+    """The whole network: images to the logits and the box offsets of every anchor."""
 
     def __init__(self, config: RetinaNet) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class Detector(nn.Module):
         scores = Head(config.pyramid_width, "cls_logits", config.classes)
         boxes = Head(config.pyramid_width, "bbox_reg", 4)
         self.head = nn.ModuleDict({"classification_head": scores, "regression_head": boxes})
-        # Else the many anchors without an object drown the others in the first steps
+        # Otherwise the many anchors without an object dominate the first steps
         bias = scores.get_parameter("cls_logits.bias")
         nn.init.constant_(bias, -math.log((1 - PRIOR) / PRIOR))
         self._freeze(config.trainable_stages)
@@ -186,14 +186,14 @@ class Detector(nn.Module):
             self.backbone["body"].get_submodule(part).requires_grad_(False)
 
     def forward(self, images_BCHW: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores (B, A, K) before the sigmoid, and offsets (B, A, 4)."""
+        """Logits (B, A, K), and offsets (B, A, 4)."""
         levels = self.backbone["fpn"](self.backbone["body"](images_BCHW))
         head = self.head
         return head["classification_head"](levels), head["regression_head"](levels)
 
     @torch.no_grad()
     def measure(self, images_BCHW: Tensor) -> None:
-        """Freeze the norms at the statistics of some images: what stands in for a trained body."""
+        """Freeze the norms at the statistics of some images, in place of a trained body."""
         norms = [module for module in self.modules() if isinstance(module, FrozenNorm)]
         for norm in norms:
             norm.measures = True

@@ -1,6 +1,6 @@
-"""Which anchors a rank answers for, where images are divided among ranks by rows.
+"""A rank's share of the anchors, if images are divided among ranks by rows.
 
-Shape letters: B images, A anchors of an image, K numbers for each.
+Dimensions: B images, A anchors of an image, K numbers per anchor.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Share:
-    """The anchors at the rows of this rank; all of them where `rows` is None."""
+    """The anchors at this rank's rows; all of them if `rows` is None."""
 
     mine: Tensor | slice = slice(None)
-    """The numbers of this rank's anchors, in the order of the network's output."""
+    """Indices of this rank's anchors, in the order of the network's output."""
 
     def __init__(self, config: RetinaNet, device: torch.device, rows: Rows | None = None) -> None:
         self.rows = rows
@@ -37,15 +37,15 @@ class Share:
             self.mine = self._of_ranks[rows.rank]
 
     def takes(self, image: int) -> bool:
-        """Whether this rank looks for objects in an image: all ranks have its output."""
+        """Whether this rank detects objects in an image: all ranks have its output."""
         return self.rows is None or image % self.rows.ranks == self.rows.rank
 
     def total(self, part: Tensor) -> Tensor:
-        """The sum of what each rank has of a loss."""
+        """The sum of a loss over the ranks."""
         return part if self.rows is None else self.rows.total(part)
 
     def whole(self, output_BAK: Tensor) -> Tensor:
-        """The outputs of all anchors, from those of each rank's."""
+        """The outputs of all anchors, from those of each rank."""
         if self.rows is None:
             return output_BAK
         places = torch.cat(self._of_ranks)
@@ -55,7 +55,7 @@ class Share:
 
 
 def _anchors(sides: list[int], rows: Rows, rank: int) -> Iterator[Tensor]:
-    """The numbers of a rank's anchors, level by level."""
+    """The indices of a rank's anchors, level by level."""
     first = 0
     for side in sides:
         begin, end = rows.spans(side)[rank]

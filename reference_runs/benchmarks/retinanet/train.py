@@ -1,4 +1,4 @@
-"""What training a RetinaNet adds to the shared loop."""
+"""The RetinaNet task of the shared loop."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Detection(Task[RetinaNet]):
     share: Share
 
     def prepare(self) -> None:
-        """Make the anchors, and the data of smoke scale."""
+        """Create the anchors, and the data of smoke scale."""
         self.anchors = anchors(self.config).to(self.device)
         self.share = Share(self.config, self.device)
         super().prepare()
 
     def generated_data(self) -> tuple[Source, Source]:
-        """Drawn scenes."""
+        """Generated scenes."""
         config, seed = self.config, self.setting.seed
         counts = config.train_samples, config.eval_samples
         training, evaluation = synthetic(counts, config.image_size, seed)
@@ -84,16 +84,16 @@ class Detection(Task[RetinaNet]):
         return training, evaluation
 
     def use(self, data: tuple[Source, Source]) -> None:
-        """Flip training scenes at random."""
+        """Mirror training scenes at random."""
         self.training, self.evaluation = Scenes(data[0], self.setting.seed), Scenes(data[1], None)
 
     def build(self) -> nn.Module:
-        """The detector, its backbone trained on ImageNet at reference scale."""
+        """The detector; at reference scale, its backbone is trained on ImageNet."""
         model = Detector(self.config)
         if next(model.parameters()).is_meta:
             pass  # shapes only
         elif self.setting.scale == "smoke":
-            # Stand in for the images that a backbone's norms saw when it was trained
+            # In place of the images that determine the norms of a trained backbone
             some = self.training.__getitems__(range(min(MEASURED, len(self.training))))
             model.measure(normalise(some.images))
         else:
@@ -104,7 +104,7 @@ class Detection(Task[RetinaNet]):
         return model
 
     def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """The detector, working on parts of images; its output is that of their anchors."""
+        """The detector for parts of images; its output is that of their anchors."""
         from podium.reference_runs.parallel.spatial import Rows, divide
 
         if mesh["sp"].size() > 1:
@@ -118,14 +118,14 @@ class Detection(Task[RetinaNet]):
         return [self.optimizer(torch.optim.Adam, parameters, weight_decay=decay)]
 
     def learning_rate(self, step: int) -> float:
-        """A straight line from a small share of the base rate to it, then the base rate."""
+        """Linear warmup from a small share of the base rate, then the base rate."""
         config = self.config
         base = config.opt_base_learning_rate
         warmup = config.opt_learning_rate_warmup_epochs * config.steps_per_epoch
         return warmed_up(step, warmup, base, base * config.opt_learning_rate_warmup_factor)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Focal loss and boxes' error, summed over images."""
+        """Focal loss and box error, summed over images."""
         batch = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
         output = model(normalise(batch.images))
         part = losses(self.config, self.anchors, output, batch, self.share.mine).sum()
@@ -148,9 +148,9 @@ class Detection(Task[RetinaNet]):
 
 
 def load_backbone(body: Body, path: Path) -> None:
-    """Give the body the weights and norms of a ResNeXt-50 32x4d trained on ImageNet.
+    """Load the weights and norms of a ResNeXt-50 32x4d trained on ImageNet into the body.
 
-    Raises DataMissing where the file is no state of such a network, in the usual names.
+    Raises DataMissing if the file is not the state of such a network, in the usual names.
     """
     state = saved_tensors(path, "weights")
     try:
@@ -158,7 +158,7 @@ def load_backbone(body: Body, path: Path) -> None:
         body.load_state_dict({name: state[name] for name in wanted})
     except (KeyError, IndexError, TypeError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
-        raise DataMissing(f"{path} holds no ResNeXt-50 32x4d: {reason}") from None
+        raise DataMissing(f"{path} is not a ResNeXt-50 32x4d: {reason}") from None
 
 
 TASK = Detection

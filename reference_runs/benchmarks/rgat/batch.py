@@ -1,6 +1,6 @@
-"""A batch as the network takes it: seeds, the nodes around them, and the edges between.
+"""A batch in the network's format: seeds, the nodes around them, and the edges between.
 
-Shape letters: T targets of a layer, K neighbours drawn of each (the layer's fan-out), S seeds.
+Dimensions: T targets of a layer, K drawn neighbors of each (the layer's fan-out), S seeds.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Block:
-    """The edges of one layer: from its input nodes to its targets, which are the first of these.
+    """The edges of one layer, from its input nodes to its targets, which are the first input nodes.
 
-    Papers 70 and 90 are targets, the fan-out is 2; 70 is cited by 90 and 40, 90 by 40 alone. Then
-    the input nodes are papers 70, 90, 40, and the block has, of papers and of this relation,
+    Papers 70 and 90 are targets, the fan-out is 2; 70 is cited by 90 and 40, 90 only by 40. Then
+    the input nodes are papers 70, 90, 40, and the block has, for papers and this relation,
 
         targets  70, 90
         sources  1, 2           rows of the input nodes: 90, 40
@@ -35,28 +35,28 @@ class Block:
     """
 
     targets: Mapping[str, Tensor]
-    """Of each kind, the graph's numbers of the nodes that the layer computes, (T,)."""
+    """Ids of the nodes that the layer computes, by kind, (T,)."""
     sources: Mapping[Relation, Tensor]
-    """Of each relation, the rows of the sources among the input nodes of their kind, (T, K)."""
+    """Rows of the sources among the input nodes of their kind, by relation, (T, K)."""
     there: Mapping[Relation, Tensor]
-    """Which of these entries are edges, (T, K)."""
+    """The mask of entries that are edges, (T, K)."""
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """A batch: what goes into the first layer, the edges of each layer, and the seeds' classes."""
+    """A batch: the input of the first layer, the edges of each layer, and the seeds' classes."""
 
     features: Mapping[str, Tensor]
-    """Of each kind, those of the first layer's input nodes, (nodes, features)."""
+    """Features of the first layer's input nodes, by kind, (nodes, features)."""
     blocks: tuple[Block, ...]
-    """From the input to the seeds: a layer's targets are the next one's input nodes."""
+    """From the input to the seeds: the targets of a layer are the input nodes of the next."""
     labels: Tensor
     """The seeds' classes, (S,)."""
     draw: int = field(default=0)
-    """Which draw of dropout is the batch's."""
+    """Seed of the batch's dropout."""
 
     def drawn(self, number: int) -> Sampled:
-        """The same batch with another draw of dropout."""
+        """The same batch with another dropout."""
         return replace(self, draw=number)
 
     def to(self, device: torch.device) -> Sampled:
@@ -64,7 +64,7 @@ class Sampled:
         return self._map(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> Sampled:
-        """The same batch where a GPU reads it by itself; a data loader asks for it."""
+        """The same batch in pinned memory; a data loader calls this."""
         return self._map(torch.Tensor.pin_memory)
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> Sampled:

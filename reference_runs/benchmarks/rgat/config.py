@@ -33,7 +33,7 @@ SIX_KINDS: tuple[Relation, ...] = (
 )
 
 EVALUATIONS = 20
-"""In an epoch."""
+"""Evaluations per epoch."""
 
 
 def both_ways(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
@@ -44,7 +44,7 @@ def both_ways(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Rgat(Config):
-    """One training on a heterogeneous graph. A sample is a seed: a paper with a known class."""
+    """Training on a heterogeneous graph. A sample is a seed: a paper with a known class."""
 
     name: ClassVar[str] = "rgat"
     unit: ClassVar[Unit] = Unit.FRACTIONS
@@ -60,7 +60,7 @@ class Rgat(Config):
     width: int
     heads: int = 4
     fan_outs: tuple[int, ...]
-    """Neighbours drawn of each relation, one number per layer, from the seeds outwards."""
+    """Drawn neighbors per relation, one number per layer, from the seeds outwards."""
     dropout: float = 0.2
 
     # optimizer
@@ -69,7 +69,7 @@ class Rgat(Config):
 
     def evaluation_steps(self) -> Iterator[int]:
         """Every twentieth of an epoch, rounded up to a whole batch; epochs may follow."""
-        # Rounded up, as the policy lets an evaluation wait for the end of a batch
+        # Rounded up, as the policy allows an evaluation to wait for the end of a batch
         interval = math.ceil(self.train_samples / EVALUATIONS / self.global_batch_size)
         yield from range(interval, self.last_step + 1, interval)
 
@@ -79,7 +79,7 @@ class Rgat(Config):
 
 
 def smoke() -> Rgat:
-    """40 000 papers of eight classes with faint features; about 10 s on one core."""
+    """40 000 papers of eight classes with weak features; about 10 s on one core."""
     seeds, batch = 25_600, 64
     return Rgat(
         relations=both_ways(FOUR_KINDS),
@@ -101,7 +101,7 @@ POINT = ReferencePoint("training", "5.1", "rgat", "rgat_ref_4096")
 
 
 def reference() -> Rgat:
-    """IGBH-Full as the reference convergence points of 5.1 were made, at a batch of 4096."""
+    """IGBH-Full with the settings of the convergence points of 5.1, at a batch of 4096."""
     point = POINT.settings()
     seeds, batch = 94_605_581, point["global_batch_size"]
     return Rgat(

@@ -1,4 +1,4 @@
-"""A graph of papers, authors, institutes, fields: drawn at smoke scale, IGBH-Full's files else."""
+"""A graph of papers, authors, institutes, fields: generated at smoke scale, otherwise IGBH-Full."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 TASK_SEED = 19
 HOMOPHILY = 0.6
-"""Share of edges that keep to a class; the others join any two nodes."""
+"""Share of edges within a class; the others connect any two nodes."""
 SIGNAL = 0.5
-"""Length of a class's mark in a paper's features, where noise in each has length 1."""
+"""Length of a class's signal in a paper's features, relative to noise of length 1."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Graph:
 
 
 def synthetic(config: Rgat, seed: int) -> Graph:
-    """A stochastic block model: every node has a class, edges mostly join nodes of the same one.
+    """A stochastic block model: every node has a class, and edges are mostly within a class.
 
-    Only papers' features tell of their class, and faintly; neighbours must be asked. The graph is
-    the same for every seed, which draws the papers that are trained on.
+    Only papers' features depend on their class, and weakly; a model must use the neighbors. The
+    graph is the same for every seed; the training papers depend on the seed.
     """
-    # One graph for all runs, or their times would not compare
+    # One graph for all runs, or their times would not be comparable
     rng = np.random.default_rng(TASK_SEED)
     papers = config.papers
     sizes = {"paper": papers, "author": papers // 2, "institute": papers // 40, "fos": papers // 50}
@@ -80,7 +80,7 @@ def synthetic(config: Rgat, seed: int) -> Graph:
 def _edges(
     source_class: Ids, target_class: Ids, each: int, rng: np.random.Generator
 ) -> tuple[Ids, Ids]:
-    """So many edges from every source, most of them to targets of its class."""
+    """Edges from every source, most of them to targets of its class."""
     source = np.repeat(np.arange(len(source_class)), each)
     by_class = np.argsort(target_class, kind="stable")
     counts = np.bincount(target_class, minlength=source_class.max() + 1)
@@ -115,17 +115,17 @@ def _sorted(edges: Mapping[Relation, Csr], config: Rgat) -> dict[Relation, Csr]:
 def from_files(folder: Path, config: Rgat, expected: DatasetSize) -> Graph:
     """IGBH's `processed` folder.
 
-    For each kind of node `KIND/node_feat.npy` (mapped, not read), for each relation
+    For each kind of node `KIND/node_feat.npy` (memory-mapped), for each relation
     `SOURCE__NAME__TARGET/edge_index.npy` (edges, 2), the classes in `paper/node_label_2K.npy`, and
-    the split in `train_idx.pt` and `val_idx.pt`. Raises DataMissing for what is absent or of
-    another size.
+    the split in `train_idx.pt` and `val_idx.pt`. Raises DataMissing for files that are missing or
+    have another size.
     """
     kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
     features = {kind: mapped_array(folder / kind / "node_feat.npy") for kind in kinds}
     for kind, each in features.items():
         if each.ndim != 2 or each.shape[1] != config.features:
             path, shape = folder / kind / "node_feat.npy", f"(nodes, {config.features})"
-            raise DataMissing(f"{path} is of shape {each.shape}; expected {shape}")
+            raise DataMissing(f"{path} has shape {each.shape}; expected {shape}")
     sizes = {kind: len(each) for kind, each in features.items()}
     edges: dict[Relation, Csr] = {}
     for relation in config.relations:
@@ -135,7 +135,7 @@ def from_files(folder: Path, config: Rgat, expected: DatasetSize) -> Graph:
     path, papers = folder / "paper" / "node_label_2K.npy", sizes["paper"]
     labels = mapped_array(path)
     if len(labels) != papers:
-        raise DataMissing(f"{path} holds {len(labels)} classes; expected {papers}, one of a paper")
+        raise DataMissing(f"{path} has {len(labels)} classes; expected {papers}, one per paper")
     training, evaluation = (
         _split(folder / name, papers) for name in ("train_idx.pt", "val_idx.pt")
     )
@@ -145,7 +145,7 @@ def from_files(folder: Path, config: Rgat, expected: DatasetSize) -> Graph:
         known = labels[part]
         if not 0 <= known.min() <= known.max() < config.classes:
             raise DataMissing(
-                f"{path} holds classes {known.min()} to {known.max()};"
+                f"{path} contains classes {known.min()} to {known.max()};"
                 f" expected 0 to {config.classes - 1}"
             )
     return Graph(features, _sorted(edges, config), labels, training, evaluation)
@@ -155,18 +155,18 @@ def _ends(path: Path, relation: Relation, sizes: Mapping[str, int]) -> tuple[Ids
     """Sources and targets of a relation's edges, (E,) each."""
     pairs = mapped_array(path)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise DataMissing(f"{path} is of shape {pairs.shape}; expected (edges, 2)")
+        raise DataMissing(f"{path} has shape {pairs.shape}; expected (edges, 2)")
     for at, kind in enumerate((relation[0], relation[2])):
         if len(pairs) and not 0 <= pairs[:, at].min() <= pairs[:, at].max() < sizes[kind]:
-            raise DataMissing(f"{path} joins a {kind} beyond the {sizes[kind]} of node_feat.npy")
+            raise DataMissing(f"{path} has a {kind} beyond the {sizes[kind]} of node_feat.npy")
     return pairs[:, 0], pairs[:, 1]
 
 
 def _split(path: Path, papers: int) -> Ids:
-    """The numbers of the papers of a part of the split, (N,)."""
+    """The indices of the papers in a part of the split, (N,)."""
     found = saved_tensors(path, "a tensor")
     if not isinstance(found, torch.Tensor) or found.dim() != 1 or found.is_floating_point():
-        raise DataMissing(f"{path} must hold a tensor of papers' numbers")
+        raise DataMissing(f"{path} is not a tensor of paper indices")
     if len(found) and not 0 <= int(found.min()) <= int(found.max()) < papers:
         raise DataMissing(f"{path} names papers beyond the {papers} of node_feat.npy")
     numbers: Ids = found.numpy()
@@ -174,7 +174,7 @@ def _split(path: Path, papers: int) -> Ids:
 
 
 class Seeds(torch.utils.data.Dataset[Sampled]):
-    """Papers with their sampled neighbourhoods; every epoch draws other neighbours."""
+    """Papers with their sampled neighborhoods; every epoch draws other neighbors."""
 
     def __init__(self, graph: Graph, papers: Ids, config: Rgat, seed: int) -> None:
         self._graph, self._papers, self._seed = graph, papers, seed
@@ -185,11 +185,11 @@ class Seeds(torch.utils.data.Dataset[Sampled]):
         return len(self._papers)
 
     def set_epoch(self, epoch: int) -> None:
-        """Draw the neighbours of another epoch."""
+        """Draw the neighbors of another epoch."""
         self._epoch = epoch
 
     def __getitems__(self, indices: Sequence[int]) -> Sampled:
-        """Seeds by index, with what the model needs to classify them."""
+        """Seeds by index, with the data that the model needs to classify them."""
         papers = self._papers[np.asarray(indices)]
         nodes, blocks = self._sampler.around(papers, (self._seed, self._epoch))
         features = {

@@ -1,6 +1,6 @@
-"""Random numbers that follow from what they are for, so that no order of drawing decides them.
+"""Random numbers from hashes of their purpose, so that they do not depend on the order of draws.
 
-A hash function mixes a number and a key; equal ones give the same random number on every rank.
+A hash function mixes a number and a key; equal inputs give the same random number on every rank.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def uniform(number: NDArray[np.int64], key: int) -> NDArray[np.float64]:
-    """One from 0 to 1 for each number, of 53 bits (the mixing of SplitMix64)."""
-    # Products are meant to wrap around: that is the mixing
+    """A number from 0 to 1 for each input, of 53 bits (the mixing of SplitMix64)."""
+    # Products are meant to wrap around, which mixes the bits
     with np.errstate(over="ignore"):
         x = number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -27,11 +27,11 @@ def uniform(number: NDArray[np.int64], key: int) -> NDArray[np.float64]:
 
 
 def uniform_tensor(number: Tensor, key: int) -> Tensor:
-    """One from 0 to 1 for each number, on its device, of 32 bits (the mixing of MurmurHash3).
+    """A number from 0 to 1 for each input, on its device, of 32 bits (the mixing of MurmurHash3).
 
-    torch cannot multiply and shift unsigned numbers of 64 bits, as `uniform` does.
+    torch cannot multiply and shift unsigned 64-bit integers, as `uniform` does.
     """
-    # A tensor: torch.compile takes bits of a Python number that changes for a float
+    # A tensor: torch.compile treats the bits of a changing Python number as a float
     own = torch.full((), key, dtype=torch.int64, device=number.device)
     x = (number * 0x9E3779B1 + (own * 0x85EBCA77 & 0xFFFFFFFF)) & 0xFFFFFFFF
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):

@@ -1,4 +1,4 @@
-"""The batch that a plan of memory is made for: the most that seeds can bring in."""
+"""The largest possible batch, for memory plans."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def largest_neighbourhood(
     relations: Sequence[Relation], fan_outs: Sequence[int], seeds: int, features: int
 ) -> Sampled:
-    """A batch as if each node had neighbours enough of every relation, and no two shared any.
+    """A batch as if each node had enough neighbors of every relation, and none were shared.
 
-    Its numbers are zeros: only its shapes matter.
+    Its values are zeros: only its shapes matter.
     """
     kinds = sorted({kind for source, _, target in relations for kind in (source, target)})
     nodes = dict.fromkeys(kinds, 0) | {"paper": seeds}

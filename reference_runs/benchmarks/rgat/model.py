@@ -1,8 +1,8 @@
 """A relational graph attention network: one attention per relation, summed at each target.
 
 Written from Busbridge et al., Relational Graph Attention Networks (2019), and Velickovic et al.,
-Graph Attention Networks (2018). Shape letters: S source nodes, T target nodes, K neighbours drawn,
-H heads, E width of a head, D = H · E, C classes.
+Graph Attention Networks (2018). Dimensions: S source nodes, T target nodes, K drawn neighbors, H
+heads, E head width, D = H · E, C classes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.rgat.config import Relation, Rgat
 
 SLOPE = 0.2
-"""Of the leaky rectifier that attention scores go through."""
+"""Slope of the leaky ReLU for attention scores."""
 
 
 class Attention(nn.Module):
@@ -49,7 +49,7 @@ class Attention(nn.Module):
         score_TKH = F.leaky_relu(score_TKH, SLOPE).float()
         # Finite, since the softmax of a row of -inf is NaN; too large for half precision
         score_TKH = score_TKH.masked_fill(~there_TK[..., None], -1e30)
-        # A target without neighbours would attend evenly to nothing: its weights become 0.
+        # The softmax of a target without neighbors would be uniform: its weights become 0.
         weight_TKH = score_TKH.softmax(1) * there_TK[..., None]
         value_TKHE = value_SHE[flat].view(count, neighbours, self.heads, -1)
         y_THE = torch.einsum("tkh,tkhe->the", weight_TKH.to(value_TKHE.dtype), value_TKHE)
@@ -75,7 +75,7 @@ class Layer(nn.Module):
                 continue
             x = nodes[source]
             if source != target:
-                # The attention takes its first rows for the targets, here of another kind
+                # The attention uses its first rows as targets, which are of another kind here
                 x = torch.cat((nodes[target][: len(block.targets[target])], x))
             rows = block.sources[relation] + (len(x) - len(nodes[source]))
             y = attention(x, rows, block.there[relation])
@@ -84,7 +84,7 @@ class Layer(nn.Module):
 
 
 class RGAT(nn.Module):
-    """Layers with leaky rectifiers and dropout between, then a linear classifier of papers."""
+    """Layers with leaky ReLU and dropout between, then a linear classifier of papers."""
 
     def __init__(self, config: Rgat) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class RGAT(nn.Module):
         self.dropout = config.dropout
 
     def forward(self, batch: Sampled) -> Tensor:
-        """Scores of each class for the batch's seeds, (seeds, C)."""
+        """Logits of each class for the batch's seeds, (seeds, C)."""
         nodes: Mapping[str, Tensor] = batch.features
         for number, (layer, block) in enumerate(zip(self.layers, batch.blocks, strict=True)):
             nodes = layer(nodes, block)
@@ -108,7 +108,7 @@ class RGAT(nn.Module):
         return scores
 
     def _dropped(self, x_TD: Tensor, ids_T: Tensor, draw: int) -> Tensor:
-        """Dropout that depends on the node and the draw alone, not on the batch's other nodes."""
+        """Dropout that depends on the node and the draw only, not on the batch's other nodes."""
         if not self.training or self.dropout == 0:
             return x_TD
         channels_D = torch.arange(x_TD.shape[1], device=x_TD.device)
@@ -117,7 +117,7 @@ class RGAT(nn.Module):
 
 
 def _with_empty_kinds(nodes: Mapping[str, Tensor], block: Block, width: int) -> dict[str, Tensor]:
-    """Kinds of which a batch holds no node are empty, so that the next layer finds them."""
+    """Add empty tensors for kinds without nodes in the batch, which the next layer expects."""
     like = nodes["paper"]
     return {
         kind: nodes[kind] if kind in nodes else like.new_zeros(len(ids), width)

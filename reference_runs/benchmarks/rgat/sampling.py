@@ -1,9 +1,9 @@
-"""The neighbour sampler: from seeds outwards, so many neighbours of each relation per node.
+"""The neighbor sampler: from the seeds outwards, a number of neighbors per relation and node.
 
-What is drawn for a node depends on seed, epoch, layer, relation and the node alone. So it does not
-matter which rank a seed is on, or which other seeds are in its batch.
+The draw for a node depends on seed, epoch, layer, relation and the node only. So it does not matter
+which rank a seed is on, or which other seeds are in its batch.
 
-Shape letters: T targets of a layer, K neighbours drawn of each (its fan-out).
+Dimensions: T targets of a layer, K drawn neighbors of each (its fan-out).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
     Drawn = tuple[Ids, NDArray[np.bool_]]
-    """Sources of each target, and which entries hold one; (T, K) each."""
+    """Sources of each target, and the mask of valid entries; (T, K) each."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Csr:
         return cls(starts, source[np.argsort(target, kind="stable")])
 
     def draw(self, target_T: Ids, most: int, key: int) -> Drawn:
-        """Up to `most` different sources of each target; entries without one hold 0."""
+        """Up to `most` different sources of each target; invalid entries are 0."""
         start_T = self.starts[target_T]
         degree_T = self.starts[target_T + 1] - start_T
         choice_TK = _choose(target_T, degree_T, most, key)
@@ -60,12 +60,13 @@ class Csr:
 
 
 def _choose(node_T: Ids, degree_T: Ids, most: int, key: int) -> Ids:
-    """Which of its neighbours each node draws: different numbers below its degree, (T, K).
+    """Indices of the drawn neighbors of each node: different numbers below its degree, (T, K).
 
-    A node with no more than `most` draws all of them in their order; its further numbers are too
+    A node with at most `most` neighbors draws all of them in order; its further numbers are too
     large. For the others, Floyd's algorithm (Bentley and Floyd, Communications of the ACM 30,
-    1987): each turn draws among one more candidate, the last turn among all neighbours. Where a
-    candidate was chosen before, the turn's new one is taken instead, which nobody can have chosen.
+    1987): each iteration draws from one more candidate, the last one from all neighbors. If a
+    candidate was already chosen, the iteration's new candidate is used instead, which cannot have
+    been chosen.
     """
     chosen_TK = np.empty((len(node_T), most), dtype=np.int64)
     for turn in range(most):
@@ -80,12 +81,12 @@ def _choose(node_T: Ids, degree_T: Ids, most: int, key: int) -> Ids:
 
 @dataclass(frozen=True)
 class Sampler:
-    """Draws the neighbourhoods of seeds in a graph."""
+    """Draws the neighborhoods of seeds in a graph."""
 
     edges: Mapping[Relation, Csr]
     kinds: tuple[str, ...]
     fan_outs: Sequence[int]
-    """Of each layer, from the seeds outwards."""
+    """Fan-out of each layer, from the seeds outwards."""
 
     def around(self, seeds: Ids, key: Sequence[int]) -> tuple[dict[str, Ids], tuple[Block, ...]]:
         """Input nodes of each kind and blocks from the input to the seeds, which are papers."""
@@ -117,7 +118,7 @@ class Sampler:
     def _draw(
         self, targets: Mapping[str, Ids], most: int, key: Sequence[int]
     ) -> dict[Relation, Drawn]:
-        # A key for each relation: the same node draws other neighbours in each
+        # A separate key for each relation: the same node draws other neighbors in each
         keys = np.random.SeedSequence(key).generate_state(len(self.edges), np.uint64)
         return {
             relation: csr.draw(targets[relation[2]], most, int(own))
@@ -126,14 +127,14 @@ class Sampler:
 
 
 def _with_sources(targets: Ids, kind: str, drawn: Mapping[Relation, Drawn]) -> Ids:
-    """A kind's targets, then what was drawn of this kind and is not among them, each node once."""
+    """A kind's targets, followed by other drawn nodes of this kind, without duplicates."""
     found = [sources[there] for relation, (sources, there) in drawn.items() if relation[0] == kind]
     new = np.setdiff1d(np.concatenate(found), targets) if found else targets[:0]
     return np.concatenate([targets, new])
 
 
 def _rows(nodes: Ids, order: Ids, source_TK: Ids, there_TK: NDArray[np.bool_]) -> Ids:
-    """Where each source stands among the nodes, which `order` would sort; 0 where there is none."""
+    """The row of each source among the nodes, which `order` sorts; 0 for invalid entries."""
     row_TK = np.zeros(source_TK.shape, dtype=np.int64)
     row_TK[there_TK] = order[np.searchsorted(nodes, source_TK[there_TK], sorter=order)]
     return row_TK

@@ -1,4 +1,4 @@
-"""What node classification by R-GAT adds to the shared loop."""
+"""The R-GAT node classification task of the shared loop."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ EVALUATION_BATCH = 512
 
 
 class Classification(Task[Rgat]):
-    """Tell a paper's class from its neighbourhood; the quality is the share that is right."""
+    """Classify a paper by its neighborhood; the quality is the accuracy."""
 
-    unused_parameters: ClassVar[bool] = True  # the last layer computes papers only
+    unused_parameters: ClassVar[bool] = True  # the last layer computes only papers
 
     evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train_idx.pt", "val_idx.pt")
@@ -44,23 +44,23 @@ class Classification(Task[Rgat]):
         return from_files(self.data_folder, self.config, self.expected)
 
     def use(self, data: Graph) -> None:
-        """Take the seeds of the graph."""
+        """Set the seeds of the graph."""
         self.training = Seeds(data, data.training, self.config, self.setting.seed)
-        # Seed 0 whatever the run's: all runs are judged by the same neighborhoods
+        # Seed 0 for every run: all runs are evaluated on the same neighborhoods
         self.evaluation = Seeds(data, data.evaluation, self.config, seed=0)
 
     def largest_batch(self) -> Sampled:
-        """As if all nodes had neighbours of every kind, and no node were drawn twice."""
+        """A batch as if all nodes had neighbors of every kind, and no node were drawn twice."""
         config = self.config
         seeds = self.micro_batch_size
         return largest_neighbourhood(config.relations, config.fan_outs, seeds, config.features)
 
     def batches(self, epoch: int, first: int) -> Iterator[Sampled]:
-        """As for every task, each step with a draw of dropout of its own."""
+        """The micro-batches of an epoch, with a separate dropout seed for each step."""
         parts, steps = self.config.gradient_accumulation_steps, self.config.steps_per_epoch
         for number, batch in enumerate(super().batches(epoch, first)):
             step = (epoch - 1) * steps + first + number // parts
-            # Runs have fewer than 2^20 steps, so that no two seeds share a draw
+            # Runs have fewer than 2^20 steps, so no two seeds share a draw
             yield batch.drawn((self.setting.seed << 20) + step)
 
     def build(self) -> nn.Module:
@@ -68,7 +68,7 @@ class Classification(Task[Rgat]):
         return RGAT(self.config)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """Adam with torch's own settings, which are the paper's."""
+        """Adam with torch's default settings, which are the paper's."""
         return [self.optimizer(torch.optim.Adam, model.parameters())]
 
     def loss(self, model: nn.Module, batch: Sampled) -> Loss:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TENSORS = ("pre_rnn", "post_rnn", "pred_embed", "dec_rnn", "joint_pred", "joint_enc", "joint_net")
-"""The model's parts by name; rounds 1.0 to 2.1 want the initialisation of each logged."""
+"""The model's parts by name; rounds 1.0 to 2.1 require the initialization of each in the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RnnT(Config):
-    """One training of a speech recogniser. A sample is an utterance."""
+    """Training of a speech recognition model. A sample is an utterance."""
 
     name: ClassVar[str] = "rnnt"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -42,9 +42,9 @@ class RnnT(Config):
 
     # data
     data_train_max_duration: float
-    """Longer utterances are left out of training, in seconds."""
+    """Maximum length of training utterances, in seconds."""
     data_train_num_buckets: int = 6
-    # The misspelling is the official name; closed rules pin these and the masks
+    # The misspelling is the official name; closed rules fix these and the masks
     data_speed_perturbaton_min: float = 0.85
     data_speed_perturbaton_max: float = 1.15
     data_spec_augment_freq_n: int = 2
@@ -56,10 +56,10 @@ class RnnT(Config):
 
     # model
     pieces: int
-    """Word pieces; blank comes on top."""
+    """Number of word pieces, without blank."""
     encoder_width: int
     encoder_layers: tuple[int, int]
-    """Before and after two frames become one."""
+    """Number of layers before and after two frames are stacked."""
     prediction_embedding: int
     prediction_width: int
     prediction_layers: int
@@ -81,9 +81,9 @@ class RnnT(Config):
     opt_learning_rate_warmup_epochs: int
     opt_lamb_learning_rate_hold_epochs: int
     opt_lamb_learning_rate_decay_poly_power: float
-    """Factor by which the rate falls in each epoch after the hold, whatever the key's name says."""
+    """Decay factor of the rate per epoch after the hold, despite the key's name."""
     opt_lamb_learning_rate_min: float = 1e-5
-    # Pinned to true by the closed rules
+    # Fixed at true by the closed rules
     opt_learning_rate_alt_decay_func: bool = True
     opt_learning_rate_alt_warmup_func: bool = True
 
@@ -91,14 +91,14 @@ class RnnT(Config):
     eval_max_prediction_symbols: int = 300
 
     def records(self, round_name: str) -> Mapping[str, Any]:
-        """All fields, but the scale of initial weights, which rounds from 3.0 on do not ask for."""
+        """All fields; from 3.0 on without the scale of initial weights, which is not required."""
         records = dict(super().records(round_name))
         if version(round_name) >= (3, 0):
             del records["model_weights_initialization_scale"]
         return records
 
     def weights(self, round_name: str) -> tuple[str, ...]:
-        """The model's parts, in the rounds that want them."""
+        """The model's parts, in the rounds that require them."""
         return TENSORS if version(round_name) < (3, 0) else ()
 
 
@@ -135,7 +135,7 @@ POINT = ReferencePoint("training", "3.1", "rnnt", "rnn_t_ref_1k")
 
 
 def reference() -> RnnT:
-    """LibriSpeech as the reference convergence points of 3.1 were made, at a batch of 1024."""
+    """LibriSpeech with the settings of the convergence points of 3.1, at a batch of 1024."""
     point = POINT.settings()
     return RnnT(
         sample_rate=16_000,
@@ -152,7 +152,7 @@ def reference() -> RnnT:
         prediction_dropout=0.3,
         joint_dropout=0.3,
         model_weights_initialization_scale=point["model_weights_initialization_scale"],
-        # The point's spelling
+        # The spelling of the convergence point
         model_eval_ema_factor=point["model_eva_ema_factor"],
         global_batch_size=point["global_batch_size"],
         gradient_accumulation_steps=64,

@@ -1,4 +1,4 @@
-"""Utterances: words of tones at smoke scale, LibriSpeech else."""
+"""Utterances: words of tones at smoke scale, otherwise LibriSpeech."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LANGUAGE_SEED = 960
 
 
 class Batch(NamedTuple):
-    """Utterances as the model wants them."""
+    """Utterances in the model's format."""
 
     features: Tensor
     """(B, T, F)."""
@@ -50,7 +50,7 @@ class Batch(NamedTuple):
 
 @dataclass
 class Utterances:
-    """Sounds with what was said; `training` ones differ from epoch to epoch."""
+    """Sounds with their transcripts; training ones are augmented differently in each epoch."""
 
     config: RnnT
     sound: Callable[[int], Sound]
@@ -68,11 +68,11 @@ class Utterances:
         return len(self.texts)
 
     def set_epoch(self, epoch: int) -> None:
-        """Augment as this epoch does."""
+        """Augment for this epoch."""
         self.epoch = epoch
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Utterances by index; how one is augmented does not depend on the others."""
+        """Utterances by index; the augmentation of one does not depend on the others."""
         config = self.config
         rngs = [np.random.default_rng([self.seed, self.epoch, index]) for index in indices]
         waves = [self.sound(index) for index in indices]
@@ -98,7 +98,7 @@ class Utterances:
 class Speech:
     """A toy language: words of two or three letters, each letter two tones at once.
 
-    A listener must tell pairs of tones apart at any speed, in noise, and know the words.
+    A model must distinguish pairs of tones at any speed, in noise, and know the words.
     """
 
     def __init__(self, sample_rate: int) -> None:
@@ -113,7 +113,7 @@ class Speech:
         self.words = sorted(spelt)
 
     def utterance(self, rng: np.random.Generator) -> tuple[str, Sound]:
-        """Two or three words with pauses before, between and behind."""
+        """Two or three words with pauses before, between and after."""
         words = [self.words[at] for at in rng.integers(0, WORDS, rng.integers(2, 4))]
         parts = [self._silence(rng)]
         for word in words:
@@ -142,7 +142,7 @@ class Speech:
 
 
 def synthetic(config: RnnT, seed: int) -> tuple[Utterances, Utterances]:
-    """Training utterances by seed, and the evaluation's, which are the same for every seed."""
+    """Training utterances by seed, and evaluation utterances, the same for every seed."""
     speech = Speech(config.sample_rate)
     rng = np.random.default_rng([seed, 0x5E0])
     training: list[tuple[str, Sound]] = []
@@ -181,9 +181,9 @@ MANIFEST = "librispeech-{}-wav.json"
 def from_files(
     folder: Path, config: RnnT, seed: int, expected: DatasetSize
 ) -> tuple[Utterances, Utterances]:
-    """LibriSpeech as WAV files that manifests name; raises DataMissing.
+    """LibriSpeech as WAV files in manifests; raises DataMissing.
 
-    Utterances that are longer than the config's limit are not trained on, and not counted.
+    Utterances longer than the config's limit are excluded from training and counts.
     """
     pieces = Pieces.read(folder / "librispeech1023.vocab", config.pieces)
     found = []
@@ -222,7 +222,7 @@ def _manifest(folder: Path, part: str) -> list[tuple[Path, float, str]]:
 
 @dataclass(frozen=True)
 class _Files:
-    """Sounds that are read when they are wanted."""
+    """Sounds that are read on access."""
 
     paths: Sequence[Path]
     sample_rate: int
@@ -239,7 +239,7 @@ class _Files:
         if kind != (1, 2, self.sample_rate):
             raise DataMissing(
                 f"{path} has {kind[0]} channels of {8 * kind[1]} bits at {kind[2]} Hz;"
-                f" must have 1 of 16 bits at {self.sample_rate} Hz"
+                f" expected 1 of 16 bits at {self.sample_rate} Hz"
             )
         if len(data) != 2 * count:
             raise DataMissing(f"{path} ends within its {count} samples of sound")
@@ -247,6 +247,6 @@ class _Files:
 
 
 def without_silence(sound: Sound) -> Sound:
-    """Without what is softer than -60 dB of the loudest, at both ends."""
+    """Trim sound that is softer than -60 dB of the loudest, at both ends."""
     loud = np.flatnonzero(np.abs(sound) > 1e-3 * np.abs(sound).max(initial=1e-9))
     return sound[loud[0] : loud[-1] + 1] if len(loud) else sound

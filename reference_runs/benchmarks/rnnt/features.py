@@ -1,6 +1,6 @@
 """From sound to features: speed, dither, log-mel bands, masks, stacked frames.
 
-Shape letters: B utterances, N samples of sound, T frames, M mel bands, F features.
+Dimensions: B utterances, N samples of sound, T frames, M mel bands, F features.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SILENCE = 2.0**-24
 
 
 def changed_speed(wave: Sound, factor: float) -> Sound:
-    """The sound played `factor` times as fast, samples between samples on straight lines."""
+    """The sound at `factor` times its speed, with linear interpolation."""
     places = np.arange(0, len(wave) - 1, factor)
     faster: Sound = np.interp(places, np.arange(len(wave)), wave).astype(np.float32)
     return faster
@@ -39,7 +39,7 @@ def dithered(wave: Sound, amount: float, rng: np.random.Generator) -> Sound:
 
 
 def augmented(wave: Sound, config: RnnT, rng: np.random.Generator) -> Sound:
-    """The sound at another speed, with dither, as it is trained on."""
+    """The sound with a random speed and dither, for training."""
     low, high = config.data_speed_perturbaton_min, config.data_speed_perturbaton_max
     return dithered(changed_speed(wave, rng.uniform(low, high)), config.dither, rng)
 
@@ -47,7 +47,7 @@ def augmented(wave: Sound, config: RnnT, rng: np.random.Generator) -> Sound:
 def log_mel(waves: Sequence[Sound], config: RnnT) -> tuple[Tensor, Tensor]:
     """Log power in mel bands with mean 0 and variance 1 in each utterance's band, (B, T, M).
 
-    Also returns how many frames each utterance has; what lies behind is 0.
+    Also returns the number of frames of each utterance; later frames are 0.
     """
     hop, window = (
         round(seconds * config.sample_rate)
@@ -84,7 +84,7 @@ def _normalised(logs_BTM: Tensor, frames_B: Tensor) -> Tensor:
 
 @cache
 def mel_filters(bands: int, fft_size: int, sample_rate: int) -> Tensor:
-    """Triangles of like area whose corners are evenly spaced in mel, (M, F)."""
+    """Triangular filters with equal area and corners evenly spaced in mel, (M, F)."""
     top = _mel(torch.tensor(sample_rate / 2))
     corners = 700 * (10 ** (torch.linspace(0, float(top), bands + 2) / 2595) - 1)
     frequencies = torch.linspace(0, sample_rate / 2, fft_size // 2 + 1)
@@ -99,7 +99,7 @@ def _mel(frequency: Tensor) -> Tensor:
 
 
 def masked(features_TM: Tensor, config: RnnT, rng: np.random.Generator) -> None:
-    """Blank out bands and stretches of time, in place (SpecAugment, Park et al., 2019)."""
+    """Mask bands and time ranges, in place (SpecAugment, Park et al., 2019)."""
     frames, bands = features_TM.shape
     low, high = config.data_spec_augment_freq_min, config.data_spec_augment_freq_max
     for _ in range(config.data_spec_augment_freq_n):
@@ -114,7 +114,7 @@ def masked(features_TM: Tensor, config: RnnT, rng: np.random.Generator) -> None:
 
 
 def stacked(features_BTM: Tensor, frames_B: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Every `count` neighbouring frames as one, (B, T / count, M · count)."""
+    """Stack every `count` consecutive frames, (B, T / count, M · count)."""
     batch, frames, _ = features_BTM.shape
     padded_BTM = F.pad(features_BTM, (0, 0, 0, -frames % count))
     return padded_BTM.reshape(batch, padded_BTM.shape[1] // count, -1), -(-frames_B // count)

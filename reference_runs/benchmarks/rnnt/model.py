@@ -2,8 +2,8 @@
 
 Source: Graves, Sequence Transduction with Recurrent Neural Networks (2012); He et al., Streaming
 End-to-end Speech Recognition for Mobile Devices (2019), for the stacking of frames in the encoder;
-sizes and initial values of the benchmark's reference. Shape letters: B utterances, T frames,
-U symbols plus one, F features, H width, V pieces and blank.
+sizes and initial values of the benchmark's reference. Dimensions: B utterances, T frames, U symbols
+plus one, F features, H width, V pieces and blank.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ State = tuple[Tensor, Tensor]
 """An LSTM's output and cell of each layer, (layers, B, H)."""
 
 SYMBOLS_PER_FRAME = 30
-"""Greedy decoding goes on to the next frame after so many symbols."""
+"""Maximum symbols per frame in greedy decoding."""
 
 
 class Transducer(nn.Module):
-    """Scores of every symbol at every node of the lattice; parts are named as rules name them."""
+    """Logits of every symbol at every node of the lattice; parts are named as in the rules."""
 
     def __init__(self, config: RnnT) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Transducer(nn.Module):
             _initialise(rnn, config.model_weights_initialization_scale)
 
     def encode(self, features_BTF: Tensor) -> Tensor:
-        """Half as many frames, ready for the joint network, (B, T/2, H)."""
+        """Encode into half as many frames, for the joint network, (B, T/2, H)."""
         x_BTH, _ = self.pre_rnn(features_BTF)
         x_BTH = F.pad(self.encoder_dropout(x_BTH), (0, 0, 0, x_BTH.shape[1] % 2))
         batch, frames, width = x_BTH.shape
@@ -60,17 +60,17 @@ class Transducer(nn.Module):
         return y
 
     def predict(self, embedded_BUE: Tensor, state: State | None) -> tuple[Tensor, State]:
-        """What the symbols so far let expect, ready for the joint network, (B, U, H)."""
+        """The prediction network's output for the symbols so far, (B, U, H)."""
         x_BUH, state = self.dec_rnn(embedded_BUE, state)
         return self.joint_pred(self.prediction_dropout(x_BUH)), state
 
     def join(self, encoded: Tensor, predicted: Tensor) -> Tensor:
-        """Scores of all symbols and, last, of blank."""
+        """Logits of all symbols and, last, of blank."""
         scores: Tensor = self.joint_net(self.joint_dropout(F.relu(encoded + predicted)))
         return scores
 
     def forward(self, features_BTF: Tensor, symbols_BU: Tensor) -> Tensor:
-        """Scores at every node of the lattice, (B, T/2, U, V)."""
+        """Logits at every node of the lattice, (B, T/2, U, V)."""
         embedded_BUE = F.pad(self.pred_embed(symbols_BU), (0, 0, 1, 0))  # zeros begin
         predicted_BUH, _ = self.predict(embedded_BUE, None)
         encoded_BTH = self.encode(features_BTF)
@@ -99,7 +99,7 @@ def greedy(
                 decoded[utterance].append(symbol)
             counts_B = counts_B + open_B
             embedded = model.pred_embed(best_B[chosen]).unsqueeze(1)
-            # A GPU's LSTM refuses a state that is not contiguous
+            # A GPU's LSTM does not accept a non-contiguous state
             earlier = state[0][:, chosen].contiguous(), state[1][:, chosen].contiguous()
             new, now = model.predict(embedded, earlier)
             predicted_B1H = predicted_B1H.index_copy(0, chosen, new.type_as(predicted_B1H))
@@ -120,7 +120,7 @@ def _lstm(width: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
 
 
 def _initialise(rnn: nn.LSTM, scale: float) -> None:
-    """Open each forget gate by one of its two biases, then scale weights and biases alike."""
+    """Open each forget gate with one of its two biases, then scale all weights and biases."""
     with torch.no_grad():
         for name, parameter in rnn.named_parameters():
             if "bias" in name:

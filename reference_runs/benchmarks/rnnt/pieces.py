@@ -1,6 +1,6 @@
-"""Text as word pieces: the split with the best sum of scores, as a unigram model has it.
+"""Text as word pieces: the split with the best sum of scores, as in a unigram model.
 
-Source: Kudo, Subword Regularization (2018), section 3.2, by Viterbi's algorithm.
+Source: Kudo, Subword Regularization (2018), section 3.2, with Viterbi's algorithm.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SPACE = "\u2581"
-"""Stands for the space before each word, the first included."""
+"""Represents the space before each word, including the first."""
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Word pieces by number, with the logarithm of how likely each is."""
+    """Word pieces by index, with their log probabilities."""
 
     names: tuple[str, ...]
     scores: Mapping[str, float]
@@ -34,23 +34,23 @@ class Pieces:
 
     @classmethod
     def read(cls, path: Path, count: int) -> Pieces:
-        """So many lines of a piece, a tabulator and a score; raises DataMissing."""
+        """Read `count` lines of a piece, a tab and a score; raises DataMissing."""
         try:
             rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
             scores = {name: float(score) for name, score in rows}
         except (OSError, ValueError) as error:
             raise DataMissing(f"{path} cannot be read as pieces with scores: {error}") from None
         if len(scores) != count:
-            raise DataMissing(f"{path} holds {len(scores)} pieces; must hold {count}")
+            raise DataMissing(f"{path} contains {len(scores)} pieces; expected {count}")
         return cls(tuple(scores), scores)
 
     def ids(self, text: str) -> list[int]:
-        """The pieces of a text; letters that no piece holds are left out."""
+        """The pieces of a text; letters without a piece are dropped."""
         spelt = "".join(SPACE + word for word in text.split())
         longest = max(map(len, self.names))
         best: list[tuple[float, int]] = [(0.0, 0)]  # score of the text so far, and its last cut
         for end in range(1, len(spelt) + 1):
-            # A letter may always stand alone, so that every text has a split
+            # A single letter is always allowed, so that every text has a split
             ways = [(best[end - 1][0] + UNKNOWN, end - 1)]
             for begin in range(max(0, end - longest), end):
                 score = self.scores.get(spelt[begin:end], -math.inf)
@@ -69,9 +69,9 @@ class Pieces:
         return found[::-1]
 
     def text(self, ids: Sequence[int]) -> str:
-        """The text that pieces spell."""
+        """The text of some pieces."""
         return " ".join("".join(self.names[at] for at in ids).replace(SPACE, " ").split())
 
 
 UNKNOWN = -100.0
-"""Score of a letter that no piece holds: worse than any split that spells the text."""
+"""Score of a letter without a piece: worse than any split that covers the text."""

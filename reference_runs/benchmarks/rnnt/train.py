@@ -1,4 +1,4 @@
-"""What speech recognition adds to the shared loop."""
+"""The speech recognition task of the shared loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Recognition(Task[RnnT]):
-    """Speech to words; the quality is the word error rate of greedy decoding."""
+    """Speech recognition; the quality is the word error rate of greedy decoding."""
 
     files: ClassVar[tuple[str, ...]] = ("librispeech1023.vocab",)
 
@@ -32,7 +32,7 @@ class Recognition(Task[RnnT]):
     evaluation: Utterances
 
     def generated_data(self) -> tuple[Utterances, Utterances]:
-        """The toy language, spoken."""
+        """Utterances of the toy language."""
         config, seed = self.config, self.setting.seed
         training, evaluation = synthetic(config, seed)
         if config.shuffled_labels:
@@ -41,17 +41,17 @@ class Recognition(Task[RnnT]):
         return training, evaluation
 
     def data_from_files(self) -> tuple[Utterances, Utterances]:
-        """LibriSpeech by its manifests."""
+        """LibriSpeech, from its manifests."""
         return from_files(self.data_folder, self.config, self.setting.seed, self.expected)
 
     def order(self, epoch: int) -> Sequence[int]:
-        """Batches from buckets of utterances of like duration, all in random order."""
+        """Batches from buckets of utterances of similar duration, all in random order."""
         size = self.config.global_batch_size
         rng = np.random.default_rng([self.setting.seed, epoch])
         by_length = np.argsort(np.asarray(self.training.seconds), kind="stable")
         buckets = np.array_split(by_length, self.config.data_train_num_buckets)
         order = np.concatenate([rng.permutation(bucket) for bucket in buckets])
-        # The utterances that are left out differ from epoch to epoch.
+        # The utterances that are dropped differ from epoch to epoch.
         begin = int(rng.integers(0, len(order) % size + 1))
         whole = order[begin : begin + len(order) // size * size].reshape(-1, size)
         mixed: Sequence[int] = rng.permutation(whole).flatten()  # type: ignore[assignment]
@@ -74,31 +74,31 @@ class Recognition(Task[RnnT]):
         return [lamb]
 
     def learning_rate(self, step: int) -> float:
-        """A straight line up over the warm-up epochs, a hold, then a fall by epochs."""
+        """Linear warmup over some epochs, a hold, then a decay per epoch."""
         config, each = self.config, self.config.steps_per_epoch
         warmup, base = config.opt_learning_rate_warmup_epochs, config.opt_base_learning_rate
         if step <= warmup * each:
-            # One more than the warm-up's steps, as in the reference: base comes right after
+            # One more than the warmup's steps, as in the reference: the base rate comes right after
             return base * step / (warmup * each + 1)
         past = math.floor((step - 1) / each) - warmup - config.opt_lamb_learning_rate_hold_epochs
         decayed = base * config.opt_lamb_learning_rate_decay_poly_power ** max(0, past)
-        # The floor must not lift a lower base rate, such as 0 in a run that shall not learn
+        # The floor must not raise a lower base rate, such as 0 in a run without learning
         return max(min(base, config.opt_lamb_learning_rate_min), decayed)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Minus the log probability of what was said, summed over utterances."""
+        """The negative log probability of the transcripts, summed over utterances."""
         features, frames, symbols, counts = (part.to(self.device) for part in batch[:4])
         scores = model(features, symbols)
         total = transducer_loss(scores, symbols, -(-frames // 2), counts).sum()
         return Loss(total, len(batch.indices))
 
     def after_step(self, model: nn.Module, step: int) -> None:
-        """The average follows the weights."""
+        """Update the average."""
         assert isinstance(model, Averaged)
         model.follow(self.config.model_eval_ema_factor)
 
     def evaluate(self, model: nn.Module) -> float:
-        """Words inserted, deleted and replaced, over the words that were said."""
+        """Inserted, deleted and replaced words, divided by the number of spoken words."""
         from torchmetrics.functional.text import word_error_rate
 
         assert isinstance(model, Averaged)

@@ -1,8 +1,8 @@
-"""The transducer's loss: the probability of all alignments together, written from Graves (2012).
+"""The transducer loss: the total probability of all alignments, written from Graves (2012).
 
 Sequence Transduction with Recurrent Neural Networks, sections 2.3 and 2.4. A path through the
-lattice starts at frame 0 with no symbol said; blank goes to the next frame, a symbol stays at its
-frame. Shape letters: B utterances, T frames, U symbols plus one, V pieces and blank, N diagonals.
+lattice starts at frame 0 without a symbol; blank moves to the next frame, a symbol stays at its
+frame. Dimensions: B utterances, T frames, U symbols plus one, V pieces and blank, N diagonals.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 NEVER = -1e30
-"""Log probability of what cannot be; finite, so that gradients are."""
+"""Log probability of impossible events; finite, so that gradients are finite."""
 
 
 def transducer_loss(
     scores_BTUV: Tensor, symbols_BU: Tensor, frames_B: Tensor, counts_B: Tensor
 ) -> Tensor:
-    """Minus the log probability of each utterance's symbols, (B,); blank is the last of V.
+    """The negative log probability of each utterance's symbols, (B,); blank is the last of V.
 
-    `symbols_BU` has U - 1 columns, of which `counts_B` are symbols; of T frames, `frames_B` are.
+    `symbols_BU` has U - 1 columns, of which `counts_B` are symbols; of T frames `frames_B`.
     """
     logs_BTUV = scores_BTUV.float().log_softmax(-1)
     blank_BTU = logs_BTUV[..., -1]
@@ -29,12 +29,12 @@ def transducer_loss(
     blank_NBU, symbol_NBU = skewed(blank_BTU), skewed(symbol_BTU)
     alpha_NBU = forward_sums(blank_NBU, symbol_NBU)
     utterance = torch.arange(len(frames_B), device=frames_B.device)
-    last = frames_B - 1 + counts_B, utterance, counts_B  # the last frame, all symbols said
+    last = frames_B - 1 + counts_B, utterance, counts_B  # the last frame, after all symbols
     return -(alpha_NBU[last] + blank_NBU[last])
 
 
 def skewed(values_BTU: Tensor) -> Tensor:
-    """Row n holds what lies on the lattice's diagonal t + u = n, NEVER where there is nothing."""
+    """Row n has the lattice's diagonal t + u = n, with NEVER outside of the lattice."""
     batch, frames, width = values_BTU.shape
     diagonal_N1 = torch.arange(frames + width - 1, device=values_BTU.device).unsqueeze(1)
     frame_NU = diagonal_N1 - torch.arange(width, device=values_BTU.device)

@@ -1,6 +1,6 @@
 """The text classifier: widths and optimizer at both scales.
 
-Source of the reference figures: the draft of round 0.5, which had this benchmark; no round has.
+Source of the reference figures: the draft of round 0.5; the benchmark was never in a round.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from podium.reference_runs.engine.config import Config, Unit
 
 @dataclass(frozen=True, kw_only=True)
 class Sentiment(Config):
-    """One training of a classifier. A sample is a review."""
+    """Training of a classifier. A sample is a review."""
 
     name: ClassVar[str] = "sentiment"
     unit: ClassVar[Unit] = Unit.EPOCHS
@@ -22,10 +22,10 @@ class Sentiment(Config):
 
     # model
     vocabulary: int
-    """Words that have a number of their own, with those for padding and for all other words."""
+    """Vocabulary size, including the entries for padding and for unknown words."""
     embedding: int
     filters: int
-    """For each of the two filter widths."""
+    """Number of filters for each of the two filter widths."""
     filter_widths: tuple[int, int] = (3, 4)
 
     # optimizer
@@ -37,7 +37,7 @@ class Sentiment(Config):
 
 
 def smoke() -> Sentiment:
-    """Texts in which negators turn the next opinion round; about 10 s on one core."""
+    """Texts in which negators invert the next opinion; about 10 s on one core."""
     return Sentiment(
         vocabulary=202,
         embedding=32,

@@ -1,4 +1,4 @@
-"""Reviews: texts with opinions and negators at smoke scale, IMDB else."""
+"""Reviews: texts with opinions and negators at smoke scale, otherwise IMDB."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.samples import DatasetSize
 
 OPINIONS, NEGATORS = 30, 3
-"""Words of each sentiment, and words that turn the next opinion into its contrary."""
+"""Words of each sentiment, and words that invert the next opinion."""
 SHORTEST, LONGEST = 20, 60
 DENSITY, AGREEMENT, NEGATED = 0.1, 0.93, 0.35
-"""Share of opinions among words; of these that fit the label; that follow a negator."""
+"""Share of opinions among words; of these, that match the label; that follow a negator."""
 LANGUAGE_SEED = 25
 
 
 @dataclass(frozen=True)
 class Reviews:
-    """Texts as numbers of words, and whether each is favourable."""
+    """Texts as word indices, and whether each is positive."""
 
     texts: Sequence[NDArray[np.int32]]
     labels: NDArray[np.int64]
@@ -51,21 +51,21 @@ class Reviews:
         return torch.from_numpy(padded_BL), torch.from_numpy(self.labels[list(indices)])
 
     def shuffled(self, seed: int) -> Reviews:
-        """The same texts with other texts' labels."""
+        """The same texts with the labels of others."""
         return Reviews(self.texts, np.random.default_rng(seed).permutation(self.labels))
 
 
 def synthetic(config: Sentiment, seed: int) -> tuple[Reviews, Reviews]:
-    """Training texts by seed, and those to evaluate, which are the same for every seed."""
+    """Training texts by seed, and evaluation texts, which are the same for every seed."""
     training = write(config.train_samples, config.vocabulary, np.random.default_rng([seed, 0x5E0]))
     fixed = np.random.default_rng(LANGUAGE_SEED)
     return training, write(config.eval_samples, config.vocabulary, fixed)
 
 
 def write(count: int, vocabulary: int, rng: np.random.Generator) -> Reviews:
-    """Texts in which an opinion counts for its contrary behind a negator.
+    """Texts in which an opinion after a negator means the opposite.
 
-    A third of all opinions do, so that counting words tells little: a filter must see both words.
+    A third of all opinions do, so counting words is not sufficient: a filter must see both words.
     """
     meaning = np.random.default_rng(LANGUAGE_SEED).permutation(vocabulary - 2) + 2
     neutral = meaning[2 * OPINIONS + NEGATORS :]
@@ -73,7 +73,7 @@ def write(count: int, vocabulary: int, rng: np.random.Generator) -> Reviews:
     labels = rng.integers(0, 2, count)
     words = neutral[rng.integers(0, len(neutral), shape)]
     opinion = rng.random(shape) < DENSITY
-    opinion[:, 0] = False  # there is room for a negator before each
+    opinion[:, 0] = False  # leave room for a negator before each
     opinion[:, 2:] &= ~opinion[:, 1:-1]
     opinion[:, 5] |= ~opinion[:, 1:SHORTEST].any(1)  # each text has one
     negated = opinion & (rng.random(shape) < NEGATED)
@@ -92,7 +92,7 @@ _WORD = re.compile(r"[a-z0-9']+")
 
 
 def from_files(folder: Path, vocabulary: int, expected: DatasetSize) -> tuple[Reviews, Reviews]:
-    """IMDB's reviews, one in each file; raises DataMissing where there are not those wanted.
+    """IMDB's reviews, one per file; raises DataMissing for an unexpected number of reviews.
 
     The vocabulary is the training reviews' most frequent words.
     """
@@ -102,7 +102,7 @@ def from_files(folder: Path, vocabulary: int, expected: DatasetSize) -> tuple[Re
     expected.check_training(folder / "train", sum(map(len, train)), "reviews in neg and pos")
     expected.check_evaluation(folder / "test", sum(map(len, test)), "reviews in neg and pos")
     counts = Counter(chain.from_iterable(chain(*train)))
-    # Ties go by the word: the vocabulary must not depend on the order of files
+    # Ties are broken by the word: the vocabulary must not depend on the order of files
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[: vocabulary - 2]
     number = {word: at for at, word in enumerate(frequent, OTHER + 1)}
     return _numbered(*train, number), _numbered(*test, number)
@@ -118,7 +118,7 @@ def _words(path: Path) -> list[str]:
         text = path.read_text(encoding="utf-8").lower()
     except (OSError, UnicodeError) as error:
         raise DataMissing(f"{path} cannot be read: {error}") from None
-    # The reviews hold HTML line breaks, which are no words
+    # The reviews contain HTML line breaks, which are not words
     return _WORD.findall(text.replace("<br />", " "))
 
 

@@ -1,8 +1,7 @@
-"""A convolutional text classifier: filters over neighbouring words, the strongest answer of each.
+"""A convolutional text classifier: filters over consecutive words, and the maximum of each.
 
 Source: Kim, Convolutional Neural Networks for Sentence Classification (2014), with the widths,
-filters and activation of round 0.5's draft. Shape letters: B texts, L words, E embedding,
-C filters.
+filters and activation of round 0.5's draft. Dimensions: B texts, L words, E embedding, C filters.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.sentiment.config import Sentiment
 
 PAD, OTHER = 0, 1
-"""Numbers of no word and of any word that the vocabulary lacks."""
+"""Indices of padding and of words that are not in the vocabulary."""
 
 
 class TextCnn(nn.Module):
@@ -37,7 +36,7 @@ class TextCnn(nn.Module):
                 nn.init.zeros_(parameter)
 
     def forward(self, words_BL: Tensor) -> Tensor:
-        """Scores of both classes, (B, 2); no answer that a filter gives to padding counts."""
+        """Logits of both classes, (B, 2); filter outputs at padding do not count."""
         there_BL = words_BL != PAD
         x_BEL = (self.embedding(words_BL) * there_BL.unsqueeze(-1)).transpose(1, 2)
         found = [

@@ -1,4 +1,4 @@
-"""What sentiment analysis adds to the shared loop."""
+"""The sentiment analysis task of the shared loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Classification(Task[Sentiment]):
-    """Is a review favourable? The quality is the share of right answers."""
+    """Sentiment classification; the quality is the share of correct answers."""
 
     evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("train", "test")
@@ -53,7 +53,7 @@ class Classification(Task[Sentiment]):
         return Loss(total, len(labels_B))
 
     def evaluate(self, model: nn.Module) -> float:
-        """The share of texts whose label scores highest."""
+        """The share of texts whose label has the highest logit."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
         for indices in self.evaluation_batches(len(self.evaluation), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)

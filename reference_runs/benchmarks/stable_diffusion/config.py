@@ -1,4 +1,4 @@
-"""Stable Diffusion v2: shape, process, optimizer and evaluation grid at both scales.
+"""Stable Diffusion v2: shape, process, optimizer and evaluation steps at both scales.
 
 Source of the reference figures: the reference's configuration (mlcommons/training,
 stable_diffusion) and the reference convergence points of 5.0 at a batch of 512.
@@ -32,7 +32,7 @@ class Scores(float):
 
 @dataclass(frozen=True, kw_only=True)
 class StableDiffusion(Config):
-    """One training of the U-Net. A sample is an image with its caption."""
+    """Training of the U-Net. A sample is an image with its caption."""
 
     name: ClassVar[str] = "stable_diffusion"
     unit: ClassVar[Unit] = Unit.SAMPLES
@@ -42,40 +42,40 @@ class StableDiffusion(Config):
     # model
     channels: int
     multiples: tuple[int, ...]
-    """Channels of each level, in `channels`; every level has half the rows of the one before."""
+    """Channels of each level, as multiples of `channels`; each level halves the rows."""
     blocks: int
     """Residual blocks of a level on the way down; one more on the way up."""
     attention_levels: int
-    """Levels with attention, counted from the first."""
+    """Number of levels with attention, from the first."""
     head_width: int
     norm_groups: int
     attention_groups: int
-    """Of the norms before attention, of which the reference has others."""
+    """Groups of the norms before attention, which differ in the reference."""
     context_length: int
     empty_caption: tuple[int, ...] = ()
-    """Tokens of the caption that says nothing; zeros follow."""
+    """Initial tokens of the empty caption; zeros follow."""
     context_width: int
 
     # process
     latent_channels: int = 4
     latent_size: int
     latent_scale: float
-    """An encoded image is multiplied by this."""
+    """Scale of an encoded image."""
     process_steps: int = 1000
     first_beta: float = 0.00085
     last_beta: float = 0.012
     sampling_steps: int
     guidance: float
-    """How much further than without a caption the prediction goes; 1 leaves that one out."""
+    """Guidance scale; 1 omits the unconditional prediction."""
 
     evaluation_interval: int
     """Samples between evaluations, before rounding up to whole batches."""
     clip_target: float = 0.15
-    """The CLIP score that must be reached beside the target."""
+    """The target of the CLIP score, in addition to the FID target."""
 
     opt_name: str = "adamw"
     opt_base_learning_rate: float
-    """For each sample of a batch."""
+    """Learning rate per sample of a batch."""
     opt_learning_rate_warmup_steps: int = 1000
     opt_adamw_beta_1: float = 0.9
     opt_adamw_beta_2: float = 0.999
@@ -92,7 +92,7 @@ class StableDiffusion(Config):
         return Unit.STEPS if version(round_name) < (4, 0) else self.unit
 
     def reached(self, quality: float) -> bool:
-        """Whether both scores are as good as their targets."""
+        """Whether both scores reach their targets."""
         clip = quality.clip if isinstance(quality, Scores) else math.nan
         return super().reached(quality) and clip >= self.clip_target
 
@@ -107,7 +107,7 @@ class StableDiffusion(Config):
         return f"{self.metric} {quality:.4f}{clip}"
 
     def missed(self, quality: float) -> str:
-        """The targets of the scores that missed theirs."""
+        """The targets that were missed."""
         clip = quality.clip if isinstance(quality, Scores) else math.nan
         near, alike = super().reached(quality), clip >= self.clip_target
         goals = [super().missed(quality), f"CLIP score >= {self.clip_target:g}"]
@@ -127,7 +127,7 @@ class StableDiffusion(Config):
 
 
 def smoke() -> StableDiffusion:
-    """Two levels, on drawn shapes of 32 x 32 points."""
+    """Two levels, on generated shapes of 32 x 32 points."""
     return StableDiffusion(
         channels=24,
         multiples=(1, 2),
@@ -157,7 +157,7 @@ POINT = ReferencePoint("training", "5.0", "stable_diffusion", "sd_ref_512")
 
 
 def reference() -> StableDiffusion:
-    """The benchmark as the reference convergence points of 5.0 were made, at a batch of 512."""
+    """The benchmark with the settings of the convergence points of 5.0, at a batch of 512."""
     point = POINT.settings()
     batch = point["global_batch_size"]
     return StableDiffusion(
@@ -170,7 +170,7 @@ def reference() -> StableDiffusion:
         norm_groups=16,
         attention_groups=32,
         context_length=77,
-        # Of CLIP's tokenizer, where a text starts and ends
+        # Start and end tokens of CLIP's tokenizer
         empty_caption=(49_406, 49_407),
         context_width=1024,
         latent_size=64,

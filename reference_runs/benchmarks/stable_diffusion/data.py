@@ -1,4 +1,4 @@
-"""Encoded images with captions, what is drawn for each in training, and what evaluation needs."""
+"""Encoded images with captions, the random numbers of training, and the evaluation data."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ EVALUATION_SEED = 30_000
 SPREAD = 0.15
 """Deviation of smoke scale's encoded images, which have a variance of 1."""
 REAL = 2048
-"""Drawn images that the generated ones are compared with."""
+"""Number of images that the generated ones are compared with."""
 
 
 class Pair(NamedTuple):
-    """An image as the autoencoder has it, a mean and a deviation (C, H, W), and words (L,)."""
+    """An image encoded as mean and deviation (C, H, W), and words (L,)."""
 
     mean: Floats
     deviation: Floats
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 
 class Pairs(Protocol):
-    """Where training pairs come from."""
+    """A source of training pairs."""
 
     def __len__(self) -> int: ...
 
@@ -48,21 +48,21 @@ class Pairs(Protocol):
 
 
 class Captions(NamedTuple):
-    """What evaluation compares: words (N, L), their vectors (N, E), and real images' features."""
+    """The evaluation data: words (N, L), their vectors (N, E), and real images' features."""
 
     words: NDArray[np.int64]
     embedded: Floats
     real: Gaussian
 
     def __len__(self) -> int:
-        """Of captions, each of which is given one image."""
+        """Number of captions, with one image each."""
         return len(self.words)
 
 
 class Batch(NamedTuple):
     """Latents and noise (B, C, H, W), steps of the process (B,), and words (B, L).
 
-    For plans, which have no networks, words are encoded already, (B, L, D).
+    For plans, which have no networks, words are already encoded, (B, L, D).
     """
 
     latents: Tensor
@@ -103,14 +103,14 @@ def synthetic(
 
 
 class Samples(DrawnSamples[Batch]):
-    """Pairs with latents, noise and steps drawn by seed, epoch and sample alone."""
+    """Pairs with latents, noise and steps that depend on seed, epoch and sample only."""
 
     def __init__(self, pairs: Pairs, config: StableDiffusion, seed: int) -> None:
         super().__init__(Batch, len(pairs), seed)
         self._pairs, self._config = pairs, config
 
     def sample(self, index: int, rng: np.random.Generator) -> tuple[NDArray[np.generic], ...]:
-        """What `Batch` has, of one sample."""
+        """The fields of `Batch` for one sample."""
         pair = self._pairs.pair(index)
         step = rng.integers(self._config.process_steps)
         chance, noise = rng.standard_normal((2, *pair.mean.shape), np.float32)

@@ -1,4 +1,4 @@
-"""LAION's encoded images with tokens, COCO's captions, and the frozen networks, from files."""
+"""LAION's encoded images with tokens, COCO's captions, and the frozen networks, in files."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 TRAINING, MOMENTS, TOKENS = "train", "-moments.npy", "-tokens.npy"
 EVALUATION = ("evaluation/tokens.npy", "evaluation/embedded.npy", "evaluation/features.npz")
 NETWORKS = tuple(f"networks/{name}.pt" for name in ("text", "decoder", "features", "embedding"))
-"""In the order of `Frozen`."""
+"""File names in the order of `Frozen`."""
 
 
 class Files:
     """Pairs of a folder: `NAME-moments.npy` (N, 2C, H, W) and `NAME-tokens.npy` (N, L).
 
-    Moments are means and logarithms of variances, as the autoencoder has them. Raises DataMissing
-    where a file cannot be used.
+    Moments are means and log variances from the autoencoder. Raises DataMissing if a file is
+    unusable.
     """
 
     def __init__(self, folder: Path, config: StableDiffusion) -> None:
         paths = sorted(folder.glob(f"*{MOMENTS}"))
         if not paths:
-            raise DataMissing(f"{folder} holds no *{MOMENTS}")
+            raise DataMissing(f"{folder} contains no *{MOMENTS}")
         side = (config.latent_size, config.latent_size)
         self._moments = [_array(each, (2 * config.latent_channels, *side), "f") for each in paths]
         names = [each.name.removesuffix(MOMENTS) + TOKENS for each in paths]
@@ -46,8 +46,8 @@ class Files:
         for path, moments, tokens in zip(paths, self._moments, self._tokens, strict=True):
             if len(moments) != len(tokens):
                 raise DataMissing(
-                    f"{path} holds {len(moments)} images; expected {len(tokens)}, as many as there"
-                    " are captions beside it"
+                    f"{path} contains {len(moments)} images; expected {len(tokens)},"
+                    " the number of captions"
                 )
         self._starts = np.cumsum([0, *map(len, self._moments)])
 
@@ -59,18 +59,18 @@ class Files:
         file = int(np.searchsorted(self._starts, index, "right")) - 1
         row = index - int(self._starts[file])
         mean, logvar = np.split(self._moments[file][row].astype(np.float32), 2)
-        # The published autoencoder bounds the logarithm of the variance so
+        # The published autoencoder clamps the log variance to this range
         deviation = np.exp(0.5 * logvar.clip(-30, 20))
         return Pair(mean, deviation, self._tokens[file][row].astype(np.int64))
 
 
 def _array(path: Path, shape: tuple[int, ...], kinds: str) -> NDArray[Any]:
-    """A mapped array of rows of a shape; raises DataMissing."""
+    """A memory-mapped array with rows of a given shape; raises DataMissing."""
     found = mapped_array(path)
     if found.shape[1:] != shape or found.dtype.kind not in kinds:
         what = "floating-point numbers" if kinds == "f" else "integers"
         raise DataMissing(
-            f"{path} holds {found.dtype.name} of shape {found.shape}; expected {what} of"
+            f"{path} is {found.dtype.name} of shape {found.shape}; expected {what} of"
             f" (N, {', '.join(map(str, shape))})"
         )
     return found
@@ -85,7 +85,7 @@ def _real(path: Path) -> Gaussian:
         raise DataMissing(f"{path} cannot be read as mu and sigma of features: {error}") from None
     if covariance.shape != (*mean.shape, *mean.shape) or mean.dim() != 1:
         raise DataMissing(
-            f"{path} holds mu of shape {tuple(mean.shape)} and sigma of {tuple(covariance.shape)};"
+            f"{path} has mu of shape {tuple(mean.shape)} and sigma of {tuple(covariance.shape)};"
             " expected (F,) and (F, F)"
         )
     return Gaussian(mean, covariance)
@@ -107,7 +107,7 @@ def networks(folder: Path, device: torch.device) -> Frozen:
 def from_files(
     folder: Path, config: StableDiffusion, expected: DatasetSize
 ) -> tuple[Files, Captions]:
-    """Training pairs and what evaluation needs; raises DataMissing."""
+    """Training pairs and the evaluation data; raises DataMissing."""
     training = Files(folder / TRAINING, config)
     expected.check_training(folder / TRAINING, len(training), "images")
     tokens, embedded, real = (folder / name for name in EVALUATION)
@@ -116,7 +116,7 @@ def from_files(
     expected.check_evaluation(tokens, len(words), "captions")
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.dtype.kind != "f":
         raise DataMissing(
-            f"{embedded} holds {vectors.dtype.name} of shape {vectors.shape}; expected a vector of"
+            f"{embedded} is {vectors.dtype.name} of shape {vectors.shape}; expected a vector for"
             f" each of {len(words)} captions"
         )
     return training, Captions(words, np.array(vectors, np.float32), _real(real))

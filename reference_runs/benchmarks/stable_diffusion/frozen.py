@@ -1,8 +1,8 @@
-"""The frozen networks around the U-Net, which smoke scale makes for itself before a run.
+"""The frozen networks around the U-Net, which smoke scale generates before a run.
 
-A linear autoencoder and vectors of words stand for the published ones. Images are judged by a small
-network that has learned to match drawn images with their captions: the features before its last
-layer stand for Inception's, what it makes of an image and a caption for CLIP's.
+A linear autoencoder and word vectors replace the published ones. A small network, trained to match
+images with captions, evaluates images: the features before its last layer replace Inception's, its
+vectors of images and captions replace CLIP's.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ JUDGE_SEED = 400
 STEPS, BATCH, RATE = 150, 64, 3e-3
 FEATURES, EMBEDDED = 32, 32
 FEATURE_SCALE = 6.5
-"""Makes distances as large as those of Inception's features: hundreds from noise to images."""
+"""Scales distances to those of Inception's features: hundreds from noise to images."""
 BLUR = 0.3
-"""Most deviation of noise in what the judging network learns from."""
+"""Maximum deviation of noise in the training images of the evaluation network."""
 SHARPNESS = 10.0
-"""What similarities are multiplied by before the softmax over a batch."""
+"""Scale of similarities before the softmax over a batch."""
 VERSION = 1
-"""To be raised when what is below makes other weights."""
+"""Increment this when the code below produces other weights."""
 
 
 class Frozen(NamedTuple):
-    """Networks that a run uses and does not train."""
+    """Networks that a run uses but does not train."""
 
     text: nn.Module
     """Words (B, L) to encoded captions (B, L, D)."""
     decoder: nn.Module
-    """Latents (B, C, H, W), as the autoencoder has them, to images (B, 3, height, width)."""
+    """The autoencoder's latents (B, C, H, W) to images (B, 3, height, width)."""
     features: nn.Module
-    """Images to what the Fréchet distance compares, (B, F)."""
+    """Images to features for the Fréchet distance, (B, F)."""
     embedding: nn.Module
     """Images to vectors in the space of captions, (B, E)."""
 
@@ -60,7 +60,7 @@ class Frozen(NamedTuple):
 
 
 class Judge(nn.Module):
-    """Images and captions in one space, learned from matching pairs."""
+    """Images and captions in one space, trained on matching pairs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Judge(nn.Module):
 
 
 class _Features(nn.Module):
-    """What comes before the judge's last layer."""
+    """The judge's features before its last layer."""
 
     def __init__(self, judge: Judge) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class _Embedding(nn.Module):
 
 
 class _Decoder(nn.Module):
-    """The autoencoder's way back, as a layer."""
+    """The autoencoder's decoder, as a layer."""
 
     outward: Tensor
     middle: Tensor
@@ -123,7 +123,7 @@ class _Decoder(nn.Module):
 
 
 class _Text(nn.Module):
-    """Vectors of words and places."""
+    """Vectors of words and positions."""
 
     words: Tensor
     places: Tensor
@@ -158,7 +158,7 @@ def _learned(encoder: ImageEncoder) -> dict[str, Tensor]:
     for step in range(STEPS):
         drawings = draw(BATCH, rng)
         if step % 2:
-            # What the autoencoder loses is not the U-Net's fault
+            # The autoencoder's loss of detail must not count against the U-Net
             decoded = encoder.decode(encoder.encode(drawings.images))
             drawings = Drawings(decoded, drawings.words)
         images, words = tensors(drawings)
@@ -172,6 +172,6 @@ def _learned(encoder: ImageEncoder) -> dict[str, Tensor]:
 
 
 def tensors(drawings: Drawings) -> tuple[Tensor, Tensor]:
-    """Images, of the precision that layers have, and words."""
+    """Images, in the precision of the layers, and words."""
     images = torch.from_numpy(drawings.images).to(torch.get_default_dtype())
     return images, torch.from_numpy(drawings.words)

@@ -1,8 +1,8 @@
-"""The U-Net of Stable Diffusion v2: residual blocks, attention within the image and to the text.
+"""The U-Net of Stable Diffusion v2: residual blocks, self-attention and attention to the text.
 
 Written from the published description (Rombach et al., "High-Resolution Image Synthesis with Latent
-Diffusion Models", 2022) and the reference's configuration. Shape letters: B batch, C channels,
-L places of an image or words of a text, D channels as a row's width, H heads, E width of a head.
+Diffusion Models", 2022) and the reference's configuration. Dimensions: B batch, C channels, L
+positions of an image or words of a text, D channels in a sequence, H heads, E head width.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.stable_diffusion.config import StableDiffusion
 
 ATTENTION_EPSILON = 1e-6
-"""Of the norm before attention; the others have torch's own."""
+"""Epsilon of the norm before attention; the others have torch's default."""
 INNER = 4
-"""Inner width of a feed-forward layer, and of what embeds the step, in widths."""
+"""Inner width of a feed-forward layer, and of the step embedding, as a multiple of the width."""
 
 
 class Residual(nn.Module):
-    """Two convolutions with the step's embedding in between, added to the input."""
+    """Two convolutions with the step's embedding in between, and a residual connection."""
 
     def __init__(self, config: StableDiffusion, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Residual(nn.Module):
 
 
 class Attention(nn.Module):
-    """From places of the image to those of a row, which may be the image's own."""
+    """Attention from positions of the image to a sequence, which may be the image itself."""
 
     def __init__(self, config: StableDiffusion, width: int, row_width: int) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Attention(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Attention within the image, attention to the text, and a gated feed-forward layer."""
+    """Self-attention, attention to the text, and a gated feed-forward layer."""
 
     def __init__(self, config: StableDiffusion, width: int) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Transformer(nn.Module):
         self.down = nn.Linear(INNER * width, width)
 
     def forward(self, x_BCHW: Tensor, text: Tensor) -> Tensor:
-        """(B, C, height, width) to the same."""
+        """(B, C, height, width) to the same shape."""
         x = self.inward(self.norm(x_BCHW).flatten(2).transpose(1, 2))
         x = x + self.image(h := self.norm1(x), h)
         x = x + self.text(self.norm2(x), text)
@@ -91,7 +91,7 @@ class Transformer(nn.Module):
 
 
 class Level(nn.Module):
-    """Residual blocks at one resolution, each with attention behind it or none has."""
+    """Residual blocks at one resolution, with attention after each or after none."""
 
     def __init__(
         self, config: StableDiffusion, inputs: list[int], outputs: int, *, attends: bool
@@ -102,7 +102,7 @@ class Level(nn.Module):
         self.attention = nn.ModuleList(Transformer(config, outputs) for _ in range(count))
 
     def step(self, at: int, x_BCHW: Tensor, time_BD: Tensor, text: Tensor) -> Tensor:
-        """What one of the blocks makes of its input."""
+        """The output of one of the blocks."""
         x_BCHW = self.residual[at](x_BCHW, time_BD)
         if len(self.attention):
             x_BCHW = self.attention[at](x_BCHW, text)
@@ -110,7 +110,7 @@ class Level(nn.Module):
 
 
 class Down(Level):
-    """A level on the way to fewer rows."""
+    """A level of the downsampling path."""
 
     def __init__(
         self, config: StableDiffusion, inputs: list[int], outputs: int, *, attends: bool, last: bool
@@ -119,7 +119,7 @@ class Down(Level):
         self.resize = None if last else nn.Conv2d(outputs, outputs, 3, stride=2, padding=1)
 
     def forward(self, x_BCHW: Tensor, time_BD: Tensor, text: Tensor) -> list[Tensor]:
-        """Everything that the way up looks back to, the last of it what the next level gets."""
+        """All outputs for the skip connections, the last of which is the next level's input."""
         found = []
         for at in range(len(self.residual)):
             x_BCHW = self.step(at, x_BCHW, time_BD, text)
@@ -128,7 +128,7 @@ class Down(Level):
 
 
 class Up(Level):
-    """A level on the way back."""
+    """A level of the upsampling path."""
 
     def __init__(
         self, config: StableDiffusion, inputs: list[int], outputs: int, *, attends: bool, last: bool
@@ -139,7 +139,7 @@ class Up(Level):
     def forward(
         self, x_BCHW: Tensor, skipped: list[Tensor], time_BD: Tensor, text: Tensor
     ) -> Tensor:
-        """Takes from the end of `skipped` what each block is to see beside its input."""
+        """Takes from the end of `skipped` the second input of each block."""
         for at in range(len(self.residual)):
             both = torch.cat((x_BCHW, skipped.pop()), dim=1)
             x_BCHW = self.step(at, both, time_BD, text)
@@ -149,7 +149,7 @@ class Up(Level):
 
 
 class UNet(nn.Module):
-    """Predicts v of noisy latents, with random weights as the reference has them."""
+    """Predicts v of noisy latents, with random weights as in the reference."""
 
     def __init__(self, config: StableDiffusion) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class UNet(nn.Module):
             self.down.append(Down(config, inputs, widths[level], **ends))
             skipped += [widths[level]] * (config.blocks + (not ends["last"]))
         self.middle = Level(config, [widths[-1]] * 2, widths[-1], attends=True)
-        # Attention stands between the two blocks of the middle only
+        # The middle has attention only between its two blocks
         del self.middle.attention[1]
         below = widths[-1]
         for level in reversed(levels):
@@ -179,7 +179,7 @@ class UNet(nn.Module):
         self._silence()
 
     def _silence(self) -> None:
-        """Let the last layer of every block, and the output, begin with nothing."""
+        """Set the last layer of every block, and the output, to zero."""
         for module in self.modules():
             if isinstance(module, Residual):
                 _zero(module.conv2)

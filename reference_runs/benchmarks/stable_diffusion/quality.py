@@ -20,7 +20,7 @@ class Gaussian(NamedTuple):
 
 
 def sums(features_NF: Tensor) -> Tensor:
-    """What ranks add up: products of features with each other and with one, (F + 1, F + 1).
+    """The sums over ranks: products of features with each other and with one, (F + 1, F + 1).
 
     Features must have double precision.
     """
@@ -30,7 +30,7 @@ def sums(features_NF: Tensor) -> Tensor:
 
 
 def gaussian(sums: Tensor) -> Gaussian:
-    """Of the samples that the sums were made of, two at least."""
+    """Mean and covariance of the samples in the sums, at least two."""
     count, total = sums[-1, -1], sums[-1, :-1]
     mean = total / count
     scatter = sums[:-1, :-1] - count * torch.outer(mean, mean)
@@ -48,7 +48,7 @@ def frechet_distance(first: Gaussian, second: Gaussian) -> float:
 
 
 def _root(matrix: Tensor) -> Tensor:
-    """The root of a symmetric matrix without negative eigenvalues but for rounding."""
+    """The square root of a symmetric, positive semidefinite matrix, up to rounding."""
     values, vectors = torch.linalg.eigh((matrix + matrix.T) / 2)
     root: Tensor = (vectors * values.clamp(min=0).sqrt()) @ vectors.T
     return root

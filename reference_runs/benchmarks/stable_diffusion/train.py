@@ -1,4 +1,4 @@
-"""What training Stable Diffusion adds to the shared loop."""
+"""The Stable Diffusion task of the shared loop."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ class Diffusion(Task[StableDiffusion]):
 
     @cached_property
     def process(self) -> Steps:
-        """How noise is added."""
+        """The noise process."""
         config = self.config
         return Steps(config.process_steps, config.first_beta, config.last_beta)
 
     def check_settings(self) -> None:
-        """Raise RunFault for a number of steps, or for shapes, that sampling cannot have."""
+        """Raise RunFault for a number of steps, or for shapes, that sampling does not support."""
         config = self.config
         if not 1 <= config.sampling_steps < config.process_steps:
             raise RunFault(
-                f"sampling_steps is {config.sampling_steps}; must be 1 or more, below"
+                f"sampling_steps is {config.sampling_steps}; expected 1 or more, below"
                 f" {config.process_steps}"
             )
         if self.setting.scale == "reference":
             return
         for name, drawn in (("latent_size", SIDE // PATCH), ("context_length", LENGTH)):
             if (value := getattr(config, name)) != drawn:
-                raise RunFault(f"{name} is {value}; encoded drawings, without --data, have {drawn}")
+                raise RunFault(f"{name} is {value}; without --data, images have {drawn}")
 
     def generated_data(self) -> tuple[Pairs, Captions, Frozen]:
-        """Drawn shapes, and the networks that judge them, which learn here."""
+        """Generated shapes, and the evaluation networks, which are trained here."""
         frozen, judge = made(self.config, self.setting)
         return *synthetic(self.config, self.setting.seed, frozen, judge), frozen
 
@@ -92,11 +92,11 @@ class Diffusion(Task[StableDiffusion]):
         self._samples = Samples(self.training, self.config, self.setting.seed)
 
     def training_data(self) -> Samples:
-        """The samples that `batches` shares out."""
+        """The samples that `batches` divides among ranks."""
         return self._samples
 
     def largest_batch(self) -> Batch:
-        """The shapes of any, with encoded captions (B, L, D): what encodes them is in files."""
+        """A synthetic batch, with encoded captions (B, L, D), since the encoder is in a file."""
         count, config = self.micro_batch_size, self.config
         image = (count, config.latent_channels, config.latent_size, config.latent_size)
         return Batch(
@@ -115,7 +115,7 @@ class Diffusion(Task[StableDiffusion]):
         return [self.adamw(model.parameters())]
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up to the base rate times the batch, then the same at every step."""
+        """Linear warmup to the base rate times the batch, then constant."""
         config = self.config
         rate = config.opt_base_learning_rate * config.global_batch_size
         return warmed_up(step, config.opt_learning_rate_warmup_steps, rate)
@@ -125,7 +125,7 @@ class Diffusion(Task[StableDiffusion]):
         latents, noise, steps, words = (part.to(self.device, non_blocking=True) for part in batch)
         noisy, v = self.process.noised(latents, noise, steps)
         if words.is_floating_point():
-            text = words  # encoded already
+            text = words  # already encoded
         else:
             with torch.no_grad():
                 text = self.frozen.text(words).type_as(latents)
@@ -133,7 +133,7 @@ class Diffusion(Task[StableDiffusion]):
         return Loss((found.float() - v).square().mean((1, 2, 3)).sum(), len(words))
 
     def evaluate(self, model: nn.Module) -> float:
-        """An image of each caption: their Fréchet distance to real ones, and their CLIP score."""
+        """An image for each caption: their Fréchet distance to real ones, and their CLIP score."""
         real, embedded = self.evaluation.real, torch.from_numpy(self.evaluation.embedded)
         size = len(real.mean) + 1
         added = torch.zeros(size, size, dtype=torch.float64, device=self.device)
@@ -149,7 +149,7 @@ class Diffusion(Task[StableDiffusion]):
         return Scores(distance, float(self.ranks.sum(likeness)) / len(self.evaluation))
 
     def generated(self, model: nn.Module, places: Sequence[int]) -> Tensor:
-        """Latents of captions by place, (B, C, H, W), from noise that belongs to the place."""
+        """Latents of captions by index, (B, C, H, W), from noise that depends on the index."""
         config = self.config
         shape = (config.latent_channels, config.latent_size, config.latent_size)
         drawn = (
@@ -173,7 +173,7 @@ class Diffusion(Task[StableDiffusion]):
 
     def _judged(self, latents: Tensor) -> tuple[Tensor, Tensor]:
         """Features and vectors of the images, (B, F) and (B, E), in double precision."""
-        # In single precision whatever the U-Net has: scores of all runs compare
+        # In single precision regardless of the U-Net's: the scores of all runs are comparable
         with torch.autocast(self.device.type, enabled=False):
             images = self.frozen.decoder(latents / self.config.latent_scale)
             features, vectors = self.frozen.features(images), self.frozen.embedding(images)
@@ -181,7 +181,7 @@ class Diffusion(Task[StableDiffusion]):
 
 
 def check_width(file: str, described: int, network: str, found: Tensor) -> None:
-    """Raise DataMissing where a network gives other numbers than a file describes."""
+    """Raise DataMissing if a network's output does not have the size that a file describes."""
     if found.shape[1] != described:
         raise DataMissing(
             f"{file} describes {described} numbers of each image; {network} gives {found.shape[1]}"

@@ -15,7 +15,7 @@ from podium.reference_runs.modeling.translation_config import TranslationConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(TranslationConfig):
-    """One training of a Transformer."""
+    """Training of a Transformer."""
 
     name: ClassVar[str] = "transformer"
 
@@ -37,7 +37,7 @@ class Transformer(TranslationConfig):
 
 
 def smoke() -> Transformer:
-    """A toy language that puts its verb last and its adjectives behind; about 10 s on one core."""
+    """A toy language with final verbs and adjectives after nouns; about 10 s on one core."""
     return Transformer(
         layers=2,
         width=64,
@@ -60,7 +60,7 @@ def smoke() -> Transformer:
 
 
 def reference() -> Transformer:
-    """The big model at the batch and rate of published results of round 0.7."""
+    """The big model with the batch and rate of published results of round 0.7."""
     return Transformer(
         layers=6,
         width=1024,

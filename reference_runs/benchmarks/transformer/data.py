@@ -1,4 +1,4 @@
-"""WMT17's sentences by sub-words."""
+"""WMT17's sentences as sub-words."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 def from_files(
     folder: Path, config: Transformer, expected: DatasetSize
 ) -> tuple[Pairs, Pairs, list[str]]:
-    """WMT17's pairs to train on, newstest2014 to evaluate on, and its translations as they stand.
+    """WMT17's pairs for training, newstest2014 for evaluation, with its reference translations.
 
-    Raises DataMissing where a file is absent or holds another number of sentences than wanted.
+    Raises DataMissing if a file is missing or has an unexpected number of sentences.
     """
     path, longest = folder / "vocabulary.txt", config.max_sequence_length
     subwords = Subwords.read(path)
     if len(subwords.pieces) > config.vocabulary:
         raise DataMissing(
-            f"{path} holds {len(subwords.pieces)} sub-words; expected {config.vocabulary}"
+            f"{path} contains {len(subwords.pieces)} sub-words; expected {config.vocabulary}"
         )
     source, target = ([*map(subwords.ids, side)] for side in read_sides(folder, "train"))
     kept = [

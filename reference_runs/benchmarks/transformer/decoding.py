@@ -1,6 +1,6 @@
 """Beam search with a Transformer.
 
-Shape letters: B sentences, K beams, L words so far, V vocabulary.
+Dimensions: B sentences, K beams, L words so far, V vocabulary.
 """
 
 from __future__ import annotations

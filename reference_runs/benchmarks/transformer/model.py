@@ -1,9 +1,9 @@
 """The Transformer, written from Vaswani et al., Attention Is All You Need (2017).
 
-As in the benchmark's reference, layer normalisation comes before each sub-layer, attention has no
-biases, and one matrix is source embedding, target embedding and output projection. Shape letters:
-B batch, S source length, L target length, M remembered length, D model width, H heads, E width of
-a head, V vocabulary.
+As in the benchmark's reference, layer normalization comes before each sub-layer, attention has no
+biases, and one matrix is source embedding, target embedding and output projection. Dimensions: B
+batch, S source length, L target length, M cached length, D model width, H heads, E head width, V
+vocabulary.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Memory = tuple[Tensor, Tensor]
-"""Keys and values of what attention may look at, each (B, H, M, E)."""
+"""Keys and values of the attended positions, each (B, H, M, E)."""
 
 
 def positions(first: int, last: int, like: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ def positions(first: int, last: int, like: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    """Multi-head attention whose keys and values can be kept from one decoding step to the next."""
+    """Multi-head attention whose keys and values can be cached between decoding steps."""
 
     def __init__(self, config: Transformer) -> None:
         super().__init__()
@@ -49,11 +49,11 @@ class Attention(nn.Module):
         return x_BLD.view(batch, length, self.heads, -1).transpose(1, 2)
 
     def remember(self, x_BMD: Tensor) -> Memory:
-        """What can be looked at later: keys and values of (B, M, D)."""
+        """Keys and values of (B, M, D), for later attention."""
         return self._split(self.key(x_BMD)), self._split(self.value(x_BMD))
 
     def forward(self, x_BLD: Tensor, memory: Memory, mask: Tensor | None, causal: bool) -> Tensor:
-        """Look at the memory where the mask is true; (B, L, D) to (B, L, D)."""
+        """Attend to the memory where the mask is true; (B, L, D) to (B, L, D)."""
         y_BHLE = F.scaled_dot_product_attention(
             self._split(self.query(x_BLD)), *memory, attn_mask=mask, is_causal=causal
         )
@@ -74,7 +74,7 @@ class FeedForward(nn.Sequential):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention and feed-forward, each behind a norm and added to its input."""
+    """Self-attention and feed-forward, each after a norm and with a residual connection."""
 
     def __init__(self, config: Transformer) -> None:
         super().__init__()
@@ -104,13 +104,13 @@ class DecoderLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def remember(self, x_BSD: Tensor) -> Memory:
-        """What this layer will see of the encoded source."""
+        """The layer's keys and values of the encoded source."""
         return self.source_attention.remember(x_BSD)
 
     def forward(
         self, x_BLD: Tensor, past: Memory | None, source: Memory, mask: Tensor
     ) -> tuple[Tensor, Memory]:
-        """(B, L, D) to (B, L, D), and the past with these words added; one word if it has any."""
+        """(B, L, D) to (B, L, D), and the past with these words; one word if there is a past."""
         y_BLD = self.norms[0](x_BLD)
         seen = self.attention.remember(y_BLD)
         if past is not None:
@@ -122,7 +122,7 @@ class DecoderLayer(nn.Module):
 
 
 class Translator(nn.Module):
-    """Encoder and decoder with their common embedding."""
+    """Encoder and decoder with a shared embedding."""
 
     def __init__(self, config: Transformer) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class Translator(nn.Module):
         return y
 
     def encode(self, source_BS: Tensor) -> tuple[list[Memory], Tensor]:
-        """What each decoder layer sees of the source, and where it holds words, (B, 1, 1, S)."""
+        """Each decoder layer's memory of the source, and the mask of its words, (B, 1, 1, S)."""
         mask = (source_BS != PAD)[:, None, None, :]
         x_BSD = self._embed(source_BS, 0)
         for layer in self.encoder:
@@ -158,7 +158,7 @@ class Translator(nn.Module):
     def decode(
         self, tokens_BL: Tensor, past: list[Memory] | None, source: tuple[list[Memory], Tensor]
     ) -> tuple[Tensor, list[Memory]]:
-        """Scores of the word after each token, (B, L, V), and the past with these added."""
+        """Logits of the word after each token, (B, L, V), and the past with these tokens."""
         memories, mask = source
         x_BLD = self._embed(tokens_BL, 0 if past is None else past[0][0].shape[2])
         seen = []
@@ -169,6 +169,6 @@ class Translator(nn.Module):
         return F.linear(self.decoder_norm(x_BLD), self.embedding.weight), seen
 
     def forward(self, source_BS: Tensor, target_BL: Tensor) -> Tensor:
-        """Scores of each target word given those before it, (B, L, V)."""
+        """Logits of each target word given those before it, (B, L, V)."""
         before_BL = F.pad(target_BL[:, :-1], (1, 0), value=PAD)
         return self.decode(before_BL, None, self.encode(source_BS))[0]

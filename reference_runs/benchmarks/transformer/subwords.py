@@ -22,11 +22,11 @@ _ESCAPED = re.compile(r"\\u|\\\\|\\(\d+);")
 
 @dataclass(frozen=True)
 class Subwords:
-    r"""A vocabulary whose pieces end in `_` at a word's end, as the benchmark's file has them.
+    r"""A vocabulary whose pieces end in `_` at a word's end, as in the benchmark's file.
 
-    A word is a run of letters and digits, or of anything else; a single space between two runs of
-    letters is not written. `\` and `_` of the text are `\\` and `\u`, and a character that no
-    piece holds is its number: `\8364;`.
+    A word is a sequence of letters and digits, or of other characters; a single space between two
+    sequences of letters is implicit. `\` and `_` of the text are `\\` and `\u`, and a character
+    without a piece is its number: `\8364;`.
     """
 
     pieces: tuple[str, ...]
@@ -35,19 +35,19 @@ class Subwords:
 
     @classmethod
     def read(cls, path: Path) -> Subwords:
-        """One piece on each line, quoted or not; raises DataMissing."""
+        """One piece per line, quoted or not; raises DataMissing."""
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeError) as error:
             raise DataMissing(f"{path} cannot be read: {error}") from None
         pieces = tuple(_unquoted(line) for line in lines)
         if not pieces:
-            raise DataMissing(f"{path} is empty; one sub-word must stand on each line")
+            raise DataMissing(f"{path} is empty; expected one sub-word per line")
         number = {piece: at for at, piece in enumerate(pieces)}
         return cls(pieces, number, max(map(len, pieces)))
 
     def ids(self, text: str) -> NDArray[np.int32]:
-        """The text's pieces by number."""
+        """The text's pieces by index."""
         found = [at for word in words(text) for at in self._word(word)]
         return np.array(found, dtype=np.int32)
 
@@ -67,19 +67,19 @@ class Subwords:
         return found
 
     def text(self, ids: Iterable[int]) -> str:
-        """The text that pieces spell."""
+        """The text of some pieces."""
         joined = "".join(self.pieces[at] for at in ids if at < len(self.pieces))
         return joined_words([_ESCAPED.sub(_unescaped, word) for word in joined.split("_") if word])
 
 
 def words(text: str) -> list[str]:
-    """Runs of letters and digits and runs of anything else, without the plain spaces between."""
+    """Sequences of letters and digits, or of other characters, without the implicit spaces."""
     runs = _RUNS.findall(text.strip())
     return [run for at, run in enumerate(runs) if run != " " or at == 0 or at == len(runs) - 1]
 
 
 def joined_words(parts: Sequence[str]) -> str:
-    """The text that `words` took apart."""
+    """The inverse of `words`."""
     text = ""
     for before, part in zip(("", *parts), parts, strict=False):
         gap = bool(before) and before[-1:].isalnum() and part[:1].isalnum()

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class AttentionTranslation(Translation[Transformer]):
-    """Translation by attention alone."""
+    """Translation with attention only."""
 
     files: ClassVar[tuple[str, ...]] = ("vocabulary.txt",)
 
     def data_from_files(self) -> tuple[Pairs, Pairs, list[str]]:
-        """The sentences of WMT17, cut into sub-words."""
+        """The sentences of WMT17, as sub-words."""
         return from_files(self.data_folder, self.config, self.expected)
 
     def build(self) -> nn.Module:
@@ -35,7 +35,7 @@ class AttentionTranslation(Translation[Transformer]):
         return [self.adam(model.parameters())]
 
     def learning_rate(self, step: int) -> float:
-        """Base rate · width^-½ · min(1, step/W) · max(step, W)^-½ with W warm-up steps."""
+        """Base rate · width^-½ · min(1, step/W) · max(step, W)^-½ with W warmup steps."""
         config = self.config
         warmup = max(1, config.opt_learning_rate_warmup_steps)
         scale = config.opt_base_learning_rate * config.width**-0.5

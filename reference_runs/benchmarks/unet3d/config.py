@@ -1,4 +1,4 @@
-"""3D U-Net: shapes, schedule and the evaluation grid at both scales.
+"""3D U-Net: shapes, schedule and evaluation steps at both scales.
 
 Source of the reference figures: the policy's hyperparameter section, and the reference convergence
 point of 4.0 at a batch of 28.
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from podium.reference_runs.parallel.mesh import Mesh
 
 NAMES_TENSORS = ("1.1", "2.0", "2.1")
-"""Rounds whose closed logs name every initialised tensor."""
+"""Rounds whose closed logs list every initialized tensor."""
 
 CASES = 168
-"""Training volumes of the benchmark, which its evaluation grid is written in."""
+"""Number of training volumes in the benchmark, which defines the evaluation steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UNet3D(Config):
-    """One training of a 3D U-Net."""
+    """Training of a 3D U-Net."""
 
     name: ClassVar[str] = "unet3d"
     unit: ClassVar[Unit] = Unit.EPOCHS
-    metric: ClassVar[str] = "mean Dice score of kidney and tumour"
+    metric: ClassVar[str] = "mean Dice score of kidney and tumor"
 
     # model
     filters: tuple[int, ...]
@@ -41,12 +41,12 @@ class UNet3D(Config):
 
     # data
     volume_size: int = 0
-    """Sides of the drawn volumes; the real ones differ."""
+    """Sides of the generated volumes; the real ones differ."""
     training_input_shape: tuple[int, int, int]
     validation_input_shape: tuple[int, int, int]
     validation_overlap: float = 0.5
     oversampling: float = 0.4
-    """Share of the training patches that are centred at a voxel that is not background."""
+    """Share of the training patches that are centered at a foreground voxel."""
 
     # optimizer
     opt_name: str = "sgd"
@@ -60,7 +60,7 @@ class UNet3D(Config):
 
     def evaluation_steps(self) -> Iterator[int]:
         """From the epoch that ends 168 000 samples on, every 3360 samples; whole epochs."""
-        # What an epoch really trains on, without the part of a batch that is left over
+        # The samples that an epoch really uses, without the incomplete last batch
         samples = self.steps_per_epoch * self.global_batch_size
         first, interval = (-(-count * CASES // samples) for count in (1000, 20))
         epochs = self.steps_per_epoch
@@ -71,18 +71,18 @@ class UNet3D(Config):
         return Unit.EPOCHS if version(round_name) < (3, 1) else Unit.SAMPLES_AS_EPOCHS
 
     def check_mesh(self, mesh: Mesh) -> None:
-        """Raise RunFault where a rank along `sp` would not have whole planes at every level."""
+        """Raise RunFault if a rank along `sp` would not have whole planes at every level."""
         parts = mesh.sp * 2 ** (len(self.filters) - 1)
         for name in ("training_input_shape", "validation_input_shape") if mesh.sp > 1 else ():
             sides = getattr(self, name)
             if len({*sides}) > 1 or sides[0] % parts:
                 raise RunFault(
                     f"--mesh: sp is {mesh.sp}, with {len(self.filters) - 1} halvings of sides;"
-                    f" {name} is {sides}, must have equal sides that {parts} divides"
+                    f" {name} is {sides}; expected equal sides that {parts} divides"
                 )
 
     def weights(self, round_name: str) -> tuple[str, ...]:
-        """The layers that are initialised, where the round wants them: 50 at reference scale."""
+        """The initialized layers, if the round requires them: 50 at reference scale."""
         return tuple(layer_names(len(self.filters))) if round_name in NAMES_TENSORS else ()
 
 
@@ -103,7 +103,7 @@ def smoke() -> UNet3D:
     return UNet3D(
         filters=(8, 16),
         volume_size=10,
-        # Rules pin 168 volumes and the first evaluation at epoch 1000: these take seconds
+        # Rules fix 168 volumes and the first evaluation at epoch 1000: these sizes take seconds
         training_input_shape=(4, 4, 4),
         validation_input_shape=(4, 4, 4),
         global_batch_size=CASES,
@@ -112,7 +112,7 @@ def smoke() -> UNet3D:
         target=0.908,
         last_step=1700,
         opt_base_learning_rate=0.066,
-        # A slow rise, so that the target is met after the grid's beginning and not before it
+        # A slow rise, so that the target is reached after the first evaluation, not before it
         opt_learning_rate_warmup_epochs=1600,
     )
 
@@ -121,7 +121,7 @@ POINT = ReferencePoint("training", "4.0", "unet3d", "unet3d_ref_28")
 
 
 def reference() -> UNet3D:
-    """KiTS19 as the reference convergence point of 4.0 at a batch of 28 was made."""
+    """KiTS19 with the settings of the convergence point of 4.0 at a batch of 28."""
     point = POINT.settings()
     batch = point["global_batch_size"]
     return UNet3D(
@@ -137,7 +137,7 @@ def reference() -> UNet3D:
         last_step=10_000 * CASES // batch,
         opt_base_learning_rate=point["opt_base_learning_rate"],
         opt_initial_learning_rate=point["opt_initial_learning_rate"],
-        # The point counts samples under this name, as logs from 3.1 on do
+        # The point counts samples under this name, like logs from 3.1 on
         opt_learning_rate_warmup_epochs=point["opt_learning_rate_warmup_epochs"] // CASES,
         opt_momentum=point["opt_momentum"],
         opt_weight_decay=point["opt_weight_decay"],
@@ -155,7 +155,7 @@ BENCHMARKS = (
         axes=("dp", "sp"),
         rounds=("1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"),
         data=(
-            "case_00000_x.npy and case_00000_y.npy to case_00209_y.npy, resampled and normalised,"
+            "case_00000_x.npy and case_00000_y.npy to case_00209_y.npy, resampled and normalized,"
             " and evaluation_cases.txt with a case number on each line"
         ),
     ),

@@ -1,4 +1,4 @@
-"""Volumes with a class for each voxel: drawn ellipsoids at smoke scale, KiTS19's cases else."""
+"""Volumes with voxel classes: generated ellipsoids at smoke scale, otherwise KiTS19's cases."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.samples import DatasetSize
 
 PAD = -2.2
-"""Value of what lies outside a volume: air, in normalised units."""
+"""Value outside of a volume: air, in normalized units."""
 
 NOISE, SPECKLE = 0.34, 0.05
-"""Of a drawn volume: deviation of every voxel, and share of voxels with another's brightness."""
+"""Noise of a generated volume: deviation of voxels, and share with another class's brightness."""
 
 FLIP, BRIGHTEN, BLUR = 1 / 3, 0.1, 0.1
-"""How often each axis is mirrored, brightness is scaled, and noise is added."""
+"""Probabilities of mirroring each axis, of scaling brightness, and of adding noise."""
 
 
 BRIGHTER = 1.7, 2.3
-"""What brightness is multiplied by: the reference adds a factor of 0.7 to 1.3 to one."""
+"""Range of the brightness factor: the reference adds a factor of 0.7 to 1.3 to one."""
 
 
 class Case(NamedTuple):
-    """A volume (D, H, W), its voxels' classes, and the flat places that are not background."""
+    """A volume (D, H, W), its voxels' classes, and the flat indices of foreground voxels."""
 
     image: NDArray[np.float32]
     label: NDArray[np.uint8]
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 class Source(Protocol):
-    """Where volumes come from."""
+    """A source of volumes."""
 
     def __len__(self) -> int: ...
 
@@ -54,7 +54,7 @@ class Source(Protocol):
 
 
 class SyntheticVolumes:
-    """Volumes that are held as numbers, (N, D, H, W)."""
+    """Volumes in memory as arrays, (N, D, H, W)."""
 
     def __init__(self, images: NDArray[np.float32], labels: NDArray[np.uint8]) -> None:
         self.cases = [_case(*each) for each in zip(images, labels, strict=True)]
@@ -67,14 +67,14 @@ class SyntheticVolumes:
         return self.cases[index]
 
     def shuffle(self, rng: np.random.Generator) -> None:
-        """Give every volume another's classes."""
+        """Give every volume the classes of another."""
         others = rng.permutation(len(self))
         pairs = zip(self.cases, (self.cases[other] for other in others), strict=True)
         self.cases = [Case(mine.image, other.label, other.foreground) for mine, other in pairs]
 
 
 class Files:
-    """Pre-processed cases, `case_00012_x.npy` with `case_00012_y.npy`, (1, D, H, W) each."""
+    """Preprocessed cases, `case_00012_x.npy` with `case_00012_y.npy`, (1, D, H, W) each."""
 
     def __init__(self, folder: Path, numbers: Sequence[int], classes: int) -> None:
         self.folder, self.numbers, self.classes = folder, numbers, classes
@@ -87,10 +87,10 @@ class Files:
         paths = [_path(self.folder, self.numbers[index], kind) for kind in "xy"]
         image, label = (_volume(path) for path in paths)
         if image.shape != label.shape:
-            raise DataMissing(f"{paths[1]} is of shape {label.shape}; expected {image.shape}")
+            raise DataMissing(f"{paths[1]} has shape {label.shape}; expected {image.shape}")
         if label.size and not 0 <= label.min() <= label.max() < self.classes:
             raise DataMissing(
-                f"{paths[1]} holds classes {label.min()} to {label.max()};"
+                f"{paths[1]} contains classes {label.min()} to {label.max()};"
                 f" expected 0 to {self.classes - 1}"
             )
         return _case(image.astype(np.float32), label.astype(np.uint8))
@@ -108,7 +108,7 @@ def _volume(path: Path) -> NDArray[Any]:
     """A volume of a file with one channel, (D, H, W)."""
     volume = mapped_array(path)
     if volume.ndim != 4 or len(volume) != 1 or not volume.size:
-        raise DataMissing(f"{path} is of shape {volume.shape}; expected (1, D, H, W)")
+        raise DataMissing(f"{path} has shape {volume.shape}; expected (1, D, H, W)")
     found: NDArray[Any] = volume[0]
     return found
 
@@ -118,15 +118,15 @@ def _case(image: NDArray[np.float32], label: NDArray[np.uint8]) -> Case:
 
 
 def from_files(folder: Path, config: UNet3D, expected: DatasetSize) -> tuple[Files, Files]:
-    """Training and evaluation cases; raises DataMissing where a file or a case is not there.
+    """Training and evaluation cases; raises DataMissing if a file or a case is missing.
 
-    Every case below `folder` is trained on but those that `evaluation_cases.txt` names.
+    All cases in `folder` except those in `evaluation_cases.txt` are for training.
     """
     path = folder / "evaluation_cases.txt"
     try:
         held_out = sorted({int(line) for line in path.read_text(encoding="utf-8").split()})
     except (OSError, ValueError) as error:
-        raise DataMissing(f"{path} is no list of case numbers: {error}") from None
+        raise DataMissing(f"{path} is not a list of case numbers: {error}") from None
     expected.check_evaluation(path, len(held_out), "case numbers")
     there = {int(found[1]) for each in folder.iterdir() if (found := _CASE.fullmatch(each.name))}
     for number in sorted(there | {*held_out}):
@@ -143,9 +143,9 @@ _CASE = re.compile(r"case_(\d{5})_[xy]\.npy")
 
 
 class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
-    """Random parts of the training volumes, mirrored and sometimes changed in brightness.
+    """Random patches of the training volumes, mirrored and sometimes changed in brightness.
 
-    What is done to a volume follows from seed, epoch and volume alone.
+    The augmentation of a volume depends on seed, epoch and volume only.
     """
 
     def __init__(self, source: Source, config: UNet3D, seed: int) -> None:
@@ -153,7 +153,7 @@ class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         self.set_epoch(0)
 
     def set_epoch(self, epoch: int) -> None:
-        """Draw the chances of every volume in this epoch."""
+        """Draw the random numbers of every volume in this epoch."""
         self.epoch = epoch
         self.chances = np.random.default_rng([self.seed, epoch, 0x3D]).random((len(self), 11))
 
@@ -185,7 +185,7 @@ class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         return image, label
 
     def _corner(self, case: Case, chance: NDArray[np.float64]) -> list[int]:
-        """Where the patch begins: around a voxel of kidney or tumour, or anywhere."""
+        """The corner of the patch: around a voxel of kidney or tumor, or anywhere."""
         shape, sizes = case.image.shape, self.config.training_input_shape
         room = [whole - size for whole, size in zip(shape, sizes, strict=True)]
         if chance[0] < self.config.oversampling and len(case.foreground):
@@ -197,18 +197,18 @@ class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
 
 
 def padded(case: Case, least: tuple[int, int, int]) -> Case:
-    """The case, filled up at its ends where it is smaller than a patch."""
+    """The case, padded at its ends if it is smaller than a patch."""
     short = [(0, max(0, want - have)) for want, have in zip(least, case.image.shape, strict=True)]
     if not any(after for _, after in short):
         return case
-    # With air, not 0, which is the mean brightness in normalised units
+    # With air, not 0, which is the mean brightness in normalized units
     return _case(np.pad(case.image, short, constant_values=PAD), np.pad(case.label, short))
 
 
 def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticVolumes:
     """Two ellipsoids in each volume, a brighter blob within one of them, noise and speckles.
 
-    Speckles have the brightness of another class, so that a voxel's own value does not tell.
+    Speckles have the brightness of another class, so a voxel's own value is not sufficient.
     """
     rng = np.random.default_rng([0x3D0, *seed])
     axes = np.meshgrid(*[np.linspace(-1, 1, side)] * 3, indexing="ij")
@@ -230,7 +230,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> SyntheticVolumes:
 def _within(
     grid: NDArray[np.float64], centre: NDArray[np.float64], radii: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Which voxels lie in an ellipsoid, one in each volume."""
+    """The voxels inside an ellipsoid, one in each volume."""
     place = (None, None, None)
     away = (grid - centre[:, *place]) / radii[:, *place]
     return np.asarray((away**2).sum(-1) < 1)

@@ -1,4 +1,4 @@
-"""Segmenting a whole volume by overlapping windows, and its Dice scores."""
+"""Segmentation of a whole volume with overlapping windows, and its Dice scores."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from podium.reference_runs.benchmarks.unet3d.config import UNet3D
 
 WIDTH = 0.125
-"""Deviation of the windows' Gaussian weights, as a share of their sides."""
+"""Deviation of the windows' Gaussian weights, relative to their sides."""
 
 TINY = 1e-6
 
 
 def corners(shape: Sequence[int], config: UNet3D) -> list[tuple[int, ...]]:
-    """Where windows begin: overlapping as configured, the last ones at the volume's end."""
+    """Corners of the windows: overlapping as configured, the last ones at the volume's end."""
     axes = []
     for whole, size in zip(shape, config.validation_input_shape, strict=True):
         step = max(1, int(size * (1 - config.validation_overlap)))
@@ -31,21 +31,21 @@ def corners(shape: Sequence[int], config: UNet3D) -> list[tuple[int, ...]]:
 
 
 def window_weights(sizes: Sequence[int]) -> Tensor:
-    """A Gaussian around the window's middle, so that its edges count little."""
+    """A Gaussian around the window's center, with small weights at its edges."""
     weights = torch.ones(())
     for size in sizes:
         away = (torch.arange(size) - (size - 1) / 2) / (size * WIDTH)
         weights = weights[..., None] * torch.exp(-(away**2) / 2)
-    # A volume's corner lies in windows' corners only, and is divided by these weights
+    # A volume's corner is covered only by corners of windows, and is divided by these weights
     return weights.clamp(min=1e-3)
 
 
 def segment(
     model: Callable[[Tensor], Tensor], image: Tensor, config: UNet3D, at_once: int
 ) -> Tensor:
-    """Scores of each class, (classes, D, H, W), of a volume (D, H, W) no smaller than a window.
+    """Logits of each class, (classes, D, H, W), of a volume (D, H, W) no smaller than a window.
 
-    The model is called with `at_once` windows at most.
+    The model is called with at most `at_once` windows.
     """
     sizes = config.validation_input_shape
     weights = window_weights(sizes).to(image.device)
@@ -65,7 +65,7 @@ def segment(
 
 
 def dice(scores: Tensor, label: Tensor) -> Tensor:
-    """Dice score of each class but the background; 1 for one that is nowhere and not seen."""
+    """Dice score of each class except the background; 1 if a class is absent and not predicted."""
     classes = len(scores)
     seen = F.one_hot(scores.argmax(0), classes)[..., 1:].flatten(0, 2).float()
     true = F.one_hot(label, classes)[..., 1:].flatten(0, 2).float()
@@ -73,7 +73,7 @@ def dice(scores: Tensor, label: Tensor) -> Tensor:
 
 
 def dice_loss(scores: Tensor, label: Tensor) -> Tensor:
-    """One less the soft Dice score of each class but the background, by sample, (B,)."""
+    """One minus the soft Dice score of each class except the background, by sample, (B,)."""
     seen = scores.softmax(1)[:, 1:].flatten(2)
     true = F.one_hot(label, scores.shape[1]).movedim(-1, 1)[:, 1:].flatten(2)
     overlap = (seen * true).sum(-1)

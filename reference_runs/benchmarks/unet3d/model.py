@@ -1,7 +1,7 @@
-"""3D U-Net: blocks of two convolutions, halved down and doubled up again, with skips between.
+"""3D U-Net: blocks of two convolutions, downsampling and upsampling, with skip connections.
 
 Written from Cicek et al., "3D U-Net", 2016, with the instance norms and filters of the benchmark.
-Shape letters: B batch, C channels, D H W the volume's sides.
+Dimensions: B batch, C channels, D H W the volume's sides.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _layer(wide_in: int, wide_out: int, stride: int) -> nn.Sequential:
 
 
 class Up(nn.Module):
-    """Doubles the sides, puts the skipped features beside, and convolves twice."""
+    """Doubles the sides, concatenates the skipped features, and convolves twice."""
 
     def __init__(self, wide_in: int, wide_out: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Up(nn.Module):
 
 
 class SegmentationNet(nn.Module):
-    """The whole network: one channel in, scores of each class for every voxel out."""
+    """The whole network: one input channel, logits of each class for every voxel."""
 
     def __init__(self, config: UNet3D) -> None:
         super().__init__()

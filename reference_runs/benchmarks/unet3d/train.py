@@ -1,4 +1,4 @@
-"""What training a 3D U-Net adds to the shared loop."""
+"""The 3D U-Net task of the shared loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Segmentation(Task[UNet3D]):
-    """Segmentation of volumes; the quality is the mean Dice score of kidney and tumour."""
+    """Segmentation of volumes; the quality is the mean Dice score of kidney and tumor."""
 
     evaluates_as_trains: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("evaluation_cases.txt",)
@@ -40,7 +40,7 @@ class Segmentation(Task[UNet3D]):
     evaluation: Source
 
     def generated_data(self) -> tuple[Source, Source]:
-        """Drawn volumes."""
+        """Generated volumes."""
         config, seed = self.config, self.setting.seed
         counts = config.train_samples, config.eval_samples
         training, evaluation = synthetic(counts, config.volume_size, seed)
@@ -53,7 +53,7 @@ class Segmentation(Task[UNet3D]):
         return from_files(self.data_folder, self.config, self.expected)
 
     def use(self, data: tuple[Source, Source]) -> None:
-        """Cut training patches."""
+        """Set the training patches and the evaluation volumes."""
         self.training, self.evaluation = Patches(data[0], self.config, self.setting.seed), data[1]
 
     def build(self) -> nn.Module:
@@ -63,7 +63,7 @@ class Segmentation(Task[UNet3D]):
         return model
 
     def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-        """The network, working on parts of volumes; its scores are whole."""
+        """The network for parts of volumes; its logits are whole."""
         from podium.reference_runs.parallel.spatial import divide
 
         return divide(model, mesh, gathers=True)
@@ -81,7 +81,7 @@ class Segmentation(Task[UNet3D]):
         return [sgd]
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then steps down after the boundary epochs, if there are any."""
+        """Linear warmup, then step decay after the boundary epochs, if there are any."""
         config = self.config
         epochs = config.steps_per_epoch
         warmup = config.opt_learning_rate_warmup_epochs * epochs

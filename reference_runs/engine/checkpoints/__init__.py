@@ -1,1 +1,1 @@
-"""What continues a run that was interrupted: checkpoints, generators, the open log."""
+"""Resuming an interrupted run: checkpoints, random generators, the open log."""

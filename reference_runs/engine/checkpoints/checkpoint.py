@@ -1,4 +1,4 @@
-"""A run's state on disk, so that one that was interrupted can go on."""
+"""The state of a run on disk, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def save(stepper: Stepper, path: Path, step: int) -> None:
-    """Write weights, optimizer state and generator state after a step, whole or not at all.
+    """Write weights, optimizer state and generator state after a step, atomically.
 
-    Of a model that is cut along a mesh every rank writes its part, into a folder; where there is
-    one, that is gone on with.
+    For a model divided along a mesh, every rank writes its shard into a folder. An existing folder
+    is updated.
     """
     if stepper.task.ranks.mesh is not None or path.is_dir():
         from podium.reference_runs.parallel.checkpoint import save_parts
@@ -30,7 +30,7 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
         return
     for optimizer in stepper.optimizers:
         if hasattr(optimizer, "consolidate_state_dict"):
-            optimizer.consolidate_state_dict()  # every rank sends its share to the first
+            optimizer.consolidate_state_dict()  # every rank sends its shard to rank 0
     place = described(stepper, step)
     if not stepper.task.ranks.first:
         return
@@ -40,25 +40,25 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
         "optimizers": [optimizer.state_dict() for optimizer in stepper.optimizers],
         "scaler": stepper.scaler.state_dict(),
     }
-    # Renamed into place: a run that is killed while it saves keeps its last checkpoint
+    # Renamed into place: a run killed while saving keeps its last checkpoint
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     torch.save(state, draft)
     draft.replace(path)
 
 
 def load(stepper: Stepper, path: Path | None) -> Restored:
-    """Restore what `save` wrote.
+    """Restore a checkpoint of `save`.
 
-    Raises RunFault where there is no such file or it belongs to another run.
+    Raises RunFault if the file does not exist or belongs to another run.
     """
     if path is not None and path.is_dir():
         from podium.reference_runs.parallel.checkpoint import load_parts
 
         return load_parts(stepper, path)
     if path is None or not path.is_file():
-        raise RunFault(f"--resume: there is no checkpoint at {path}")
-    # To the processor: what belongs on the device is copied there, and Adam's step count does not.
-    # weights_only, since unpickling anything else may run code
+        raise RunFault(f"--resume: no checkpoint at {path}")
+    # Loaded to the CPU: device state is copied from there, and Adam's step count stays on the CPU.
+    # weights_only, since unpickling anything else can run code
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, UnpicklingError) as error:

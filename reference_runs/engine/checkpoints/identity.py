@@ -1,4 +1,4 @@
-"""The run that a checkpoint belongs to, so that no other run continues from it."""
+"""The identity of the run that a checkpoint belongs to, so that no other run resumes from it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.task import Task
 
 FREE = ("workers",)
-"""Fields of a config that change neither the training nor the log."""
+"""Config fields that affect neither the training nor the log."""
 SHOWN = 3
-"""Differences that a message names."""
+"""Maximum number of differences in a message."""
 MESH, WORLD = "mesh", "processes"
 
 
 def identity(task: Task[Any]) -> dict[str, str]:
-    """What the log declares of a run and what decides its training, as text by name."""
+    """The declared and training-relevant settings of a run, as strings by name."""
     config, setting = task.declared, task.setting
     found = {each.name: repr(getattr(config, each.name)) for each in fields(config)}
     for name in FREE:
         found.pop(name)
     options = ("round", "division", "usage", "scale", "seed", "precision", "allow_subset", "org")
-    # A field of a config may have the name of an option
+    # A config field may have the name of an option
     found |= {f"--{name.replace('_', '-')}": str(getattr(setting, name)) for name in options}
     found["--weights"] = "given" if setting.weights else "not given"
     found["device"] = device_name(task.device)
@@ -40,16 +40,16 @@ def identity(task: Task[Any]) -> dict[str, str]:
 
 
 def checked(path: Path, state: Mapping[str, Any], task: Task[Any]) -> str:
-    """What is different in how the model is divided, which is allowed; "" for nothing.
+    """A description of a changed division of the model, which is allowed; "" if unchanged.
 
-    Raises RunFault where the checkpoint belongs to another run.
+    Raises RunFault if the checkpoint belongs to another run.
     """
     name = task.config.name
     if state.get("benchmark") != name:
         raise RunFault(f"--resume: {path} is a checkpoint of {state.get('benchmark')}")
     saved: Mapping[str, str] | None = state.get("run")
     if saved is None:
-        raise RunFault(f"--resume: {path} does not describe its run: an older podium wrote it")
+        raise RunFault(f"--resume: {path} was written by an older podium, without its settings")
     now = identity(task)
     divided = MESH in saved and {saved[MESH], now[MESH]} != {"none"}
     different = [
@@ -58,7 +58,7 @@ def checked(path: Path, state: Mapping[str, Any], task: Task[Any]) -> str:
         if key != MESH and not (divided and key == WORLD) and saved.get(key) != now.get(key)
     ]
     if different:
-        raise RunFault(f"--resume: {path} is of another run: {_named(different, saved, now)}")
+        raise RunFault(f"--resume: {path} belongs to another run: {_named(different, saved, now)}")
     if all(saved[key] == now[key] for key in (MESH, WORLD)):
         return ""
     return (
@@ -70,7 +70,10 @@ def checked(path: Path, state: Mapping[str, Any], task: Task[Any]) -> str:
 def _named(different: list[str], saved: Mapping[str, str], now: Mapping[str, str]) -> str:
     def each() -> Iterator[str]:
         for key in different[:SHOWN]:
-            yield f"{key} is {saved.get(key, 'absent')} there, {now.get(key, 'absent')} here"
+            yield (
+                f"{key} is {saved.get(key, 'absent')} in the checkpoint,"
+                f" {now.get(key, 'absent')} in this run"
+            )
         if len(different) > SHOWN:
             yield f"and {len(different) - SHOWN} more"
 
@@ -78,17 +81,17 @@ def _named(different: list[str], saved: Mapping[str, str], now: Mapping[str, str
 
 
 class Restored(NamedTuple):
-    """What a checkpoint has brought back."""
+    """The state that a checkpoint restored."""
 
     step: int
     samples: tuple[int, int]
-    """How many samples the training and the evaluation data held."""
+    """Number of training and evaluation samples of the data."""
     division: str
-    """A remark where the model is divided among the ranks in another way; "" for none."""
+    """A note if the model is now divided differently among the ranks; "" otherwise."""
 
 
 def described(stepper: Stepper, step: int) -> dict[str, Any]:
-    """The part of a checkpoint that tells its run and its place in it; all ranks call this."""
+    """The part of a checkpoint that identifies its run and position; all ranks call this."""
     task = stepper.task
     return {
         "benchmark": task.config.name,
@@ -100,11 +103,11 @@ def described(stepper: Stepper, step: int) -> dict[str, Any]:
 
 
 def restored(path: Path, state: dict[str, Any], stepper: Stepper) -> Restored:
-    """What `described` wrote; raises RunFault where that is another run."""
+    """Restore the output of `described`; raises RunFault if it belongs to another run."""
     division = checked(path, state, stepper.task)
     task, (training, evaluation) = stepper.task, state["samples"]
     if division:
-        # Ranks of another mesh have other parts of the model, or there are more or fewer of them
+        # Ranks of another mesh have other shards of the model, or another number of ranks
         seed_rank(task.setting.seed, task.ranks, int(state["step"]))
     else:
         restore(state["random"], task.ranks)

@@ -1,4 +1,4 @@
-"""The generators of random numbers: of a run, of each rank, and in checkpoints."""
+"""The random generators of a run and of each rank, and their state in checkpoints."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.ranks import Ranks
 
     State = tuple[torch.Tensor, torch.Tensor | None]
-    """Of the processor's generator, and of the accelerator's."""
+    """State of the CPU generator, and of the accelerator's."""
 
 
 def seed_everything(seed: int) -> None:
-    """Seed each generator of random numbers that a task may use."""
+    """Seed every random generator that a task may use."""
     random.seed(seed)
-    # NumPy's old generator takes 32 bits
+    # NumPy's legacy generator accepts 32 bits
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
 
 
 def seed_rank(seed: int, ranks: Ranks, step: int = 0) -> None:
-    """Give each rank its own dropout, once all have built the same model.
+    """Seed each rank's dropout separately, after all have built the same model.
 
-    Ranks along `tp` keep theirs in common: what they do not divide, each computes.
+    Ranks along `tp` share a generator, since each computes the undivided parts.
     """
     index = ranks.number // (1 if ranks.mesh is None else ranks.mesh["tp"].size())
-    # The first goes on with the generator that has built the model
+    # Rank 0 continues with the generator that built the model
     if index or step:
         words = np.random.SeedSequence([seed, index, step]).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
 
 
 def states(ranks: Ranks) -> list[State]:
-    """The generators of each rank; to be called by all of them."""
+    """The generator states of all ranks; every rank must call this."""
     cuda = ranks.device.type == "cuda"
     on_device = torch.cuda.get_rng_state(ranks.device) if cuda else None
     return ranks.gather((torch.get_rng_state(), on_device))
 
 
 def restore(saved: Sequence[State], ranks: Ranks) -> None:
-    """Continue with the generators of a checkpoint of as many ranks."""
+    """Restore the generators from a checkpoint of the same number of ranks."""
     on_processor, on_device = saved[ranks.number]
     torch.set_rng_state(on_processor)
     if on_device is not None:

@@ -1,4 +1,4 @@
-"""The timed part of a run, which an interruption leaves open where a checkpoint is there."""
+"""The timed part of a run; an interruption leaves it open if there is a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def timed(log: Logger, stepper: Stepper) -> Run:
 
 
 class Timed(Run):
-    """A run that can be resumed from its last checkpoint has no `run_stop` when it is interrupted.
+    """A timed run without a `run_stop` on interruption if it can resume from a checkpoint.
 
-    The rules take exactly one `run_start` and one `run_stop`.
+    The rules require exactly one `run_start` and one `run_stop`.
     """
 
     def __init__(self, log: Logger, stepper: Stepper, *, resumed: bool) -> None:
@@ -31,7 +31,7 @@ class Timed(Run):
         self._stepper, self._resumed = stepper, resumed
 
     def start(self) -> None:
-        """Begin, or note in the log that the time since the first `run_start` counts."""
+        """Start the run, or log a note that the time since the first `run_start` counts."""
         if not self._resumed:
             super().start()
             return
@@ -58,5 +58,5 @@ class Timed(Run):
 
 
 def _leaves_open(error: BaseException) -> bool:
-    """Whether an error says nothing about the run: it can continue elsewhere, or with its data."""
+    """Whether an error has an external cause, so the run can resume elsewhere or with its data."""
     return isinstance(error, (Interrupted, KeyboardInterrupt, DataMissing)) or peer_is_gone(error)

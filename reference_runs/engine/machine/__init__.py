@@ -1,1 +1,1 @@
-"""What a run finds on its machine: processes, number types, and torch's messages."""
+"""The machine of a run: processes, number types, and torch's messages."""

@@ -1,4 +1,4 @@
-"""The number types in which a run computes, by the name of its precision."""
+"""The number types of a run, by the name of its precision."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from torch.distributed.fsdp import MixedPrecisionPolicy
 
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": torch.bfloat16}
-"""Of autocast; what is not of 8 bits is in bf16."""
+"""Data types for autocast; operations that are not in 8 bits use bf16."""
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """Compute in half precision where a run's is one."""
+    """Autocast to half precision if the run's precision requires it."""
     if precision not in TYPES:
         return nullcontext()
-    # Without the cache, which would hold all weights a second time until the pass ends.
+    # Without the cache, which would keep a second copy of all weights until the pass ends.
     return torch.autocast(device.type, dtype=TYPES[precision], cache_enabled=False)
 
 
 def gathered(precision: str) -> MixedPrecisionPolicy:
-    """How FSDP gathers weights: in the type that they are used in, which halves what is sent.
+    """FSDP's mixed precision: weights are gathered in the compute type, which halves the traffic.
 
-    Weights are kept, and gradients are summed, in single precision.
+    Weights are stored and gradients are reduced in single precision.
     """
     from torch.distributed.fsdp import MixedPrecisionPolicy
 
@@ -34,6 +34,6 @@ def gathered(precision: str) -> MixedPrecisionPolicy:
     return MixedPrecisionPolicy(
         param_dtype=TYPES[precision],
         reduce_dtype=torch.float32,
-        # Angles and times need more digits than half precision has
+        # Angles and times need more precision than half types have
         cast_forward_inputs=False,
     )

@@ -1,4 +1,4 @@
-"""Plans and runs on a mesh without warnings of torch that their users cannot act on."""
+"""Plans and runs on a mesh without torch warnings that users cannot act on."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ WARNINGS = (
     r"FSDP2-wrapped module \(\w+\) returned a view tensor",
     "Mismatch dtype between input and weight",
 )
-"""How they begin, as regular expressions."""
+"""Beginnings of the warnings, as regular expressions."""
 LOGGED = "While redistributing from"
-"""What torch logs where a sum over two axes takes a message for each."""
+"""Beginning of torch's log message for a sum over two axes that takes one message for each."""
 LOGGER = "torch.distributed.tensor._redistribute"
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave these out, and no others."""
+    """Suppress these warnings, and no others."""
     logger = logging.getLogger(LOGGER)
     with warnings.catch_warnings():
         for message in WARNINGS:

@@ -1,1 +1,1 @@
-"""Language models: decoder configs, corpora, token files, bases to start from, pretraining."""
+"""Language models: decoder configs, corpora, token files, base models, pretraining."""

@@ -1,7 +1,7 @@
-"""A trained model to start from, where a benchmark starts from a published one.
+"""A pretrained base model at smoke scale, for benchmarks that start from a published one.
 
-Smoke scale cannot fetch a checkpoint, so it makes one: the same model class, trained for a minute
-on another synthetic language before the run, and kept in a cache under the hash of what made it.
+Smoke scale cannot download a checkpoint, so it generates one: the same model class, trained for a
+minute on another synthetic language before the run. The result is cached under its inputs' hash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STEPS, BATCH, RATE = 320, 16, 4e-3
 VERSION = 4
-"""To be raised when what is below makes other weights."""
+"""Increment this when the code below produces other weights."""
 
 
 def base_weights(
@@ -36,7 +36,7 @@ def base_weights(
 ) -> dict[str, Tensor]:
     """Weights of a decoder that knows the first language; the same for every seed of a run.
 
-    `stepped` is called with the decoder after each step of its training.
+    `stepped` is called with the decoder after each step of this training.
     """
     sizes = (*config.shape, config.vocabulary, config.max_sequence_length)
     what = (*sizes, STEPS, BATCH, RATE, VERSION)
@@ -46,7 +46,7 @@ def base_weights(
 def _train(
     config: DecoderConfig, build: Callable[[Any], nn.Module], stepped: Callable[[nn.Module], None]
 ) -> dict[str, Tensor]:
-    # Only the processor's generator: a GPU's would stand elsewhere than if the base was there.
+    # Only the CPU generator: a GPU's state would depend on whether the base is cached.
     torch.default_generator.manual_seed(LANGUAGE_SEED)
     model = build(config)
     adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.1)

@@ -1,4 +1,4 @@
-"""Configs of decoders: shape, evaluation grid, and the fields that pretraining adds."""
+"""Configs of decoders: shape, evaluation steps, and the fields for pretraining."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderConfig(Config):
-    """The shape of a decoder and the grid on which a language model is evaluated."""
+    """The shape of a decoder, and the evaluation steps of a language model."""
 
     unit: ClassVar[Unit] = Unit.SAMPLES
     better: ClassVar[Literal["higher", "lower"]] = "lower"
@@ -31,23 +31,23 @@ class DecoderConfig(Config):
     vocabulary: int
     max_sequence_length: int
     recompute: bool = False
-    """Keep each block's input alone and compute the block again in the backward pass."""
+    """Keep only each block's input, and recompute the block in the backward pass."""
 
     evaluation_interval: int
     """Sequences between evaluations, before rounding up to whole batches."""
     skipped_evaluations: int = 0
 
     def check_mesh(self, mesh: Mesh) -> None:
-        """Raise RunFault where there are too few layers, micro-batches or pieces of a sequence."""
+        """Raise RunFault if there are too few layers, micro-batches or parts of a sequence."""
         micro = self.gradient_accumulation_steps
         if mesh.pp > self.layers:
             raise RunFault(
-                f"--mesh: pp is {mesh.pp}; must be at most layers, which is {self.layers}"
+                f"--mesh: pp is {mesh.pp}; expected at most layers, which is {self.layers}"
             )
         if mesh.pp > micro:
             raise RunFault(
-                f"--mesh: pp is {mesh.pp}; must be at most gradient_accumulation_steps, which is"
-                f" {micro}: a stage works on one micro-batch while others work on others"
+                f"--mesh: pp is {mesh.pp}; expected at most gradient_accumulation_steps, which is"
+                f" {micro}: each stage works on a different micro-batch"
             )
         if mesh.tp > 1 and self.max_sequence_length % (mesh.cp * mesh.tp):
             names, count = ("cp x tp" if mesh.cp > 1 else "tp"), mesh.cp * mesh.tp
@@ -63,19 +63,19 @@ class DecoderConfig(Config):
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What decides the shape of the weights but for the vocabulary."""
+        """The fields that determine the shape of the weights, except the vocabulary."""
         return (self.layers, self.width, self.heads, self.kv_heads, self.ffn_width)
 
     def evaluation_steps(self) -> Iterator[int]:
         """Every ceil(interval / batch) steps, without the first few."""
         interval = math.ceil(self.evaluation_interval / self.global_batch_size)
-        # The first evaluations are left out, but the grid stays where it is
+        # The first evaluations are skipped, but the later steps do not shift
         yield from range(interval * (1 + self.skipped_evaluations), self.last_step + 1, interval)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryConfig(DecoderConfig):
-    """A decoder whose queries and keys turn with their positions."""
+    """A decoder with rotary positions."""
 
     rope_theta: float = 500_000.0
     rope_scaling: float = 8.0
@@ -98,7 +98,7 @@ class PretrainingConfig(DecoderConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryPretrainingConfig(RotaryConfig, PretrainingConfig):
-    """One pretraining of a rotary decoder by AdamW."""
+    """Pretraining of a rotary decoder with AdamW."""
 
     samples_are_least: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Token sequences of a synthetic language with grammar, for smoke scale."""
+"""Token sequences of a synthetic language with a grammar, for smoke scale."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 CLASSES, SUCCESSORS, STARTS = 12, 6, 8
 SHARPNESS = 0.07
-"""Of the Dirichlet draw: small values make one successor likely, so that entropy is low."""
+"""Dirichlet concentration: small values make one successor likely, so that entropy is low."""
 
 
 class Language:
-    """A random language: words belong to classes, two classes in a row decide what may follow.
+    """A random language: tokens have classes, and two consecutive classes decide the successors.
 
-    A model must look at two words and learn their classes; counting single words does not do.
+    A model must use two tokens and learn their classes; unigram statistics are not sufficient.
     """
 
     def __init__(self, vocabulary: int, seed: int, noise: float = 0.03) -> None:
@@ -33,11 +33,11 @@ class Language:
         shape = (CLASSES, CLASSES, SUCCESSORS)
         self.successors = rng.integers(0, vocabulary, shape)
         weights = rng.dirichlet(np.full(SUCCESSORS, SHARPNESS), shape[:2])
-        # No successor is certain: every context keeps some of its surprise.
+        # No successor is certain: every context keeps some entropy.
         self.cumulative = np.cumsum((1 - noise) * weights + noise / SUCCESSORS, axis=-1)
 
     def changed(self, share: float, seed: int) -> Language:
-        """A language in which that share of the contexts goes on in another way."""
+        """A language in which a share of the contexts has other successors."""
         other = Language(len(self.class_of), seed, self.noise)
         other.class_of = self.class_of
         kept = np.random.default_rng([seed, 0xC4A]).random((CLASSES, CLASSES)) >= share
@@ -46,7 +46,7 @@ class Language:
         return other
 
     def renamed(self, share: float, seed: int) -> Language:
-        """A language in which that share of the words have changed their numbers among them."""
+        """A language in which a share of the tokens have permuted ids."""
         other = Language(len(self.class_of), seed, self.noise)
         rng = np.random.default_rng([seed, 0xC4B])
         chosen = np.flatnonzero(rng.random(len(self.class_of)) < share)
@@ -59,7 +59,7 @@ class Language:
         return other
 
     def sentences(self, count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """So many sequences of tokens, (count, length)."""
+        """Draw `count` token sequences, (count, length)."""
         tokens = np.empty((count, length), dtype=np.int64)
         tokens[:, :2] = rng.integers(0, STARTS, (count, 2))
         for at in range(2, length):
@@ -72,20 +72,20 @@ class Language:
 
 
 class Batch(NamedTuple):
-    """Token ids (B, L), and what should follow each; UNSCORED where that does not count."""
+    """Token ids (B, L), and their targets; UNSCORED for positions without a loss."""
 
     tokens: Tensor
     targets: Tensor
 
 
 UNSCORED = -100
-"""The target of a position that has no part in the loss (torch's `ignore_index`)."""
+"""The target of a position without a loss (torch's `ignore_index`)."""
 
 
 class Sequences(torch.utils.data.Dataset[Batch]):
-    """Generated sequences of one token more than the model reads, (N, L + 1).
+    """Generated sequences with one token more than the model reads, (N, L + 1).
 
-    `prompts` (N,) is how many tokens at the beginning of each are given and not scored.
+    `prompts` (N,) is the number of initial tokens of each that are not scored.
     """
 
     def __init__(self, tokens: NDArray[np.int64], prompts: NDArray[np.int64] | None = None) -> None:
@@ -105,14 +105,14 @@ class Sequences(torch.utils.data.Dataset[Batch]):
 
 
 def synthetic(language: Language, config: DecoderConfig, seed: int) -> tuple[Sequences, Sequences]:
-    """Training sequences drawn by `seed`, and the evaluation sequences that all seeds share."""
+    """Training sequences drawn from `seed`, and the evaluation sequences that all seeds share."""
     length = config.max_sequence_length + 1
     training = language.sentences(config.train_samples, length, np.random.default_rng([seed, 0x5E]))
     evaluation = language.sentences(config.eval_samples, length, np.random.default_rng(0xE7A1))
-    if config.shuffled_labels:  # the words of each sentence in any order
+    if config.shuffled_labels:  # the tokens of each sentence in random order
         training = np.random.default_rng([seed, 0x5F]).permuted(training, axis=1)
     return Sequences(training), Sequences(evaluation)
 
 
 LANGUAGE_SEED = 31
-"""Of the language: all runs learn the same one, each from sentences of its own."""
+"""Seed of the language: all runs learn the same one, from different sentences."""

@@ -1,4 +1,4 @@
-"""Token sequences in files: a stream of tokens that is cut into sequences, as C4 is."""
+"""Token sequences in files: a stream of tokens that is cut into sequences, like C4."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class TokenFile:
-    """Token ids, mapped so that only what is asked for is read.
+    """Token ids, memory-mapped, so that only the requested parts are read.
 
-    They are of the type that Megatron's index beside the file says, or unsigned 32-bit integers.
+    Their type is from Megatron's index in the same folder, or unsigned 32-bit integers.
     """
 
     def __init__(self, path: Path, vocabulary: int) -> None:
@@ -34,53 +34,52 @@ class TokenFile:
         self._tokens = mapped(path, self.index.kind if self.index else np.dtype(np.uint32))
         if self.index and self.index.bytes != self._tokens.nbytes:
             raise DataMissing(
-                f"{path} holds {self._tokens.nbytes} bytes; {index.name} speaks of"
-                f" {self.index.bytes}"
+                f"{path} has {self._tokens.nbytes} bytes; {index.name} expects {self.index.bytes}"
             )
-        # An id that is none most often shows at once: the file is of another type
+        # An invalid id usually shows at once: the file has another type
         self.part(0, min(len(self), 1024))
 
     def __len__(self) -> int:
         return len(self._tokens)
 
     def part(self, begin: int, end: int) -> NDArray[np.int64]:
-        """Tokens from one place to another, (end - begin,); raises DataMissing."""
+        """Tokens from one position to another, (end - begin,); raises DataMissing."""
         tokens = self._tokens[begin:end]
         for wrong in (int(tokens.max(initial=0)), int(tokens.min(initial=0))):
             if not 0 <= wrong < self._vocabulary:
                 raise DataMissing(
-                    f"{self.path} holds the token id {wrong} behind token {begin}; expected"
+                    f"{self.path} contains the token id {wrong} after token {begin}; expected"
                     f" {self._expected(wrong)}"
                 )
-        # torch takes no unsigned numbers for indices
+        # torch does not accept unsigned integers as indices
         return tokens.astype(np.int64)
 
     def check(self) -> None:
-        """Raise DataMissing where the index does not describe one row; reads the index."""
+        """Raise DataMissing if the index does not describe a contiguous stream; reads the index."""
         if self.index:
             check_places(self.path.with_suffix(".idx"), self.index)
 
     def _expected(self, wrong: int) -> str:
         if self.index:
             return f"ids from 0, below {self._vocabulary}"
-        # Two 16-bit ids look like one of 32 bits
+        # Two 16-bit ids look like one 32-bit id
         narrow = max(wrong & 0xFFFF, wrong >> 16) < self._vocabulary
         hint = "; these look like 16-bit ids" if narrow else ""
         return f"unsigned 32-bit ids below {self._vocabulary}{hint}"
 
 
 def mapped(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
-    """A file of numbers of one kind, not read; raises DataMissing."""
+    """A memory-mapped file of numbers of one type; raises DataMissing."""
     try:
         return np.memmap(path, dtype=kind, mode="r")
     except (OSError, ValueError) as error:
-        raise DataMissing(f"{path} cannot be read as a row of {kind.name}: {error}") from None
+        raise DataMissing(f"{path} cannot be read as an array of {kind.name}: {error}") from None
 
 
 class Stream(torch.utils.data.Dataset[Batch]):
-    """A row of tokens, cut into sequences that overlap by one: the last position's target.
+    """A stream of tokens, cut into sequences that overlap by one token: the last position's target.
 
-    Where the row ends with a sequence, that one's last position has no target, and is not scored.
+    If the stream ends with a sequence, the last position has no target and is not scored.
     """
 
     def __init__(self, file: TokenFile, length: int, most: int | None = None) -> None:
@@ -92,7 +91,7 @@ class Stream(torch.utils.data.Dataset[Batch]):
         return self._count
 
     def check(self) -> None:
-        """Raise DataMissing for what opening the file leaves aside for time's sake."""
+        """Raise DataMissing for errors that opening the file does not check, to save time."""
         self._file.check()
 
     def __getitems__(self, indices: Sequence[int]) -> Batch:
@@ -107,10 +106,10 @@ class Stream(torch.utils.data.Dataset[Batch]):
 
 
 def from_files(folder: Path, config: DecoderConfig, expected: DatasetSize) -> tuple[Stream, Stream]:
-    """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
+    """The tokenized corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
-    All training sequences are used, and the first evaluation sequences. Raises DataMissing where a
-    file is absent or too short, or holds a number that is not a token.
+    All training sequences are used, and the first evaluation sequences. Raises DataMissing if a
+    file is missing or too short, or contains an invalid token id.
     """
     length = config.max_sequence_length
     files = [TokenFile(folder / f"{part}.bin", config.vocabulary) for part in PARTS]

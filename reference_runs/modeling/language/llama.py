@@ -1,8 +1,8 @@
 """The Llama 3.1 decoder: grouped-query attention, rotary positions with scaling, SwiGLU, RMSNorm.
 
-Written from the published description (Llama 3.1 model card and paper, 2024). Shape letters:
-B batch, L sequence length, D model width, H query heads, K key-value heads, E width of a head,
-F feed-forward width, V vocabulary.
+Written from the published description (Llama 3.1 model card and paper, 2024). Dimensions: B batch,
+L sequence length, D model width, H query heads, K key-value heads, E head width, F feed-forward
+width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ LOW_FREQUENCY, HIGH_FREQUENCY = 1.0, 4.0
 
 
 def rotary_frequencies(config: RotaryConfig) -> Tensor:
-    """Angle per position of each pair of a head's channels, (E/2,), with Llama 3.1's scaling.
+    """Angle per position for each pair of a head's channels, (E/2,), with Llama 3.1's scaling.
 
-    Slow waves are stretched by the scaling factor, fast ones kept, those between blended.
+    Low frequencies are scaled, high ones are unchanged, those between are interpolated.
     """
     frequency = attention.rotary_frequencies(config.width // config.heads, config.rope_theta)
     waves = config.rope_original_length * frequency / (2 * math.pi)
@@ -56,7 +56,7 @@ class Attention(nn.Module):
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
         """Attend to earlier positions; (B, L, D) to (B, L, D)."""
-        # However many heads this rank has: tensor parallelism shares them out
+        # Any number of heads: tensor parallelism divides them among the ranks
         q_BHLE, k_BKLE, v_BKLE = (
             split_heads(part(x_BLD), self.size) for part in (self.query, self.key, self.value)
         )
@@ -66,7 +66,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each behind a norm and added to its input."""
+    """Attention and feed-forward, each after a norm and with a residual connection."""
 
     def __init__(self, config: RotaryConfig, kind: type[nn.Module]) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Llama(Stack):
         super().__init__(config, blocks, rotary_frequencies(config))
         self.apply(_initialise)
         for name, parameter in self.named_parameters():
-            # Drawn once more, as they always were: a seed keeps its numbers
+            # A second initialization, so that a seed keeps its values across versions
             if name.endswith(DEEP):
                 nn.init.normal_(parameter, std=deviation_of(name, 0.02, config.layers))
 

@@ -52,7 +52,7 @@ CHANGED_SHARE, CHANGED_SEED = 0.5, 405
 
 
 class Tokens(Protocol):
-    """Token sequences, wherever they are."""
+    """Token sequences in memory or in files."""
 
     def __len__(self) -> int: ...
 
@@ -68,7 +68,7 @@ class LanguageModel(Task[D]):
     fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
     evaluates_as_trains: ClassVar[bool] = True
     layout: ClassVar[Layout] = LLAMA
-    """How the published model names its tensors."""
+    """The tensor names of the published model."""
 
     training: Tokens
     evaluation: Tokens
@@ -83,7 +83,7 @@ class LanguageModel(Task[D]):
         return False
 
     def start_weights(self) -> Path | None:
-        """The published weights that training starts from; None for random or smoke scale's own."""
+        """The published weights to start from; None for random or generated ones."""
         if self.setting.weights is not None:
             return self.setting.weights
         if self.setting.scale == "smoke" or not self.starts_trained:
@@ -92,32 +92,31 @@ class LanguageModel(Task[D]):
 
     @property
     def reads_weights(self) -> bool:
-        """Where there are published weights to start from."""
+        """Whether there are published weights to start from."""
         return self.start_weights() is not None
 
     def check_files(self) -> None:
-        """The tokens' files and the weights to start from."""
+        """Check the token files and the weights to start from."""
         super().check_files()
         place = self.start_weights()
         if place is not None:
             check_start(place)
 
     def check_takes_weights(self) -> None:
-        """Raise RunFault where closed rules have a benchmark start from random weights."""
+        """Raise RunFault if the closed rules require random initial weights."""
         if not self.starts_trained and self.setting.division == "closed":
             raise RunFault(
-                f"--weights goes with --division open: {self.config.name} starts from random"
-                " weights"
+                f"--weights requires --division open: {self.config.name} starts from random weights"
             )
 
     def published(self, path: Path, names: Sequence[str]) -> Mapping[str, Tensor]:
-        """The weights of a folder in the model's layout, or of a file; raises DataMissing."""
+        """Published weights in the model's layout, from a folder or a file; raises DataMissing."""
         if path.is_dir():
             return Published(path, self.layout, names)
         return published_weights(path)
 
     def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
-        """The published weights, or random ones with the deviations of the model's own."""
+        """The published weights, or random ones with the model's own standard deviations."""
         random, place = super().initial_weights(model), self.start_weights()
         if place is None:
             return random
@@ -131,7 +130,7 @@ class LanguageModel(Task[D]):
         return initial
 
     def is_new(self, name: str) -> bool:
-        """Whether a tensor is the benchmark's own, in no published model."""
+        """Whether a tensor is specific to the benchmark, and not in a published model."""
         return False
 
     def initial_tensor(self, draws: RandomTensors, name: str, shape: torch.Size) -> Tensor:
@@ -143,7 +142,7 @@ class LanguageModel(Task[D]):
 
     @property
     def deviation(self) -> float:
-        """Of random weights."""
+        """Standard deviation of random weights."""
         return 0.02
 
     def generated_data(self) -> tuple[Sequences, Sequences]:
@@ -163,16 +162,16 @@ class LanguageModel(Task[D]):
         return Pipeline(model, mesh, micro, batch, stream)
 
     def order(self, epoch: int) -> Sequence[int]:
-        """Another order for each seed and epoch, as upstream's; no list, which would take 13 GB."""
+        """A permutation by seed and epoch, as upstream; not a list, which would take 13 GB."""
         return Permutation(self.config.train_samples, [self.setting.seed, epoch])
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
-        """Cross-entropy summed over the tokens that count."""
+        """Cross-entropy summed over the scored tokens."""
         tokens_BL, targets_BL = (part.to(self.device, non_blocking=True) for part in batch)
         return Loss(model(tokens_BL, targets_BL), (targets_BL != UNSCORED).sum())
 
     def evaluate(self, model: nn.Module) -> float:
-        """Mean loss per token that counts of the evaluation sequences, in nats."""
+        """Mean loss per scored token of the evaluation sequences, in nats."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         for batch in self._evaluation_batches():
             loss = self.loss(model, batch)
@@ -181,7 +180,7 @@ class LanguageModel(Task[D]):
         return float(total / count)
 
     def _evaluation_batches(self) -> Iterator[Batch]:
-        """The share of this rank; on a mesh as many batches on each, for all work on each."""
+        """The rank's part; on a mesh all ranks have equally many batches, for all must join."""
         count = len(self.evaluation)
         for indices in self.evaluation_batches(count):
             yield self.evaluation.__getitems__(indices)
@@ -191,14 +190,14 @@ class LanguageModel(Task[D]):
 
 
 class Pretraining(LanguageModel[P]):
-    """The whole decoder is trained, from random weights or from a base.
+    """Training of the whole decoder, from random weights or from a base model.
 
     At reference scale the base is the published checkpoint: a folder `base` of safetensors, or
-    `base.pt` in the model's own names. Smoke scale makes it itself.
+    `base.pt` with the model's own tensor names. Smoke scale generates it.
     """
 
     def language(self) -> Language:
-        """Where training starts from a base, another language: half of the contexts differ."""
+        """The synthetic language; after a base, half of its contexts differ from the base's."""
         language = super().language()
         return language.changed(CHANGED_SHARE, CHANGED_SEED) if self.starts_trained else language
 
@@ -209,7 +208,7 @@ class Pretraining(LanguageModel[P]):
     def build(self) -> nn.Module:
         """The decoder, with random weights or those of the base."""
         model = self.decoder()
-        # A model on the meta device has shapes only, which nothing can fill
+        # A model on the meta device has shapes only and cannot be filled
         if next(model.parameters()).is_meta:
             return model
         path = self.start_weights()
@@ -220,11 +219,11 @@ class Pretraining(LanguageModel[P]):
         return model
 
     def base(self) -> dict[str, Tensor]:
-        """The weights that smoke scale starts from, made where they are not there."""
+        """The base weights of smoke scale, generated if they are not cached."""
         return base_weights(self.config, self.setting, lambda _: self.decoder())
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
-        """AdamW; norms' weights do not decay."""
+        """AdamW; without weight decay for norms."""
         parameters = [p for p in model.parameters() if p.requires_grad]
         groups: list[dict[str, Any]] = [
             {"params": [p for p in parameters if p.dim() > 1]},
@@ -233,7 +232,7 @@ class Pretraining(LanguageModel[P]):
         return [self.adamw([group for group in groups if group["params"]])]
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then a cosine down to the end rate."""
+        """Linear warmup, then a cosine decay to the end rate."""
         config = self.config
         return cosine(
             step,

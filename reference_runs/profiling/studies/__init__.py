@@ -1,1 +1,1 @@
-"""Profiles side by side: processes, precisions, compilation, devices; and plans of many jobs."""
+"""Comparisons of profiles: ranks, precisions, compilation, devices; and plans of many jobs."""

@@ -1,4 +1,4 @@
-"""Saved profiles side by side: how fast each model is on each device, and which suits which."""
+"""Comparison of saved profiles: the speed of each model on each device, and the best matches."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     Profile = Mapping[str, Any]
-    """A profile as `podium profile` writes it in JSON."""
+    """A profile in the JSON format of `podium profile`."""
 
 
 def compared(profiles: Iterable[tuple[str, Profile]]) -> DeviceStudy:
-    """Profiles with the name that each one's device goes by.
+    """Compare profiles, each with the name of its device.
 
-    Raises RunFault where two are of the same model on the same device, or one has no steps.
+    Raises RunFault if two are of the same model on the same device, or one has no steps.
     """
     found: dict[str, dict[str, Profile]] = defaultdict(dict)
     devices: dict[str, None] = {}
@@ -30,7 +30,7 @@ def compared(profiles: Iterable[tuple[str, Profile]]) -> DeviceStudy:
             raise RunFault(f"the profile of {name} on {device} has no steps of the run level")
         if device in found[name]:
             raise RunFault(
-                f"there are two profiles of {name} on {device}; name devices: NAME=profile.json"
+                f"two profiles of {name} on {device}; name the devices: NAME=profile.json"
             )
         found[name][device] = profile
         devices[device] = None
@@ -40,7 +40,7 @@ def compared(profiles: Iterable[tuple[str, Profile]]) -> DeviceStudy:
 
 
 def model_name(profile: Profile) -> str:
-    """What is compared from device to device: benchmark, scale, precision and so on."""
+    """The key for comparisons between devices: benchmark, scale, precision and so on."""
     parts = [profile["benchmark"], profile["scale"], profile["precision"]]
     parts += ["compiled"] if profile["compiled"] else []
     parts += [f"{profile['ranks']} ranks"] if profile["ranks"] > 1 else []
@@ -48,7 +48,7 @@ def model_name(profile: Profile) -> str:
 
 
 def step_ms(profile: Profile) -> float | None:
-    """The median step of the run level, in milliseconds; None where it was not measured."""
+    """The median step of the run level, in milliseconds; None if it was not measured."""
     found = (each["step_ms"] for each in profile["levels"] if each["level"] == "run")
     return next(found, None)
 
@@ -56,10 +56,10 @@ def step_ms(profile: Profile) -> float | None:
 def _advantages(
     found: Mapping[str, Mapping[str, Profile]], devices: list[str]
 ) -> dict[str, dict[str, float]]:
-    """By model and device: the step's time against what model and device alone would explain.
+    """Step times by model and device, relative to the product of a model and a device effect.
 
-    Times are products of a model's work and a device's slowness, but for what is looked for: in
-    logarithms, what is left when the means of rows and columns are taken away.
+    A time is modeled as a model's work times a device's slowness. The residuals of its logarithm,
+    after subtracting the means of rows and columns, are the advantages.
     """
     whole = [name for name, on in found.items() if len(on) == len(devices)]
     logs = {name: [math.log(step_ms(found[name][each]) or 1) for each in devices] for name in whole}
@@ -102,7 +102,7 @@ def _model(
 
 
 def _of_roof(profile: Profile) -> float | None:
-    """Time that the operators with FLOP would need under the roof / what they took."""
+    """Predicted time under the roof of the operators with FLOP / their measured time."""
     counted = [each for each in profile["operators"] if each["roofline"]]
     taken = sum(each["ms"] for each in counted)
     return sum(each["ms"] * each["roofline"] for each in counted) / taken if taken else None

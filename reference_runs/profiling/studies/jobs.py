@@ -1,4 +1,4 @@
-"""Jobs to plan, from studies of scaling or from a table of times."""
+"""Jobs to plan, from scaling studies or from a table of times."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ COLUMNS = ("job", "devices", "minutes")
 
 
 def jobs_of(words: list[str]) -> list[Job]:
-    """The jobs that files name: FILE.csv, or a study of scaling, perhaps with @STEPS behind it.
+    """The jobs in some files: FILE.csv, or a scaling study, optionally with an @STEPS suffix.
 
     A table has a line for each job and number of devices: job, devices, minutes. The job of a study
-    is so many optimizer steps; without a number, those of a whole run. Raises RunFault.
+    has the given number of optimizer steps; by default, those of a whole run. Raises RunFault.
     """
     found: list[Job] = []
     for word in words:
@@ -30,7 +30,7 @@ def jobs_of(words: list[str]) -> list[Job]:
     if not found:
         raise RunFault(f"no jobs in {', '.join(words)}")
     names = [job.name for job in found]
-    # The same job may be there twice, but must be told apart
+    # The same job may occur twice, but needs distinct names
     return [
         Job(name=f"{job.name} #{names[:at].count(job.name) + 1}", seconds=job.seconds)
         if names.count(job.name) > 1
@@ -40,7 +40,7 @@ def jobs_of(words: list[str]) -> list[Job]:
 
 
 def read_json(name: str) -> dict[str, Any]:
-    """A file's JSON object; raises RunFault where it is none."""
+    """A file's JSON object; raises RunFault if there is none."""
     try:
         found = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
@@ -48,14 +48,14 @@ def read_json(name: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise RunFault(f"{name} is not JSON") from None
     if not isinstance(found, dict):
-        raise RunFault(f"{name} holds no JSON object")
+        raise RunFault(f"{name} does not contain a JSON object")
     return found
 
 
 def _of_study(name: str, steps: str) -> Job:
     study = read_json(name)
     if study.get("kind") != "scaling":
-        raise RunFault(f"{name} is no study of scaling: podium profile TRAINER --study scaling")
+        raise RunFault(f"{name} is not a scaling study; run podium profile TRAINER --study scaling")
     try:
         count = int(steps or study["last_step"])
         seconds = {
@@ -64,7 +64,7 @@ def _of_study(name: str, steps: str) -> Job:
             if each["state"] == "measured"
         }
     except (KeyError, TypeError, ValueError):
-        raise RunFault(f"{name}: no steps, or what is asked for is no number of them") from None
+        raise RunFault(f"{name}: expected step times in the study, and a number after @") from None
     return _checked(name, Job(name=str(study.get("benchmark")), seconds=seconds))
 
 
@@ -78,12 +78,12 @@ def _of_table(name: str) -> list[Job]:
     except OSError as error:
         raise RunFault(f"{name} cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError):
-        raise RunFault(f"{name} must have the columns {', '.join(COLUMNS)}, with numbers") from None
+        raise RunFault(f"{name}: expected the columns {', '.join(COLUMNS)} with numbers") from None
     return [_checked(name, Job(name=job, seconds=seconds)) for job, seconds in times.items()]
 
 
 def _checked(name: str, job: Job) -> Job:
     right = all(n > 0 and math.isfinite(time) and time > 0 for n, time in job.seconds.items())
     if not job.seconds or not right:
-        raise RunFault(f"{name}: {job.name} has no times above 0 by numbers of devices")
+        raise RunFault(f"{name}: {job.name}: expected times above 0 by number of devices")
     return job

@@ -1,4 +1,4 @@
-"""A trainer profiled in one setting after the other, each in processes of its own."""
+"""Profiles of a trainer in several settings, each in separate processes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 USAGE = 2
-"""Exit status of a call that could not begin: what it asks for is not there."""
+"""Exit status of a call that could not start, since something it requires is missing."""
 
 
 class Setting(NamedTuple):
-    """What a variant is called, and the options that `podium profile` gets for it."""
+    """The name of a variant, and its options for `podium profile`."""
 
     name: str
     words: tuple[str, ...]
 
 
 def settings_of(kind: Kind, processes: int) -> tuple[Setting, ...]:
-    """The settings that a study goes through; the first is what others are compared with."""
+    """The settings of a study; the first is the baseline."""
     match kind:
         case "scaling":
             counts = range(1, processes + 1)
@@ -44,10 +44,10 @@ def settings_of(kind: Kind, processes: int) -> tuple[Setting, ...]:
 def studied(
     study: Study, settings: Sequence[Setting], words: Sequence[str], folder: Path
 ) -> Iterator[Study]:
-    """Measure each setting; yields the study as far as it has come, after each.
+    """Measure each setting; yields the study so far, after each.
 
-    `words` call `podium profile` but for the setting and the output, which is a folder of the
-    setting's name.
+    `words` is the command line of `podium profile` without the setting and the output. The output
+    is a folder with the setting's name.
     """
     for setting in settings:
         part = folder / setting.name
@@ -63,7 +63,7 @@ def studied(
 
 
 def _profiled(words: Sequence[str]) -> tuple[Any, str]:
-    """Run one profile to its end: its state, and the last line it wrote of what went wrong."""
+    """Run one profile to its end: its state, and its last line of error output."""
     with subprocess.Popen(  # noqa: S603 - this Python, and words that were parsed
         [sys.executable, "-m", "podium", "profile", "trainer", *words],
         stdout=subprocess.DEVNULL,
@@ -73,13 +73,13 @@ def _profiled(words: Sequence[str]) -> tuple[Any, str]:
         try:
             said = process.communicate()[1].strip().splitlines()
         finally:
-            # Interrupted or not: nothing is left to measure on
+            # Interrupted or not: no process may continue measuring
             if process.poll() is None:
                 process.terminate()
     if process.returncode == 0:
         return "measured", ""
     last = next((line for line in reversed(said) if line.startswith("podium: ")), "")
-    reason = last.removeprefix("podium: ") or f"it ended with status {process.returncode}"
+    reason = last.removeprefix("podium: ") or f"exit status {process.returncode}"
     return ("skipped" if process.returncode == USAGE else "failed"), reason
 
 

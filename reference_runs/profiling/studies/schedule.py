@@ -1,10 +1,9 @@
-"""Jobs on equal devices: which gets how many, and when, so that the last ends soonest.
+"""Schedules of jobs on equal devices that minimize the end of the last job.
 
-A job may run on any of the numbers of devices that it was measured with, keeps them to its end and
-is not interrupted. Plans are built job by job in the order of their begins. Some best plan comes of
-such an order: every job can be moved ahead until another ends on a device that it needs. So the
-search goes through orders and numbers of devices, and leaves out what cannot end sooner than the
-best plan so far.
+A job may run on any measured number of devices, keeps them to its end and is not interrupted. Plans
+are built job by job, in the order of their start times. Some optimal plan has this form: every job
+can start earlier until another ends on a device that it needs. So the search covers the orders and
+numbers of devices, and prunes those that cannot end sooner than the best plan so far.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.studies.study import Job
 
 MOST_STATES = 200_000
-"""Plans in part that are looked at before the search is given up: some seconds."""
+"""Maximum number of partial plans in a search: some seconds."""
 TIE = 1e-9
-"""Relative: plans that differ less end at the same time."""
+"""Relative tolerance: plans with a smaller difference end at the same time."""
 
 Choice = tuple["Job", int]
-"""A job and the devices that it gets."""
+"""A job and its number of devices."""
 
 
 def planned(jobs: Sequence[Job], devices: int, most_states: int = MOST_STATES) -> Schedule:
-    """The best plan, or the best that was found in `most_states` looks; and the naive ones.
+    """The best plan, or the best among `most_states` partial plans; and the naive ones.
 
-    Raises ValueError where a job was measured on more devices only than there are.
+    Raises ValueError if a job was only measured on more devices than there are.
     """
     for job in jobs:
         if not any(n <= devices for n in job.seconds):
-            raise ValueError(f"{job.name} was measured on more than {devices} devices only")
+            raise ValueError(f"{job.name} was only measured on more than {devices} devices")
     naive = tuple(_naive(jobs, devices))
     search = _Search(jobs, devices, most_states)
     search.start(_first_guesses(jobs, devices))
@@ -52,7 +51,7 @@ def _usable(job: Job, devices: int) -> list[int]:
 
 
 def _naive(jobs: Sequence[Job], devices: int) -> Iterator[Plan]:
-    """What is done without looking: all devices for each in turn, or one device for each."""
+    """Plans without a search: all devices for each job in turn, or one device for each."""
     widest = [(job, _usable(job, devices)[-1]) for job in jobs]
     placed, end = [], 0.0
     for job, count in widest:
@@ -64,8 +63,8 @@ def _naive(jobs: Sequence[Job], devices: int) -> Iterator[Plan]:
 
 
 def _first_guesses(jobs: Sequence[Job], devices: int) -> Iterator[list[Choice]]:
-    """Plans to begin with: the longest first, each with as many devices as pay by some measure."""
-    # Efficiencies below which more devices are not taken
+    """Initial plans: the longest job first, each on as many devices as are efficient."""
+    # Minimum efficiency for using more devices
     for least in (0.0, 0.25, 0.5, 0.7, 0.8, 0.9, 1.0):
         chosen = []
         for job in jobs:
@@ -78,13 +77,13 @@ def _first_guesses(jobs: Sequence[Job], devices: int) -> Iterator[list[Choice]]:
 
 
 def _plan(name: str, choices: Sequence[Choice], devices: int) -> Plan:
-    """Jobs in an order, each as soon as enough devices are free and no sooner than the last."""
+    """Jobs in an order, each as soon as enough devices are free but not before the previous job."""
     free, last = [0.0] * devices, 0.0
     placed = []
     for job, count in choices:
         by_time = sorted(range(devices), key=lambda at: (free[at], at))
         begin = last = max(last, free[by_time[count - 1]])
-        # Of those that are free, any will do for what comes after
+        # Among the free devices, the choice does not affect later jobs
         taken = sorted(at for at in by_time if free[at] <= begin)[:count]
         end = begin + job.seconds[count]
         for at in taken:
@@ -94,14 +93,14 @@ def _plan(name: str, choices: Sequence[Choice], devices: int) -> Plan:
 
 
 class _State(NamedTuple):
-    """A plan in part: when devices get free, ascending, and which jobs are left, as bits."""
+    """A partial plan: when devices become free, ascending, and the remaining jobs, as bits."""
 
     free: tuple[float, ...]
     left: int
 
 
 class _Search:
-    """Depth first over orders and numbers of devices, with bounds from below."""
+    """Depth-first search over orders and numbers of devices, with lower bounds."""
 
     def __init__(self, jobs: Sequence[Job], devices: int, most_states: int) -> None:
         self._jobs, self._devices = jobs, devices
@@ -122,14 +121,14 @@ class _Search:
         self.bound = self._least(self._begin)
 
     def start(self, guesses: Iterable[list[Choice]]) -> None:
-        """Take the best of some plans to begin with."""
+        """Use the best of some plans as the first solution."""
         for choices in guesses:
             end = _plan("", choices, self._devices).seconds
             if end < self._end:
                 self._end, self.best = end, choices
 
     def run(self) -> bool:
-        """Look for a better plan; returns whether none is left."""
+        """Search for a better plan; returns whether the search was complete."""
         self._go(self._begin, [])
         return self._looks > 0
 
@@ -144,7 +143,7 @@ class _Search:
         self._looks -= 1
         if self._least(state) >= self._end * (1 - TIE):
             return
-        # Those that keep devices longest first: good plans soon, which rule out more
+        # Those that occupy devices longest come first: good plans early, which prune more
         following = sorted(self._following(state), key=lambda each: -each[0][1])
         for (at, _, count), then in following:
             made.append((self._jobs[at], count))
@@ -152,19 +151,19 @@ class _Search:
             made.pop()
 
     def _following(self, state: _State) -> Iterator[tuple[tuple[int, float, int], _State]]:
-        """Each job that is left on each number of devices: (job, its work, devices), the state."""
+        """Each remaining job on each number of devices: (job, its work, devices), and the state."""
         for at, counts in enumerate(self._counts):
             if not state.left >> at & 1:
                 continue
             for count in counts:
                 begin, seconds = state.free[count - 1], self._jobs[at].seconds[count]
-                # No later job begins sooner: devices that are free by then are free from then on
+                # No later job starts sooner: devices free by then are free from then on
                 others = (max(begin, each) for each in state.free[count:])
                 free = sorted([*others, *[begin + seconds] * count])
                 yield (at, seconds * count, count), _State(tuple(free), state.left & ~(1 << at))
 
     def _least(self, state: _State) -> float:
-        """A time before which no plan that goes on from here can end."""
+        """A lower bound for the end of every plan that continues from here."""
         left = [at for at in range(len(self._jobs)) if state.left >> at & 1]
         work = sum(state.free) + sum(self._work[at] for at in left)
         longest = max((self._shortest[at] for at in left), default=0.0)

@@ -1,4 +1,4 @@
-"""Studies as data: one trainer in several settings, several models on devices, jobs planned."""
+"""Studies as data: a trainer in several settings, models on several devices, schedules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 FORMAT = 1
-"""Rises when a field is renamed or changes its meaning; new fields do not raise it."""
+"""Incremented when a field is renamed or changes its meaning; new fields do not count."""
 
 Kind = Literal["scaling", "precision", "compile"]
 State = Literal["measured", "skipped", "failed"]
@@ -14,35 +14,35 @@ State = Literal["measured", "skipped", "failed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """The trainer in one setting, and how it compares with the first that was measured.
+    """The trainer in one setting, compared with the first measured setting.
 
-    A setting that this machine or the trainer does not have is skipped, one that broke off has
-    failed; `reason` says why, and figures are None.
+    A setting that this machine or the trainer does not support is skipped; one that stopped early
+    has failed. `reason` says why, and the figures are None.
     """
 
     name: str
     folder: str
-    """Where its own profile lies, below that of the study."""
+    """The path of its profile, relative to the study's folder."""
     state: State
     reason: str = ""
     ranks: int = 1
     step_ms: float | None = None
     """Median step of the run level."""
     speedup: float | None = None
-    """Step of the first variant / this one's."""
+    """Step time of the first variant / of this one."""
     efficiency: float | None = None
-    """Speedup / (ranks / the first variant's ranks): 1 where ranks lose nothing."""
+    """Speedup / (ranks / the first variant's ranks): 1 for perfect scaling."""
     samples_per_s: float | None = None
     processors: float | None = None
-    """Processors that all ranks together kept busy."""
+    """CPUs that all ranks together kept busy."""
     cpu: float | None = None
-    """Share of the machine's processors that was busy, whoever kept them so."""
+    """Busy fraction of the machine's CPUs, including other processes."""
     exposed_ms: float | None = None
     overlapped_ms: float | None = None
-    """Communication per step that nothing, or some operator, ran beside."""
+    """Communication per step that is exposed, or overlapped by operators."""
     peak_memory: int | None = None
     parts: dict[str, float] | None = None
-    """What a recorded step is made of, in milliseconds."""
+    """The parts of a recorded step, in milliseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Study:
     device_name: str = ""
     global_batch_size: int | None = None
     last_step: int | None = None
-    """Optimizer steps of a whole run, at most."""
+    """Maximum number of optimizer steps in a whole run."""
     variants: tuple[Variant, ...] = ()
     complete: bool = False
 
@@ -65,17 +65,17 @@ class Study:
 class OnDevice:
     """A model on one device.
 
-    `advantage` tells how much more this model gains by the device than models do on the average:
-    above 1 the model suits it. None where a model was not measured on every device.
+    `advantage` is the ratio of this model's gain from the device to the average gain of models:
+    above 1 the device suits the model. None if a model was not measured on every device.
     """
 
     device: str
     step_ms: float | None = None
     speedup: float | None = None
-    """Step on the slowest device / step here."""
+    """Step time on the slowest device / on this one."""
     advantage: float | None = None
     roofline: float | None = None
-    """Share of the roof that the counted work of a recorded step reaches."""
+    """Fraction of the roof that the counted work of a recorded step reaches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,16 +83,16 @@ class Model:
     """A trainer in one setting on several devices."""
 
     name: str
-    """Benchmark, scale, precision, and whether it was compiled or ran on several ranks."""
+    """Benchmark, scale, precision, compilation, and the number of ranks."""
     on: tuple[OnDevice, ...]
     fastest: str
     suits: str | None
-    """The device with the largest advantage; None where advantages are not known."""
+    """The device with the largest advantage; None if advantages are unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceStudy:
-    """Several profiles side by side."""
+    """Several profiles, compared."""
 
     format: int = FORMAT
     kind: Literal["devices"] = "devices"
@@ -102,7 +102,7 @@ class DeviceStudy:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A job and its seconds by the number of devices, of which one must be chosen for good."""
+    """A job and its seconds by number of devices, which is fixed for the whole job."""
 
     name: str
     seconds: dict[int, float]
@@ -110,7 +110,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """When a job runs, in seconds from the begin of the plan, and on which devices (from 0)."""
+    """The times of a job, in seconds from the start of the plan, and its devices (from 0)."""
 
     job: str
     devices: tuple[int, ...]
@@ -120,7 +120,7 @@ class Placed:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Every job placed; `seconds` is the end of the last."""
+    """All jobs with their times; `seconds` is the end of the last."""
 
     name: str
     seconds: float
@@ -129,7 +129,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Jobs on equal devices: the best plan that was found, and the naive ones."""
+    """Jobs on equal devices: the best plan found, and the naive ones."""
 
     format: int = FORMAT
     kind: Literal["schedule"] = "schedule"
@@ -138,6 +138,6 @@ class Schedule:
     best: Plan
     naive: tuple[Plan, ...]
     bound: float
-    """Seconds below which no plan can end."""
+    """A lower bound in seconds for every plan."""
     proven: bool
     """Whether every other plan was ruled out."""

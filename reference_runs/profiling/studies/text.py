@@ -20,7 +20,7 @@ WIDTH = 80
 TITLES = {
     "scaling": "ranks that share one global batch",
     "precision": "number types of the forward pass",
-    "compile": "eager against compiled",
+    "compile": "eager and compiled",
 }
 
 
@@ -62,7 +62,7 @@ def _variant_lines(each: Variant) -> list[str]:
 def devices_text(study: DeviceStudy) -> str:
     """One row for each model and device."""
     lines = [
-        "models on devices: advantage above 1 where a model gains more than the average",
+        "models on devices: advantage is above 1 if a model gains more than average",
         "",
         f"  {'model and device':<44}{'ms/step':>10}{'speedup':>9}{'advantage':>11}",
     ]
@@ -83,7 +83,7 @@ def devices_text(study: DeviceStudy) -> str:
 
 
 def schedule_text(schedule: Schedule) -> str:
-    """The best plan job by job, and what it saves."""
+    """The best plan, job by job, and the time that it saves."""
     best = schedule.best
     lines = [f"{len(schedule.jobs)} jobs on {schedule.devices} devices", ""]
     lines += _plan_lines(best)
@@ -95,7 +95,7 @@ def schedule_text(schedule: Schedule) -> str:
         lines.append("no plan ends sooner: all others were ruled out")
     else:
         gap = best.seconds / schedule.bound - 1
-        lines.append(f"not proven to be the best: none ends more than {gap:.1%} sooner")
+        lines.append(f"not proven optimal: an optimal plan ends at most {gap:.1%} sooner")
     return "\n".join(lines)
 
 
@@ -108,7 +108,7 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def clock(seconds: float) -> str:
-    """A time as hours, minutes and seconds; tenths where it is short."""
+    """A time as hours, minutes and seconds, with tenths if it is short."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,1 +1,1 @@
-"""How busy processors, memory, disks, networks and GPU are while a level is measured."""
+"""Utilization of CPUs, memory, disks, networks and GPU during a level."""

@@ -1,4 +1,4 @@
-"""What NVML tells of a GPU: load, memory, clocks, power, and what its links carry."""
+"""A GPU's figures from NVML: load, memory, clocks, power, and link traffic."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 ALL_LINKS = 0xFFFFFFFF
-"""The scope of a field of NVLink that means the sum of all links."""
+"""The scope of an NVLink field that means the sum of all links."""
 
 
 class NvmlMissing(RunFault):
-    """NVML cannot be asked: its Python package, the driver or the GPU is not there."""
+    """NVML is unavailable: its Python package, the driver or the GPU is missing."""
 
 
 class GpuReading(NamedTuple):
-    """Figures of one moment; None where the GPU does not tell. Those of NVLink only ever rise."""
+    """Instantaneous figures; None if unavailable. NVLink counters only increase."""
 
     busy: float | None
     memory: int | None
@@ -33,9 +33,9 @@ class GpuReading(NamedTuple):
 
 
 class Gpu:
-    """One GPU, by NVML; `close` it in the end.
+    """One GPU, through NVML; `close` it at the end.
 
-    Raises NvmlMissing, in one line, where NVML cannot be asked.
+    Raises NvmlMissing, with a one-line message, if NVML is unavailable.
     """
 
     def __init__(self, uuid: str, index: int) -> None:
@@ -43,27 +43,27 @@ class Gpu:
             self._nvml: Any = import_module("pynvml")
         except ImportError:
             raise NvmlMissing(
-                "the GPU's utilisation needs nvidia-ml-py: pip install nvidia-ml-py"
+                "the GPU's utilization requires nvidia-ml-py: pip install nvidia-ml-py"
             ) from None
         try:
             self._nvml.nvmlInit()
             self._handle = self._found(uuid, index)
         except self._nvml.NVMLError as error:
-            raise NvmlMissing(f"NVML cannot be asked: {error}") from None
+            raise NvmlMissing(f"NVML is unavailable: {error}") from None
 
     def _found(self, uuid: str, index: int) -> Any:
-        # Numbers of CUDA and NVML differ where some devices are hidden; identifiers do not
+        # Device numbers of CUDA and NVML differ if some devices are hidden; identifiers do not
         try:
             return self._nvml.nvmlDeviceGetHandleByUUID(uuid)
         except self._nvml.NVMLError:
             return self._nvml.nvmlDeviceGetHandleByIndex(index)
 
     def close(self) -> None:
-        """Let go of the library."""
+        """Release the library."""
         self._query(self._nvml.nvmlShutdown)
 
     def read(self) -> GpuReading:
-        """All figures now; takes some 40 ms, over which NVML measures what PCIe carries."""
+        """All figures now; takes some 40 ms, during which NVML measures the PCIe traffic."""
         nvml, gpu = self._nvml, self._handle
         power = self._query(nvml.nvmlDeviceGetPowerUsage, gpu)
         rates = self._query(nvml.nvmlDeviceGetUtilizationRates, gpu)
@@ -101,7 +101,7 @@ class Gpu:
         ]
 
     def _query(self, ask: Callable[..., Any], *arguments: Any) -> Any:
-        """What NVML answers; None where this GPU does not tell, or no longer."""
+        """NVML's answer; None if this GPU does not (or no longer) report it."""
         try:
             return ask(*arguments)
         except self._nvml.NVMLError:

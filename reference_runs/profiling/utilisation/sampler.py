@@ -1,4 +1,4 @@
-"""How busy the machine is while an interval of the log lasts, sampled by a thread beside it."""
+"""The machine's utilization during an interval of the log, sampled by a thread."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from podium.reference_runs.profiling.utilisation.nvml import Gpu, GpuReading
 
 PERIOD = 1.0
-"""Seconds between two readings: each costs about a millisecond of the processor."""
+"""Seconds between two readings: each costs about a millisecond of CPU time."""
 SHORTEST = 0.1
-"""Seconds. The system counts processor time in hundredths, so that less tells nothing."""
+"""Seconds. The system counts CPU time in hundredths, so shorter spans are meaningless."""
 
 
 class PsutilMissing(RunFault):
-    """The library that tells how busy the machine is has not been installed."""
+    """psutil, which reads the machine's utilization, is not installed."""
 
 
 class Reading(NamedTuple):
-    """Counters and levels of one moment: seconds, bytes."""
+    """Counters and levels at one moment: seconds, bytes."""
 
     at: float
-    """Seconds since 1970, as the log's times are."""
+    """Seconds since 1970, as in the log."""
     busy: float
     whole: float
-    """Seconds of all processors since the start, and those in which they worked."""
+    """Seconds of all CPUs since boot, and the busy ones among them."""
     own: float
-    """Seconds of processors that this process and those that it started have used."""
+    """CPU seconds of this process and its children."""
     memory: int
     resident: int
     disk_read: int
@@ -47,7 +47,7 @@ class Reading(NamedTuple):
 
 
 class Machine:
-    """The machine by psutil, and the GPU that is worked on, if there is one to ask.
+    """The machine through psutil, and the GPU in use, if it can be read.
 
     Raises PsutilMissing.
     """
@@ -57,20 +57,20 @@ class Machine:
             self._psutil: Any = import_module("psutil")
         except ImportError:
             raise PsutilMissing(
-                "the machine's utilisation needs psutil: pip install psutil"
+                "the machine's utilization requires psutil: pip install psutil"
             ) from None
         self._gpu = gpu
         self._own = self._psutil.Process()
         self._started: list[Any] = []
 
     def look_for_workers(self) -> None:
-        """Learn which processes load data for this one, as it waits.
+        """Find the processes that load data for this one, while it waits.
 
-        psutil would go through all processes of the machine, which costs tens of milliseconds.
+        psutil would scan all processes of the machine, which costs tens of milliseconds.
         """
         self._started = []
         for each in multiprocessing.active_children():
-            # One that has ended meanwhile has its time with this process
+            # A process that has ended has its time counted in this one
             with suppress(self._psutil.Error):
                 self._started.append(self._psutil.Process(each.pid))
 
@@ -78,7 +78,7 @@ class Machine:
         """All figures now."""
         psutil = self._psutil
         times = psutil.cpu_times()
-        # Linux counts what a guest does as its user's, too
+        # Linux counts the time of a guest as its user's, too
         whole = sum(times) - getattr(times, "guest", 0) - getattr(times, "guest_nice", 0)
         disks, network = psutil.disk_io_counters(), psutil.net_io_counters()
         return Reading(
@@ -103,16 +103,16 @@ class Machine:
             try:
                 used = each.cpu_times()
             except self._psutil.Error:
-                continue  # it has ended: its parent has its time now
+                continue  # it has ended: its parent includes its time now
             found += used.user + used.system
         return float(found)
 
 
 class Sampler:
-    """Reads the machine at the begin and the end of an interval, and now and then between.
+    """Reads the machine at the beginning and the end of an interval, and periodically between.
 
-    `keep` gets each span as it ends, with times in milliseconds since 1970; it is called by the
-    thread. Where reading fails, `fault` says why, and sampling is over.
+    `keep` receives each finished span, with times in milliseconds since 1970; the sampling thread
+    calls it. If reading fails, `fault` has the reason, and sampling stops.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Sampler:
 
     @contextmanager
     def during(self) -> Iterator[None]:
-        """Sample while the next interval lasts."""
+        """Sample during the next interval."""
         number = self._intervals
         self._intervals += 1
         if self.fault is not None:
@@ -152,16 +152,16 @@ class Sampler:
                 if now.at - last.at >= SHORTEST or (over and not kept):
                     self._keep(between(last, now, number))
                     last, kept = now, kept + 1
-        # psutil's own errors have no base in the standard library
+        # psutil's own errors have no base class in the standard library
         except Exception as error:
-            self.fault = f"the machine's utilisation could not be read: {error}"
+            self.fault = f"cannot read the machine's utilization: {error}"
         finally:
             begun.set()
 
 
 def between(first: Reading, last: Reading, interval: int) -> Usage:
-    """What two readings say of the time between them, in milliseconds since 1970."""
-    # A clock that was set back must not divide by nothing
+    """The usage between two readings, in milliseconds since 1970."""
+    # Avoid a division by zero if the clock was set back
     seconds = max(last.at - first.at, 1e-6)
     whole = last.whole - first.whole
     return Usage(
@@ -191,7 +191,7 @@ def _gpu_between(first: GpuReading | None, last: GpuReading | None, seconds: flo
 
 
 def stats_of(usage: Usage) -> dict[str, float]:
-    """A span as the value of a `tracked_stats` record: what is told, by name."""
+    """A span as the value of a `tracked_stats` record: the available figures, by name."""
     skipped = ("begin_ms", "end_ms", "interval", "gpu")
     found = {k: v for k, v in vars(usage).items() if k not in skipped}
     gpu = {} if usage.gpu is None else vars(usage.gpu)

@@ -1,4 +1,4 @@
-"""The run level's log and, beside it, a log of how busy the machine was: `tracked_stats`."""
+"""The run level's log, and a log of the machine's utilization meanwhile: `tracked_stats`."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class LineSink:
         self.lines.append(line)
 
     def retry(self) -> None:
-        """Nothing has failed."""
+        """Do nothing, since no write can fail."""
 
     sync = close = retry
 
 
 class Watched:
-    """What the run level logs, and what the machine did meanwhile, on the rank that logs."""
+    """The log of the run level and the machine's utilization meanwhile, on the rank that logs."""
 
     def __init__(self, wanted: ProfileRequest) -> None:
         self._wanted = wanted
@@ -64,9 +64,9 @@ class Watched:
     def sampling(
         self, device: torch.device, log: Logger
     ) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-        """Yields what is to be entered around each interval of the log.
+        """Yields a context manager for each interval of the log.
 
-        Raises NvmlMissing or PsutilMissing where all that there is must be told and is not.
+        Raises NvmlMissing or PsutilMissing if all figures are required and some are unavailable.
         """
         with ExitStack() as stack:
             machine = self._machine(device, stack)
@@ -110,14 +110,14 @@ class Watched:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could not be sampled, and why."""
+        """The figures that could not be sampled, with reasons."""
         fault = None if self._sampler is None else self._sampler.fault
         return (*self._notes, *([fault] if fault else ()))
 
     def intervals(self) -> tuple[tuple[Interval, ...], tuple[Usage, ...]]:
-        """The blocks and evaluations of the log, and its spans of utilisation.
+        """The blocks and evaluations of the log, and its utilization spans.
 
-        Both are in milliseconds from the begin of the first.
+        Both are in milliseconds from the beginning of the first.
         """
         found = [*_intervals(self._lines.lines)]
         first = found[0][1] if found else 0.0
@@ -133,7 +133,7 @@ class Watched:
 
 
 def _intervals(lines: list[bytes]) -> Iterator[tuple[str, float, float]]:
-    """Kind, begin and end of what lines tell of, in milliseconds since 1970."""
+    """Kind, begin and end of the intervals in the lines, in milliseconds since 1970."""
     begun: dict[str, float] = {}
     for line in lines:
         record = json.loads(line.partition(b":::MLLOG")[2] or b"{}")

@@ -63,12 +63,12 @@ def test_who_would_reject_a_submission_is_told(
     tree = usual(tmp_path)
     tree.log(3)
     assert doctor(tree) == Exit.FOUND
-    assert "; the official verifier would reject it." in capsys.readouterr().out
+    assert "; the official verifier would reject this submission." in capsys.readouterr().out
     tree = usual(tmp_path / "both")
     tree.log(2, lambda log: log.set("opt_name", "sgd")).log(1, lambda log: log.drop("opt_name"))
     assert doctor(tree) == Exit.FOUND
     last = " ".join(capsys.readouterr().out.split())
-    assert "; the policy and the official verifier would reject it." in last
+    assert "; the policy and the official verifier would reject this submission." in last
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_what_init_wrote_is_not_complete(
     capsys.readouterr()
     assert run(["doctor", str(place)]) == Exit.FOUND
     out = capsys.readouterr().out
-    assert out.startswith("Acme, by the policy of training 5.1\n")
+    assert out.startswith("Acme: checked against the policy of training 5.1\n")
     told = states(out)
     unfinished = ("system descriptions", "runs of each result", "code and documents")
     assert all("to do" in told[step] for step in unfinished)
@@ -149,9 +149,9 @@ def test_it_says_when_nothing_names_the_round(
 ) -> None:
     tree = usual(tmp_path)
     run(["doctor", str(tree.root)])
-    assert "nothing names its round" in capsys.readouterr().out
+    assert "no round is specified" in capsys.readouterr().out
     doctor(tree)
-    assert "nothing names its round" not in capsys.readouterr().out
+    assert "no round is specified" not in capsys.readouterr().out
 
 
 def test_a_folder_of_submissions_or_none_is_a_usage_fault(
@@ -159,7 +159,7 @@ def test_a_folder_of_submissions_or_none_is_a_usage_fault(
 ) -> None:
     tree = usual(tmp_path)
     assert run(["doctor", str(tmp_path)]) == Exit.USAGE
-    assert "several submissions" in capsys.readouterr().err
+    assert "is a folder of submissions" in capsys.readouterr().err
     assert run(["doctor", str(tmp_path / "nowhere")]) == Exit.USAGE
     log = tree.root / tree.folder() / "result_0.txt"
     assert run(["doctor", str(log)]) == Exit.USAGE

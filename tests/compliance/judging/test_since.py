@@ -166,9 +166,9 @@ def test_what_the_cache_has_of_the_rest_stays(tree: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("ref", "told"),
     [
-        ("nowhere", "there is no such branch, tag or commit"),
-        ("--help", "there is no such branch, tag or commit"),
-        ("HEAD:README.md", "there is no such branch, tag or commit"),
+        ("nowhere", "no such branch, tag or commit"),
+        ("--help", "no such branch, tag or commit"),
+        ("HEAD:README.md", "no such branch, tag or commit"),
     ],
 )
 def test_an_unknown_ref_is_refused(ref: str, told: str, tree: Path) -> None:

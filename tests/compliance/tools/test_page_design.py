@@ -219,7 +219,7 @@ def test_copies_and_mixed_settings_are_on_the_first_screen(review: Path, tmp_pat
     """
     kinds = told(review, "index.html", act + TELL % "rows", tmp_path)
     assert {"copies", "settings"} <= {*kinds}
-    assert kinds[0] == "copied"
+    assert kinds[0] == "copies"
 
 
 def test_what_is_shown_is_copied_as_csv(site: Path, tmp_path: Path) -> None:

@@ -103,10 +103,13 @@ def test_the_log_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("resnet",), "--precision fp8: resnet has no layers for it; try bf16"),
+        (("resnet",), "--precision fp8: resnet has no layers that support it; try bf16"),
         (
             ("llama31_8b", "--mesh", "tp=2"),
-            "--mesh does not go with --precision fp8 along tp: layers of 8 bits are not divided",
+            (
+                "--mesh cannot be combined with --precision fp8 along tp:"
+                " 8-bit layers cannot be divided"
+            ),
         ),
     ],
 )
@@ -128,5 +131,5 @@ def test_without_torchao_it_says_what_to_install(
     words = ("llama31_8b", *SHORT, "--precision", "fp8", "--output", str(tmp_path))
     result = podium("run", *words)
     assert result.exit_code == 2
-    assert "needs torchao, which is not installed: pip install torchao" in result.stderr
+    assert "requires torchao, which is not installed: pip install torchao" in result.stderr
     assert not [*tmp_path.rglob("*.txt")]

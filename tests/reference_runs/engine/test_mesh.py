@@ -299,11 +299,11 @@ def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "mesh", "said"),
     [
-        ("llama31_8b", "tp", "'tp' is no axis; must be like dp=2,fsdp=4,tp=2"),
-        ("llama31_8b", "tp=0", "'tp=0' is no axis"),
+        ("llama31_8b", "tp", "'tp' is not an axis; expected e.g. dp=2,fsdp=4,tp=2"),
+        ("llama31_8b", "tp=0", "'tp=0' is not an axis"),
         ("llama31_8b", "tp=2,tp=2", "names tp twice"),
-        ("llama31_8b", "pp=4", "pp is 4; must be at most layers, which is 2"),
-        ("llama31_8b", "pp=2", "pp is 2; must be at most gradient_accumulation_steps, which is 1"),
+        ("llama31_8b", "pp=4", "pp is 4; expected at most layers, which is 2"),
+        ("llama31_8b", "pp=2", "pp is 2; expected at most gradient_accumulation_steps, which is 1"),
         ("llama31_8b", "cp=3", "cp is 3; twice that must divide max_sequence_length, which is 64"),
         ("llama31_8b", "tp=4", "tp is 4; must divide kv_heads, which is 2"),
         ("llama31_8b", "fsdp=3", "dp x fsdp is 3; must divide global_batch_size, which is 16"),
@@ -321,8 +321,8 @@ def test_random_weights_are_the_same_whatever_part_a_rank_draws(tmp_path: Path) 
             "sp=2",
             "llama31_8b cannot be divided along sp; it has pp, dp, fsdp",
         ),
-        ("retinanet", "sp=5", "sp is 5; must be at most 4, the rows of the second level"),
-        ("unet3d", "sp=4", "is (4, 4, 4), must have equal sides that 8 divides"),
+        ("retinanet", "sp=5", "sp is 5; expected at most 4, the rows of the second level"),
+        ("unet3d", "sp=4", "is (4, 4, 4); expected equal sides that 8 divides"),
     ],
 )
 def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
@@ -343,10 +343,10 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--processes", "3"), "fsdp=2 is 2 ranks; there are 3"),
-        (("--shard",), "--mesh does not go with --shard"),
-        (("--precision", "fp16"), "--mesh does not go with --precision fp16"),
-        (("--compile",), "--compile: what gathers and sends within the model is not compiled"),
+        (("--processes", "3"), "fsdp=2 needs 2 ranks; got 3"),
+        (("--shard",), "--mesh cannot be combined with --shard"),
+        (("--precision", "fp16"), "--mesh cannot be combined with --precision fp16"),
+        (("--compile",), "--compile: communication within the model cannot be compiled"),
         (("--set", "gradient_accumulation_steps=16"), "try --set gradient_accumulation_steps=8"),
         (
             ("--mesh", "tp=2", "--set", "max_sequence_length=63"),

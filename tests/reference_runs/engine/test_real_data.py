@@ -134,9 +134,9 @@ def test_short_data_are_told_by_name_or_logged_as_they_are(name: str, tmp_path: 
     assert status == 2
     assert len(said.splitlines()) == 1, said
     assert LITTLE[name].short in said
-    assert f" holds {found} " in said
+    assert f" contains {found} " in said
     least = "at least " if find(name).reference().samples_are_least else ""
-    assert f"; expected {least}{found + 3}; --allow-subset takes what is there" in said
+    assert f"; expected {least}{found + 3}; --allow-subset accepts this size" in said
     # Nothing was trained, so that there is no log
     assert list((tmp_path / "logs").glob("*")) == []
     status, said = podium(name, data, tmp_path / "logs", "--allow-subset", **more)
@@ -145,5 +145,5 @@ def test_short_data_are_told_by_name_or_logged_as_they_are(name: str, tmp_path: 
     assert values(log, "train_samples") == [found]
     assert values(log, "submission_division") == ["open"]
     (note,) = [each for each in values(log, "podium_note") if "--allow-subset" in each]
-    assert f"holds {found} training and {evaluated} evaluation samples" in note
+    assert f"contains {found} training and {evaluated} evaluation samples" in note
     assert f"the benchmark's {least}{found + 3} and {evaluated}" in note

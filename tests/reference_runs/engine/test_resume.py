@@ -113,15 +113,21 @@ def test_a_fault_of_the_run_ends_it_whatever_checkpoint_is_there(tmp_path: Path)
     [
         (
             ("--set", "opt_base_learning_rate=0.0"),
-            "opt_base_learning_rate is 0.004 there, 0.0 here",
+            "opt_base_learning_rate is 0.004 in the checkpoint, 0.0 in this run",
         ),
-        (("--set", "global_batch_size=8"), "global_batch_size is 16 there, 8 here"),
-        (("--set", "target=0.9"), "target is 0.68 there, 0.9 here"),
-        (("--seed", "77"), "--seed is 1 there, 77 here"),
-        (("--round", "6.0"), "--round is 6.1 there, 6.0 here"),
-        (("--division", "closed"), "--division is open there, closed here"),
-        (("--precision", "bf16"), "--precision is fp32 there, bf16 here"),
-        (("--org", "Acme"), "--org is podium reference trainers there, Acme here"),
+        (
+            ("--set", "global_batch_size=8"),
+            "global_batch_size is 16 in the checkpoint, 8 in this run",
+        ),
+        (("--set", "target=0.9"), "target is 0.68 in the checkpoint, 0.9 in this run"),
+        (("--seed", "77"), "--seed is 1 in the checkpoint, 77 in this run"),
+        (("--round", "6.0"), "--round is 6.1 in the checkpoint, 6.0 in this run"),
+        (("--division", "closed"), "--division is open in the checkpoint, closed in this run"),
+        (("--precision", "bf16"), "--precision is fp32 in the checkpoint, bf16 in this run"),
+        (
+            ("--org", "Acme"),
+            "--org is podium reference trainers in the checkpoint, Acme in this run",
+        ),
     ],
 )
 def test_another_run_is_not_resumed(more: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -130,7 +136,7 @@ def test_another_run_is_not_resumed(more: tuple[str, ...], said: str, tmp_path: 
     status, told = smoke(tmp_path, *more, "--resume")
     assert status == 2
     assert told.count("\n") == 1
-    assert f"is of another run: {said}" in told
+    assert f"belongs to another run: {said}" in told
     # The run can still be resumed as it is
     assert (tmp_path / "logs" / "result_0.txt").read_bytes() == before
     assert smoke(tmp_path, "--resume")[0] == 1
@@ -157,7 +163,7 @@ def test_a_checkpoint_without_its_run_is_refused(tmp_path: Path) -> None:
     torch.save(state, tmp_path / "state.pt")
     status, told = smoke(tmp_path, "--resume")
     assert (status, told.count("\n")) == (2, 1)
-    assert "does not describe its run" in told
+    assert "was written by an older podium" in told
     (tmp_path / "state.pt").write_bytes(b"damaged")
     status, told = smoke(tmp_path, "--resume")
     assert (status, told.count("\n")) == (2, 1)

@@ -234,21 +234,30 @@ REAL = ("--scale", "reference")
     [
         (("llama31_8",), "did you mean llama31_8b"),
         (("llama31_8b", "--set", "opt_base_learning_rat=1"), "did you mean opt_base_learning_rate"),
-        (("llama31_8b", "--set", "last_step=many"), "--set last_step is 'many'; must be like"),
+        (
+            ("llama31_8b", "--set", "last_step=many"),
+            "--set last_step is 'many'; expected a value like",
+        ),
         (("llama31_8b", "--set", "last_step"), "expected KEY=VALUE"),
         (("llama31_8b", "--round", "4.0"), "llama31_8b was in 5.1, 6.0, 6.1"),
-        (("llama31_8b", "--scale", "reference"), "--data is needed at reference scale: train.bin"),
-        (("llama31_8b", "--data", "."), "--data goes with --scale reference"),
-        (("llama31_8b", *REAL, "--data", "/no/such"), "there is no folder /no/such"),
-        (("llama31_8b", "--set", "gradient_accumulation_steps=3"), "must be a multiple of 3 micro"),
-        (("llama31_8b", "--set", "last_step=47"), "last_step is 47; must be 48 or more"),
-        (("llama31_8b", "--allow-subset"), "--allow-subset goes with --scale reference"),
+        (
+            ("llama31_8b", "--scale", "reference"),
+            "--data is required at reference scale: train.bin",
+        ),
+        (("llama31_8b", "--data", "."), "--data requires --scale reference"),
+        (("llama31_8b", *REAL, "--data", "/no/such"), "folder /no/such does not exist"),
+        (
+            ("llama31_8b", "--set", "gradient_accumulation_steps=3"),
+            "expected a multiple of 3 micro",
+        ),
+        (("llama31_8b", "--set", "last_step=47"), "last_step is 47; expected 48 or more"),
+        (("llama31_8b", "--allow-subset"), "--allow-subset requires --scale reference"),
         (
             ("resnet", *REAL, "--data", ".", "--allow-subset", "--division", "closed"),
-            "--allow-subset goes with --division open",
+            "--allow-subset requires --division open",
         ),
-        (("llama31_8b", "--device", "abacus"), "--device is abacus; must be auto, cpu or cuda"),
-        (("llama31_8b", "--resume"), "there is no log"),
+        (("llama31_8b", "--device", "abacus"), "--device is abacus; expected auto, cpu or cuda"),
+        (("llama31_8b", "--resume"), "--resume: log "),
     ],
 )
 def test_bad_arguments_get_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -350,7 +359,7 @@ def test_ranks_of_a_node_do_not_share_a_device(
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     done = podium("llama31_8b", "--device", "cuda:1", "--output", tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "--device is cuda:1; 2 ranks share it: use --device cuda" in done.stderr
+    assert "--device is cuda:1, shared by 2 ranks; use --device cuda" in done.stderr
 
 
 @pytest.mark.long
@@ -491,5 +500,5 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
         ranks = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
         done = elsewhere("llama31_8b", "--output", tmp_path, **ranks, MASTER_PORT=str(port))
     assert done.returncode == 2
-    assert f"port {port} is taken" in done.stderr
+    assert f"port {port} is in use" in done.stderr
     assert "Traceback" not in done.stderr

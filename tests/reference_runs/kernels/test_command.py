@@ -248,7 +248,7 @@ def test_the_sheets_are_listed() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run", "--device", "abacus"], "--device is abacus; must be auto, cpu, cuda or mps"),
+        (["run", "--device", "abacus"], "--device is abacus; expected auto, cpu, cuda or mps"),
         (["run", "--device", "cuda:99"], "--device is cuda:99; no such CUDA device"),
         (["run", "--precision", "tf32", "--device", "cpu"], "--precision tf32 needs --device cuda"),
         (
@@ -259,13 +259,13 @@ def test_the_sheets_are_listed() -> None:
         (["run", "--resume"], "--resume needs --output"),
         (["run", "--kind", "sparse_gemm"], "list training has no kernel of this kind"),
         (["from", "resnot"], "no bundled trainer is named resnot; did you mean resnet"),
-        (["from", "minigo", "--scale", "reference"], "its model makes its data"),
+        (["from", "minigo", "--scale", "reference"], "its model generates its data"),
         (
             ["from", "llama31_8b", "--set", "last_step"],
             "--set: expected KEY=VALUE, got 'last_step'",
         ),
         (["compare"], "nothing to compare"),
-        (["compare", "NV_V10"], "there is no file and no public sheet NV_V10"),
+        (["compare", "NV_V10"], "neither a file nor a public sheet is named NV_V10"),
     ],
 )
 def test_bad_input_is_said_in_one_line(words: list[str], said: str) -> None:

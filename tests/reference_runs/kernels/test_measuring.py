@@ -150,7 +150,7 @@ def test_what_is_not_supported_is_skipped_and_what_breaks_has_failed(
 def test_one_rank_sums_with_nobody(bench: Bench) -> None:
     alone = Bench(replace(bench.conditions, ranks=1), budget_s=0.5)
     found = alone.measured(Item(AllReduce(100, 1)))
-    assert (found.status, found.reason) == ("skipped", "an all-reduce needs --ranks of at least 2")
+    assert (found.status, found.reason) == ("skipped", "an all-reduce requires --ranks 2 or more")
 
 
 @pytest.mark.long

@@ -262,7 +262,7 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
     result = podium("run", "sentiment", "--plan", "--memory", "1GiB")
     assert result.exit_code == 0, result.stderr
     assert "podium run sentiment --scale smoke" in result.stdout
-    assert "at the peak of a step or an evaluation, of 1.00 GiB" in result.stdout
+    assert "at the peak of a step or an evaluation, out of 1.00 GiB" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     result = podium("run", "sentiment", "--plan", "--memory", "1MiB")
     assert result.exit_code == 1
@@ -272,11 +272,11 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("sentiment", "--memory", "80"), "must be a size like 80GiB"),
+        (("sentiment", "--memory", "80"), "expected a size such as 80GiB"),
         (("sentiment", "--mesh", "tp=2"), "cannot be divided along tp"),
-        (("llama31_8b", "--mesh", "tp=2", "--accelerators", "4"), "is 2 ranks; there are 4"),
-        (("minigo",), "its model makes its data"),
-        (("sentiment", "--accelerators", "7"), "cannot be shared out among 7 ranks"),
+        (("llama31_8b", "--mesh", "tp=2", "--accelerators", "4"), "needs 2 ranks; got 4"),
+        (("minigo",), "its model generates its data"),
+        (("sentiment", "--accelerators", "7"), "cannot be divided among 7 ranks"),
     ],
 )
 def test_what_cannot_be_planned_is_one_line(words: tuple[str, ...], said: str) -> None:

@@ -67,11 +67,11 @@ def test_the_index_is_written_as_megatron_writes_it(kind: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("at", "byte", "message"),
     [
-        (0, 0x4E, "is not Megatron's index of version 1"),
-        (9, 2, "is not Megatron's index of version 1"),
-        (17, 6, "is of type 6; token ids are of uint8"),
-        (18, 4, "4 sequences take"),
-        (54, 14, "has sequence 1 elsewhere than behind the one before"),
+        (0, 0x4E, "is not a Megatron index of version 1"),
+        (9, 2, "is not a Megatron index of version 1"),
+        (17, 6, "has type 6; expected uint8"),
+        (18, 4, "4 sequences need"),
+        (54, 14, "sequence 1 does not follow the previous one"),
     ],
 )
 def test_a_damaged_index_is_told(at: int, byte: int, message: str, tmp_path: Path) -> None:

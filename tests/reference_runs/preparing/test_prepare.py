@@ -328,7 +328,7 @@ def test_pieces_of_another_source_are_not_gone_on_with(
     work.mkdir()
     (work / "plan.json").write_text('"resnet of /elsewhere"')
     assert prepare("resnet", source) == 2
-    assert "holds pieces of another source or setting; remove it" in capsys.readouterr().err
+    assert "has pieces of another source or setting; remove it" in capsys.readouterr().err
 
 
 # --- bad sources ---
@@ -351,7 +351,7 @@ BAD: list[tuple[str, str, Callable[[Path], object], str]] = [
         "llama31_8b",
         "tokenizer.json",
         Path.unlink,
-        "tokenizer.json is missing; name the benchmark's",
+        "tokenizer.json is missing; name a tokenizer",
     ),
     ("llama31_8b", "tokenizer.json", broken(b"{}"), "tokenizer.json cannot be read as a tokenizer"),
     (
@@ -360,12 +360,12 @@ BAD: list[tuple[str, str, Callable[[Path], object], str]] = [
         Path.unlink,
         "lacks 1 of 128 shards: c4-train.00",
     ),
-    ("llama31_8b", shard(Path(), 800).as_posix(), cut, "cannot be read behind line"),
-    ("llama31_8b", shard(Path(), 800).as_posix(), broken(b"none"), "cannot be read behind line 0"),
+    ("llama31_8b", shard(Path(), 800).as_posix(), cut, "cannot be read after line"),
+    ("llama31_8b", shard(Path(), 800).as_posix(), broken(b"none"), "cannot be read after line 0"),
     (
         *("llama31_8b", shard(Path(), 800).as_posix()),
         broken(gzip.compress(b'{"text": "one"}\n{"url": 1}\n')),
-        "json.gz:2 is no JSON object with a text",
+        "json.gz:2 is not a JSON object with a text",
     ),
     (
         "llama2_70b_lora",
@@ -382,12 +382,12 @@ BAD: list[tuple[str, str, Callable[[Path], object], str]] = [
     (
         *("resnet", "imagenet_2012_validation_synset_labels.txt"),
         broken(b"n00000000\n"),
-        "holds 4 images; imagenet_2012_validation_synset_labels.txt 1",
+        "has 4 images; imagenet_2012_validation_synset_labels.txt has 1",
     ),
     (
         *("resnet", "imagenet_2012_validation_synset_labels.txt"),
         broken(b"../n0000\n"),
-        "holds '../n0000'; expected classes",
+        "contains '../n0000'; expected classes",
     ),
 ]
 
@@ -423,10 +423,13 @@ def test_fewer_shards_are_taken_where_that_is_allowed(source: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["rnnt", "--from", "."], "rnnt's dataset is not prepared by podium, but for deepcam, "),
+        (
+            ["rnnt", "--from", "."],
+            "rnnt: podium cannot prepare this dataset, only those of deepcam, ",
+        ),
         (["nothing", "--from", "."], "no bundled trainer is named nothing"),
-        (["resnet", "--from", "absent"], "--from: there is no folder absent"),
-        (["llama31_8b", "--from", ".", "--tokenizer", "no"], "--tokenizer: there is no file no"),
+        (["resnet", "--from", "absent"], "--from: folder absent does not exist"),
+        (["llama31_8b", "--from", ".", "--tokenizer", "no"], "--tokenizer: file no does not exist"),
     ],
 )
 def test_what_cannot_be_prepared_is_told(

@@ -109,8 +109,8 @@ def test_files_are_compared_with_their_checksums(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("123  train.bin", "published:2 is no line of a checksum"),
-        (f"{'0' * 64}  ../train.bin", "published:2 is no line of a checksum"),
+        ("123  train.bin", "published:2 is not a checksum"),
+        (f"{'0' * 64}  ../train.bin", "published:2 is not a checksum"),
         (f"{'0' * 64}  absent.bin", "absent.bin cannot be read: No such file"),
     ],
 )

@@ -200,7 +200,7 @@ def test_a_profile_that_was_cut_short_has_a_page(profile: dict[str, Any]) -> Non
     lists = ("layers", "operators", "parts", "timeline", "usage", "levels", "intervals", "steps_ms")
     empty = {name: [] for name in lists}
     text = render({**profile, **empty, "roof": None, "complete": False})
-    assert "cut short" in text
+    assert "interrupted" in text
     assert "Roofline" not in text
     assert "cut short" not in render(profile)
 
@@ -216,9 +216,9 @@ def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
     [
         (["llama31_8"], "no bundled trainer is named llama31_8; did you mean llama31_8b"),
         (["llama31_8b", "--device", "cuda:99"], "--device is cuda"),
-        (["llama31_8b", "--device", "abacus"], "--device is abacus; must be auto, cpu or cuda"),
+        (["llama31_8b", "--device", "abacus"], "--device is abacus; expected auto, cpu or cuda"),
         (["ncf", "--device", "cpu", "--precision", "tf32"], "cpu has no TF32"),
-        (["llama31_8b", "--scale", "reference"], "--data is needed at reference scale"),
+        (["llama31_8b", "--scale", "reference"], "--data is required at reference scale"),
         (["llama31_8b", "--set", "last_step"], "--set: expected KEY=VALUE, got 'last_step'"),
     ],
 )

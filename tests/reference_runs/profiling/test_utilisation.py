@@ -123,8 +123,8 @@ def test_what_a_gpu_does_not_tell_is_left_out(nvml: FakeNvml) -> None:
 @pytest.mark.parametrize(
     ("lacks", "said"),
     [
-        (("Init",), "NVML cannot be asked: Init: Not Supported"),
-        (("HandleByUUID", "HandleByIndex"), "NVML cannot be asked: HandleByIndex: Not Supported"),
+        (("Init",), "NVML is unavailable: Init: Not Supported"),
+        (("HandleByUUID", "HandleByIndex"), "NVML is unavailable: HandleByIndex: Not Supported"),
     ],
 )
 def test_nvml_that_fails_is_one_line(nvml: FakeNvml, lacks: tuple[str, ...], said: str) -> None:
@@ -223,7 +223,7 @@ def test_a_reading_that_fails_ends_sampling_with_a_line() -> None:
         with sampler.during():
             pass
     assert kept == []
-    assert sampler.fault == "the machine's utilisation could not be read: the disk is gone"
+    assert sampler.fault == "cannot read the machine's utilization: the disk is gone"
 
 
 def watched_block(wanted: ProfileRequest, device: torch.device = CPU) -> Watched:
@@ -303,4 +303,4 @@ def test_a_gpu_is_sampled_and_let_go(nvml: FakeNvml) -> None:
 def test_without_psutil_a_profile_goes_on_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psutil", None)
     watched = watched_block(ProfileRequest())
-    assert watched.notes == ("the machine's utilisation needs psutil: pip install psutil",)
+    assert watched.notes == ("the machine's utilization requires psutil: pip install psutil",)

@@ -1,4 +1,4 @@
-"""Archives encrypted and decrypted: age, and the OpenSSL format of the official script.
+"""Encrypt and decrypt archives: age, and the OpenSSL format of the official script.
 
-Imports `format`; age and cryptography only inside functions.
+Imports `format`. Imports age and cryptography only inside functions.
 """

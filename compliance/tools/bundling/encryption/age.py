@@ -1,4 +1,4 @@
-"""The format of age, by its library: for recipients in pieces, by a passphrase in one."""
+"""The age format, through its library: streamed for recipients, in memory for a passphrase."""
 
 from __future__ import annotations
 
@@ -12,85 +12,84 @@ from podium.compliance.tools.bundling.format.archive import Writer
 from podium.compliance.tools.bundling.format.refusal import Refused
 
 AGE = b"age-encryption.org/v1\n"
-"""The first bytes of such a file."""
+"""The first bytes of an age file."""
 
 LARGEST_IN_MEMORY = 1 << 30
-"""Bytes of an archive encrypted with a passphrase: the library takes it in one piece."""
+"""The largest archive with a passphrase, in bytes: the library reads it into memory."""
 
 HARDEST_SCRYPT = 20
-"""Logarithm of the work that the stanza of a passphrase may ask for: 1 GiB of memory. age writes
-18."""
+"""The largest scrypt work factor, as a binary logarithm: 1 GiB of memory. age itself writes 18."""
 
 LONGEST_HEADER = 1 << 16
-"""Bytes of the header, some 650 recipients: the library takes time by its square."""
+"""The longest header in bytes, about 650 recipients: the library needs quadratic time."""
 
 
 def encrypt_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secret: str) -> None:
-    """Encrypt a stream for recipients, or with a passphrase where there are none."""
+    """Encrypt a stream for recipients, or with a passphrase if `recipients` is empty."""
     age = needed("pyrage", "age encryption", "bundle")
     if recipients:
         age.encrypt_io(plain, out, [_recipient(age, text) for text in recipients])
         return
-    # One byte more than allowed shows that there are more, without reading all
+    # Reads at most one byte over the limit
     data = plain.read(LARGEST_IN_MEMORY + 1)
     if len(data) > LARGEST_IN_MEMORY:
         size = f"more than {LARGEST_IN_MEMORY >> 30} GiB"
         raise UsageFault(
-            f"the archive has {size}, too much for a passphrase of age; use --recipient, or "
+            f"the archive is {size}, too large for age with a passphrase; use --recipient or "
             "--cipher openssl"
         )
     out.write(age.passphrase.encrypt(data, secret))
 
 
 def _recipient(age: Any, text: str) -> Any:
-    # Not told: somebody has taken the wrong one of two keys, and messages end in logs
+    # Do not print the key: it is probably the secret key of a pair, and messages end up in logs
     if "SECRET" in text.upper() or "PRIVATE KEY" in text.upper():
-        raise UsageFault("--recipient is a secret key; give the public one (age1... or ssh-...)")
+        raise UsageFault("--recipient is a secret key; expected a public key (age1... or ssh-...)")
     kind = age.ssh if text.startswith("ssh-") else age.x25519
     try:
         return kind.Recipient.from_str(text.strip())
-    except Exception:  # the library's errors share no base of their own
+    except Exception:  # the errors of the library share no base class
         raise UsageFault(
-            f"{text.strip()[:80]} is not a recipient of age (age1... or ssh-...)"
+            f"{text.strip()[:80]} is not an age recipient; expected age1... or ssh-..."
         ) from None
 
 
 def decrypt_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Keys) -> None:
-    """Decrypt a stream into `plain`; raises Refused for a wrong key and for damage."""
+    """Decrypt a stream into `plain`; raises Refused for a wrong key or damaged data."""
     age = needed("pyrage", "age encryption", "bundle")
     header = _header(stream, display_path)
     work = _scrypt_work(header)
     if work is None:
         if not keys.identities:
-            raise UsageFault("the archive is encrypted for recipients of age: give --identity")
+            raise UsageFault("the archive is encrypted for age recipients; pass --identity")
         identities = [_identity(age, text) for text in keys.identities]
         _guarded(lambda: age.decrypt_io(stream, plain, identities), display_path)
         return
-    # The archive itself states this cost, so it is looked at before the library pays it
+    # The untrusted archive states this cost, so it is checked before the library runs
     if work > HARDEST_SCRYPT:
         raise Refused(
-            f"{display_path}: decrypting it would take 2^{work} rounds of scrypt, more than "
+            f"{display_path}: decryption needs 2^{work} rounds of scrypt; the limit is "
             f"2^{HARDEST_SCRYPT}"
         )
     data = stream.read(LARGEST_IN_MEMORY + 1)
     if len(data) > LARGEST_IN_MEMORY:
-        raise Refused(f"{display_path}: is too large for a passphrase of age")
+        raise Refused(f"{display_path}: is too large for age with a passphrase")
     secret = keys.secret()
     _guarded(lambda: plain.write(age.passphrase.decrypt(data, secret)), display_path)
 
 
 def _header(stream: IO[bytes], display_path: str) -> bytes:
-    """The header of a file of age; raises Refused where it is too long to be looked at."""
+    """The header of an age file; raises Refused if it is too long."""
     head = stream.read(LONGEST_HEADER)
     stream.seek(0)
     end = head.find(b"\n---")
     if end < 0 and len(head) == LONGEST_HEADER:
-        raise Refused(f"{display_path}: the header of age has more than {LONGEST_HEADER} bytes")
+        raise Refused(f"{display_path}: the age header is larger than {LONGEST_HEADER} bytes")
     return head[:end] if end >= 0 else head
 
 
 def _scrypt_work(header: bytes) -> int | None:
-    """What the stanza of a passphrase asks for, as a logarithm; None where there is none."""
+    """The scrypt work factor of a passphrase, as a logarithm; None for other recipients."""
     first = header[len(AGE) :].split(b"\n", 1)[0].split(b" ")
     if first[:2] != [b"->", b"scrypt"]:
         return None
@@ -98,24 +97,24 @@ def _scrypt_work(header: bytes) -> int | None:
 
 
 def _identity(age: Any, text: str) -> Any:
-    """An identity from an age or SSH key's text; its file may have comments."""
+    """An identity from the text of an age or SSH key, which may have comments."""
     try:
         if "PRIVATE KEY-----" in text:
             return age.ssh.Identity.from_buffer(text.encode())
         lines = [line.strip() for line in text.splitlines()]
         return age.x25519.Identity.from_str(next(n for n in lines if n.startswith("AGE-SECRET")))
-    except Exception:  # the library's errors share no base of their own
-        raise UsageFault("--identity must be a file with a secret key of age or SSH") from None
+    except Exception:  # the errors of the library share no base class
+        raise UsageFault("--identity must be a file with a secret age or SSH key") from None
 
 
 def _guarded(work: Callable[[], object], display_path: str) -> None:
-    """Run the library: for damaged data it raises OSError, for a wrong key its own errors."""
+    """Run the library, which raises OSError for damaged data and other errors for a wrong key."""
     try:
         work()
     except OSError as error:
-        # With a number it comes from the disk (no space left), not from the archive
+        # An error with a number comes from the disk (no space left), not from the archive
         if error.errno:
             raise
-        raise Refused(f"{display_path}: the encrypted data is damaged or cut short") from None
-    except Exception:  # the library's errors share no base of their own
+        raise Refused(f"{display_path}: the encrypted data is damaged or truncated") from None
+    except Exception:  # the errors of the library share no base class
         raise Refused(f"{display_path}: the key or passphrase does not decrypt it") from None

@@ -1,4 +1,4 @@
-"""Archives decrypted in whichever format they are encrypted: the first bytes show it."""
+"""Decrypt archives; the first bytes determine the format."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from podium.compliance.tools.bundling.format.refusal import Refused
 
 @contextmanager
 def decrypted(stream: IO[bytes], display_path: str, keys: Keys, room: Path) -> Iterator[Decrypted]:
-    """An archive's stream, decrypted if need be; temporary files go into `room`.
+    """The stream of an archive, decrypted if necessary; temporary files are in `room`.
 
-    Raises Refused for a wrong key and for what is not an archive.
+    Raises Refused for a wrong key, or if the file is not an archive.
     """
     head = stream.read(HEAD)
     stream.seek(0)
@@ -34,7 +34,7 @@ def decrypted(stream: IO[bytes], display_path: str, keys: Keys, room: Path) -> I
             yield _recognised(plain, display_path, "age")
     else:
         raise Refused(
-            f"{display_path}: is not an archive that podium reads (tar.zst, tar.gz, tar, age, enc)"
+            f"{display_path}: is not a supported archive; expected tar.zst, tar.gz, tar, age or enc"
         )
 
 
@@ -43,5 +43,5 @@ def _recognised(plain: IO[bytes], display_path: str, how: str) -> Decrypted:
     compression = compression_of(plain.read(HEAD))
     plain.seek(0)
     if compression is None:
-        raise Refused(f"{display_path}: decrypted, it is not an archive that podium reads")
+        raise Refused(f"{display_path}: the decrypted file is not a supported archive")
     return Decrypted(plain, compression, how)

@@ -1,4 +1,4 @@
-"""What encrypts and decrypts archives, and what an archive is once decrypted."""
+"""Ciphers, keys, and decrypted archives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.compliance.tools.bundling.format.compress import Compression, Source
 
 
 class Cipher(StrEnum):
-    """How an archive is encrypted."""
+    """The encryption of an archive."""
 
     AGE = "age"
     OPENSSL = "openssl"
@@ -20,9 +20,9 @@ class Cipher(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What decrypts archives: a passphrase, age identities, unusual iterations of PBKDF2.
+    """Keys for decryption: a passphrase, age identities, a number of iterations for PBKDF2.
 
-    `ask` returns the passphrase when one is needed and none was given.
+    `ask` returns the passphrase if one is needed and `passphrase` is None.
     """
 
     passphrase: str | None = None
@@ -31,19 +31,19 @@ class Keys:
     ask: Callable[[], str] | None = None
 
     def secret(self) -> str:
-        """The passphrase; raises UsageFault where there is none."""
+        """The passphrase; raises UsageFault if there is none."""
         if self.passphrase is None and self.ask is not None:
             return self.ask()
         if not self.passphrase:
-            raise UsageFault("the archive is encrypted with a passphrase: give --passphrase-file")
+            raise UsageFault("the archive is encrypted with a passphrase; pass --passphrase-file")
         return self.passphrase
 
 
 @dataclass(frozen=True, slots=True)
 class Decrypted:
-    """An archive's plain stream; `old` where its key was derived in the old, weak way.
+    """The plain stream of an archive; `old` if its key was derived in the old, weak way.
 
-    `authenticated` is False where it is encrypted in a format that notices no change.
+    `authenticated` is False if the encryption does not detect changes.
     """
 
     source: Source

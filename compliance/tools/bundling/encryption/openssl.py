@@ -1,9 +1,9 @@
-"""OpenSSL's format of encrypted files, with PBKDF2 and with the old script's derivation.
+"""The OpenSSL format of encrypted files, with PBKDF2 and with the derivation of the old script.
 
 `Salted__`, eight bytes of salt, AES-256-CBC with PKCS#7 padding. Key and initial vector come from
 PBKDF2 with HMAC-SHA-256, or, in the old script, from one round of SHA-256 over passphrase
-and salt (MD5 before OpenSSL 1.1). The format itself does not detect a changed byte: the hash
-beside the archive does.
+and salt (MD5 before OpenSSL 1.1). The format itself does not detect a changed byte: the hash file
+next to the archive does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from podium.compliance.tools.bundling.format.compress import HEAD, compression_o
 from podium.compliance.tools.bundling.format.refusal import Damaged, Refused
 
 ITERATIONS = 600_000
-"""Of PBKDF2, when encrypting."""
+"""PBKDF2 iterations for encryption."""
 
 OPENSSL_ITERATIONS = 10_000
 """The default of `openssl enc -pbkdf2`."""
@@ -30,16 +30,16 @@ OPENSSL_ITERATIONS = 10_000
 MOST_ITERATIONS = 10_000_000
 
 SALTED = b"Salted__"
-"""The first bytes of such a file."""
+"""The first bytes of an OpenSSL file."""
 
 _KEY, _VECTOR, _BLOCK = 32, 16, 16
 
 
 class Encrypting(io.RawIOBase):
-    """A writer that encrypts in OpenSSL's format."""
+    """A writer that encrypts in the OpenSSL format."""
 
     def __init__(self, out: Writer, secret: str, iterations: int | None) -> None:
-        """Start with a new salt; `iterations` is None for the old script's derivation."""
+        """Start with a new salt; `iterations` is None for the derivation of the old script."""
         salt = os.urandom(8)
         scheme = _Scheme("", iterations, "sha256")
         self._encryptor = _cipher(scheme.derive(secret, salt)).encryptor()
@@ -57,7 +57,7 @@ class Encrypting(io.RawIOBase):
 
     def finish(self) -> None:
         """Write the padding and the last block."""
-        # PKCS#7: a whole block where none is needed, so that the last byte always is a length
+        # PKCS#7: a full block if no padding is needed, so that the last byte is always a length
         pad = _BLOCK - self._held
         self._out.write(self._encryptor.update(bytes([pad]) * pad) + self._encryptor.finalize())
 
@@ -75,7 +75,7 @@ class _Scheme:
         phrase, size = secret.encode("utf-8", "surrogateescape"), _KEY + _VECTOR
         if self.iterations is not None:
             return hashlib.pbkdf2_hmac(self.digest, phrase, salt, self.iterations, size)
-        # OpenSSL's EVP_BytesToKey with one round: each digest continues the one before
+        # OpenSSL's EVP_BytesToKey with one round: each digest includes the previous one
         made = last = b""
         while len(made) < size:
             last = hashlib.new(self.digest, last + phrase + salt, usedforsecurity=False).digest()
@@ -84,7 +84,7 @@ class _Scheme:
 
 
 def _schemes(iterations: int | None) -> Iterator[_Scheme]:
-    """Every derivation that such an archive may have, the safest first."""
+    """All possible key derivations, the safest first."""
     for count in dict.fromkeys((iterations or ITERATIONS, ITERATIONS, OPENSSL_ITERATIONS)):
         yield _Scheme(f"openssl, PBKDF2 with {count} iterations", count, "sha256")
     yield _Scheme("openssl, old key derivation", None, "sha256")
@@ -99,7 +99,7 @@ def _cipher(derived: bytes) -> Any:
 
 
 def decrypt_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Decrypted:
-    """Try every derivation on the first blocks: an archive is recognised by its first bytes."""
+    """Try every derivation on the first blocks: the first bytes identify an archive."""
     secret = keys.secret()
     prefix = len(SALTED) + 8
     head = stream.read(prefix + HEAD)
@@ -107,11 +107,11 @@ def decrypt_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Decrypte
     first = first[: len(first) - len(first) % _BLOCK]
     for scheme in _schemes(keys.iterations):
         derived = scheme.derive(secret, salt)
-        # The format holds no check value: a wrong key shows only by what it decrypts to
+        # The format has no check value: only the decrypted data shows a wrong key
         compression = compression_of(_cipher(derived).decryptor().update(first))
         if compression is not None:
             stream.seek(prefix)
-            # A new decryptor, as CBC chains blocks and the trial's has seen some
+            # A new decryptor, because CBC chains blocks and the first one has processed some
             source = _Decrypting(stream, _cipher(derived).decryptor())
             old = scheme.iterations is None
             return Decrypted(source, compression, scheme.title, old, authenticated=False)
@@ -119,7 +119,7 @@ def decrypt_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Decrypte
 
 
 class _Decrypting:
-    """A reader that decrypts blocks and removes the padding of the last."""
+    """A reader that decrypts blocks and removes the padding of the last block."""
 
     def __init__(self, stream: IO[bytes], decryptor: Any) -> None:
         self._stream, self._decryptor = stream, decryptor
@@ -132,7 +132,7 @@ class _Decrypting:
         return data
 
     def _fill(self) -> None:
-        """One block is kept back: it may be the last, which ends in its padding."""
+        """Read more data; keeps one block back, which may be the last and end with padding."""
         data = self._stream.read(CHUNK)
         if data:
             data = self._last + self._decryptor.update(data)
@@ -143,8 +143,8 @@ class _Decrypting:
         try:
             self._decryptor.finalize()
         except ValueError:
-            raise Damaged("the encrypted data is cut short") from None
+            raise Damaged("the encrypted data is truncated") from None
         pad = self._last[-1] if len(self._last) == _BLOCK else 0
         if not 1 <= pad <= _BLOCK or self._last[-pad:] != bytes([pad]) * pad:
-            raise Damaged("the encrypted data is damaged or cut short")
+            raise Damaged("the encrypted data is damaged or truncated")
         self._ready = self._last[:-pad]

@@ -1,4 +1,1 @@
-"""The archive: which files go in, tar, compression, hashes, and what an unpacked member may be.
-
-Imports no other part of `compliance` but `errors` and `report.terminal`.
-"""
+"""The archive: its files, tar, compression, hashes, and the rules for members to unpack."""

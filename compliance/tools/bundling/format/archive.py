@@ -1,4 +1,4 @@
-"""Members written as a tar stream that depends on nothing but names, contents and the x bit."""
+"""Write members as a tar stream that depends only on names, contents and the executable bit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHUNK = 1 << 18
 """Bytes read and written at a time."""
 
 MOMENT = 315532800
-"""1980-01-01: every member's time, the earliest that zip can hold."""
+"""1980-01-01, the time stamp of every member: the earliest time that zip supports."""
 
 _TYPES = {
     MemberKind.FILE: tarfile.REGTYPE,
@@ -27,14 +27,14 @@ _TYPES = {
 
 
 class Writer(Protocol):
-    """What bytes are written to."""
+    """A target for bytes."""
 
     def write(self, data: bytes, /) -> int:
-        """Take all of the bytes."""
+        """Write all of the bytes."""
 
 
 def write_archive(entries: Iterable[TreeEntry], out: Writer) -> None:
-    """Write all members and the end mark; raises Refused where a file changes while it is read."""
+    """Write all members and the end mark; raises Refused if a file changes while it is read."""
     for entry in entries:
         out.write(_header(entry))
         if entry.kind is MemberKind.FILE:
@@ -49,7 +49,7 @@ def _header(entry: TreeEntry) -> bytes:
     info.type = _TYPES[entry.kind]
     info.size = entry.size
     info.linkname = entry.target
-    # Owner and group stay TarInfo's empty ones: no account of the packing machine gets in
+    # Owner and group stay empty, so that the archive names no account of the packing machine
     info.mtime = MOMENT
     whole = entry.kind is MemberKind.FOLDER or entry.executable
     # Fixed modes: the umask of the packing machine must not change the bytes
@@ -58,19 +58,19 @@ def _header(entry: TreeEntry) -> bytes:
 
 
 def _content(entry: TreeEntry) -> Iterator[bytes]:
-    """A file's content; a name that has meanwhile become a link or a pipe is not followed."""
-    # Opening a pipe would wait for a writer; Windows has neither flag
+    """The content of a file; refuses a name that has become a link or a pipe."""
+    # Opening a pipe would block; Windows has neither flag
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     left = entry.size
     try:
         handle = os.open(entry.path, flags)
         try:
             _check_same(entry, handle)
-            # The header with the size is written: exactly so many bytes must follow
+            # The header states the size: exactly this number of bytes must follow
             while left and (data := os.read(handle, min(CHUNK, left))):
                 left -= len(data)
                 yield data
-            # Once more: a writer may have come while it was read
+            # Again: the file may have changed while it was read
             _check_same(entry, handle)
         finally:
             os.close(handle)

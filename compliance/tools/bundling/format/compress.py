@@ -1,4 +1,4 @@
-"""Compression of archives, both ways, in pieces: memory does not grow with the archive."""
+"""Compress and expand archives as streams: memory does not grow with the archive."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ZSTD_LEVEL = 6
 GZIP_LEVEL = 6
 
 BITE = 1 << 10
-"""Compressed bytes expanded at once: even a bomb of zstd makes no more than 32 MiB of them."""
+"""Compressed bytes per step: even a zstd bomb expands them to at most 32 MiB."""
 
 WIDEST_WINDOW = 1 << 27
-"""Bytes of memory that a zstd frame may ask for, the limit of its own command."""
+"""The largest window of a zstd frame in bytes, which is the limit of the zstd command."""
 
 
 class Compression(StrEnum):
-    """How an archive is compressed."""
+    """The compression of an archive."""
 
     ZSTD = "tar.zst"
     GZIP = "tar.gz"
@@ -34,11 +34,11 @@ _GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
 _TAR_MAGIC, _TAR_MAGIC_AT = b"ustar", 257
 
 HEAD = 512
-"""Bytes by which a stream is recognised."""
+"""Number of bytes that identify a format."""
 
 
 def compression_of(head: bytes) -> Compression | None:
-    """The compression of a stream by its first bytes; None for one that podium does not read."""
+    """The compression of a stream, from its first bytes; None for an unsupported format."""
     if head.startswith(_GZIP_MAGIC):
         return Compression.GZIP
     if head.startswith(_ZSTD_MAGIC):
@@ -49,10 +49,10 @@ def compression_of(head: bytes) -> Compression | None:
 
 
 class Source(Protocol):
-    """What bytes are read from: at most `size` of them, none at the end only."""
+    """A source of bytes: returns at most `size` bytes, and an empty string only at the end."""
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes; raises Damaged where they are not what they should be."""
+        """The next bytes; raises Damaged for invalid data."""
 
 
 class Closing(Writer, Protocol):
@@ -63,13 +63,13 @@ class Closing(Writer, Protocol):
 
 
 def compressing(compression: Compression, out: IO[bytes]) -> Closing:
-    """A writer that compresses into `out`: no name, no time, one thread, so always alike."""
+    """A writer that compresses into `out` deterministically: no name, no time, one thread."""
     if compression is Compression.GZIP:
         return gzip.GzipFile("", "wb", GZIP_LEVEL, out, mtime=0)
     if compression is Compression.ZSTD:
         import zstandard
 
-        # The checksum is what shows damage inside data that still expands
+        # Only the checksum detects damage in data that still expands
         shape = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True)
         return shape.stream_writer(out, closefd=False)
     return _Plain(out)
@@ -83,18 +83,18 @@ class _Plain:
         return self._out.write(data)
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: this writer has no buffer."""
 
 
 def expanding(compression: Compression, source: Source) -> Source:
-    """A reader of what was compressed; whatever is not whole and right raises Damaged."""
+    """A reader of compressed data; incomplete or invalid data raises Damaged."""
     if compression is Compression.PLAIN:
         return source
     return _Expanding(source, _gzip() if compression is Compression.GZIP else _zstd())
 
 
 class _Expanding:
-    """Compressed frames one after another, each of which must end."""
+    """A sequence of compressed frames, each of which must be complete."""
 
     def __init__(self, source: Source, kind: _Frames) -> None:
         self._source, self._kind = source, kind
@@ -106,9 +106,9 @@ class _Expanding:
         while not (data := self._made.read(size)):
             bite = self._bite()
             if not bite:
-                # The libraries themselves accept input that ends inside a frame
+                # The libraries accept input that ends inside a frame
                 if self._frame is not None:
-                    raise Damaged("the compressed data is cut short")
+                    raise Damaged("the compressed data is truncated")
                 return b""
             self._made = io.BytesIO(self._expanded(bite))
         return data
@@ -131,7 +131,7 @@ class _Expanding:
             data: bytes = frame.decompress(bite)
         except self._kind.fault:
             raise Damaged("the compressed data is damaged") from None
-        # Frames may be concatenated: what follows one is given to the next
+        # Frames may be concatenated: the rest of the data belongs to the next frame
         if frame.eof:
             self._at -= len(frame.unused_data)
             self._frame = None
@@ -139,7 +139,7 @@ class _Expanding:
 
 
 class _Frames(NamedTuple):
-    """How frames of one format are begun, what their reader raises, and what may lie between."""
+    """The frames of one format: a decompressor, its error, and the padding between frames."""
 
     start: Callable[[], Any]
     fault: type[Exception]
@@ -147,7 +147,7 @@ class _Frames(NamedTuple):
 
 
 def _gzip() -> _Frames:
-    # Of 31, 16 stands for a gzip header, which zlib skips and checks itself, and 15 for the largest
+    # 31 = 16 + 15: 16 for a gzip header, which zlib checks and skips, and 15 for the largest
     # window. `gzip` and tapes fill the last record with zeros
     return _Frames(lambda: zlib.decompressobj(31), zlib.error, b"\0")
 

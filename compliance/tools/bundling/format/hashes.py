@@ -1,4 +1,4 @@
-"""Hashes of archives, and the side files in which `sha256sum -c` and `sha1sum -c` find them."""
+"""Hashes of archives, and their side files for `sha256sum -c` and `sha1sum -c`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _HEX = {"sha256": re.compile(r"[0-9a-fA-F]{64}"), "sha1": re.compile(r"[0-9a-fA-
 
 
 class Hashing:
-    """A file being written that knows its hashes; a full disk becomes one line for the user."""
+    """A file writer that computes hashes; a full disk becomes one line for the user."""
 
     def __init__(self, out: IO[bytes], display_path: str) -> None:
         self._out, self._shown = out, display_path
         self.size = 0
         self._sha256 = hashlib.sha256()
-        # The old script wrote SHA-1; some builds of Python refuse it for security
+        # The old script wrote SHA-1, which some builds of Python refuse for security purposes
         self._sha1 = hashlib.sha1(usedforsecurity=False)
 
     def write(self, data: bytes, /) -> int:
@@ -38,29 +38,29 @@ class Hashing:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is buffered here."""
+        """Do nothing: this writer has no buffer."""
 
     @property
     def sha256(self) -> str:
-        """Of all bytes so far, in lower case."""
+        """The SHA-256 of all bytes so far, in lower case."""
         return self._sha256.hexdigest()
 
     @property
     def sha1(self) -> str:
-        """Of all bytes so far, in lower case."""
+        """The SHA-1 of all bytes so far, in lower case."""
         return self._sha1.hexdigest()
 
 
 def side_line(digest: str, name: str) -> bytes:
-    """The line of a side file; names are escaped as coreutils does."""
+    """The line of a side file; names are escaped as in coreutils."""
     escaped = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     line = f"{chr(92) if escaped != name else ''}{digest}  {escaped}\n"
     return line.encode("utf-8", "surrogateescape")
 
 
 def side_files(archive: Path, *, old_script: bool = False) -> dict[str, Path]:
-    """Where the hashes of an archive lie; the old script names its SHA-1 file without `.tar.gz`."""
-    # The old script: mlperf_submission_ORG.tar.gz beside mlperf_submission_ORG.sha1
+    """The side files of an archive; the old script names its SHA-1 file without `.tar.gz`."""
+    # The old script writes mlperf_submission_ORG.tar.gz and mlperf_submission_ORG.sha1
     stem = archive.name.removesuffix(".tar.gz") if old_script else archive.name
     return {
         "sha256": archive.with_name(f"{archive.name}.sha256"),
@@ -69,7 +69,7 @@ def side_files(archive: Path, *, old_script: bool = False) -> dict[str, Path]:
 
 
 def stated_hashes(archive: Path) -> list[tuple[str, str, str]]:
-    """(algorithm, digest, name of the side file) of every side file beside an archive.
+    """(algorithm, digest, name of the side file) for every side file of an archive.
 
     Raises Refused for a side file without a hash.
     """
@@ -78,13 +78,13 @@ def stated_hashes(archive: Path) -> list[tuple[str, str, str]]:
 
 
 def possible_side_files(archive: Path) -> list[tuple[str, Path]]:
-    """(algorithm, path) of every file that may have a hash of an archive, by either naming."""
+    """(algorithm, path) of every possible side file of an archive, in either naming scheme."""
     both = (side_files(archive, old_script=old).items() for old in (False, True))
     return sorted({side for sides in both for side in sides})
 
 
 def archive_files(archive: Path) -> list[Path]:
-    """An archive, and every file that may have a hash of it."""
+    """An archive, and all its possible side files."""
     return [archive, *dict.fromkeys(path for _, path in possible_side_files(archive))]
 
 
@@ -101,9 +101,9 @@ def _read_side(path: Path, kind: str) -> str:
 
 
 def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_path: str) -> None:
-    """Compare an open archive with what is stated of it, and seek back to where it was.
+    """Compare an open archive with the stated hashes, and seek back to the current position.
 
-    Raises Refused where one differs.
+    Raises Refused if a hash differs.
     """
     if not stated:
         return
@@ -116,12 +116,12 @@ def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_
     for kind, digest, source in stated:
         actual = sums[kind].hexdigest()
         if actual != digest.lower():
-            expected = f"{digest.lower()} by {source}"
-            raise Refused(f"{display_path}: the {kind} hash is {actual}; must be {expected}")
+            expected = f"{digest.lower()} from {source}"
+            raise Refused(f"{display_path}: the {kind} hash is {actual}; expected {expected}")
 
 
 def checked_hash(digest: str) -> str:
-    """A SHA-256 as a caller gave it; raises UsageFault where it is not one."""
+    """A SHA-256 hash in lower case; raises UsageFault for an invalid one."""
     if not _HEX["sha256"].fullmatch(digest.strip()):
         raise UsageFault("--sha256 must be 64 hexadecimal digits")
     return digest.strip().lower()

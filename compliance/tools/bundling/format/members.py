@@ -1,7 +1,7 @@
-"""A tar stream read strictly, member by member: anything irregular is refused.
+"""Read a tar stream strictly, member by member: anything irregular is refused.
 
-The standard reader takes a damaged header for the end of an archive and reads a name of any length
-into memory; an archive from elsewhere deserves neither trust.
+The standard reader treats a damaged header as the end of an archive, and reads a name of any length
+into memory. An untrusted archive must not benefit from either.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from podium.compliance.tools.bundling.format.refusal import Damaged, Refused
 BLOCK = tarfile.BLOCKSIZE
 
 LONGEST_EXTENSION = 1 << 16
-"""Bytes of the records that give one member a longer name."""
+"""The largest extension record in bytes, which gives a member a longer name."""
 
 MOST_EXTENSIONS = 4
-"""Such records in a row: a name, a link's target, one of each in both dialects."""
+"""The most extension records of one member: name and link target, each in both dialects."""
 
 _KINDS = {
     tarfile.REGTYPE: MemberKind.FILE,
@@ -46,7 +46,7 @@ _USED = ("path", "linkpath", "size")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The header of one member; `target` is where a link leads."""
+    """The header of one member; `target` is the target of a link."""
 
     name: str
     kind: MemberKind
@@ -57,7 +57,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an archive may grow to: bytes unpacked, members, and unpacked bytes per byte read."""
+    """Limits of an archive: unpacked bytes, members, and unpacked bytes per byte of archive."""
 
     size: int = 64 << 30
     members: int = 200_000
@@ -65,33 +65,33 @@ class Limits:
 
 
 RATIO_FROM = 64 << 20
-"""Bytes unpacked before their ratio counts: a small archive of zeros does no harm."""
+"""Unpacked bytes from which the ratio counts: a small archive of zeros is harmless."""
 
 
 class Meter:
-    """A source of which no more is read than the limits allow."""
+    """A source that enforces the limits."""
 
     def __init__(self, source: Source, limits: Limits, packed: int) -> None:
-        """Meter a source that comes from `packed` bytes of archive."""
-        # At least 1: the archive's size is a divisor in `read`
+        """Meter a source that reads from an archive of `packed` bytes."""
+        # At least 1: the size of the archive is a divisor
         self._source, self._packed, self._limits = source, max(packed, 1), limits
         self.read_so_far = self.copied = 0
         self.where = "the first member"
 
     def read(self, size: int) -> bytes:
-        """The next bytes; raises Refused for a bomb and for damage, naming the member."""
+        """The next bytes; raises Refused with the member for a bomb or damaged data."""
         try:
             data = self._source.read(size)
         except Damaged as fault:
             raise Refused(f"{self.where}: {fault}") from None
         self.read_so_far += len(data)
-        # Extension records and what follows the end mark are announced by nobody
+        # No header announces extension records or the data after the end mark
         self.announce(0)
         self._weigh()
         return data
 
     def copy(self, size: int) -> None:
-        """Count bytes that a member takes on the disk and not in the archive: a hard link's."""
+        """Count bytes that a member occupies only on disk: those of a hard link."""
         self.announce(size)
         self.copied += size
         self._weigh()
@@ -105,15 +105,15 @@ class Meter:
         """Refuse a member that cannot fit before a byte of it is written."""
         if self.read_so_far + self.copied + size > self._limits.size:
             most = self._limits.size
-            raise Refused(f"{self.where}: unpacked the archive is larger than {most} bytes")
+            raise Refused(f"{self.where}: the unpacked archive is larger than {most} bytes")
 
     def exactly(self, size: int) -> bytes:
-        """Read exactly so many bytes; raises Refused where the archive ends before."""
+        """Read exactly `size` bytes; raises Refused if the archive ends earlier."""
         pieces = []
         while size:
             data = self.read(size)
             if not data:
-                raise Refused(f"{self.where}: the archive is cut short")
+                raise Refused(f"{self.where}: the archive is truncated")
             pieces.append(data)
             size -= len(data)
         return b"".join(pieces)
@@ -137,7 +137,7 @@ class Members:
                 stated |= self._extension(info)
                 continue
             yield self._member(info, stated)
-            # A caller that skips a content leaves the stream in it, and the next header comes after
+            # If the caller skips the content, the next header comes only after it
             for _ in self.content():
                 pass
             stated, records = {}, 0
@@ -146,11 +146,11 @@ class Members:
         self._end()
 
     def content(self) -> Iterator[bytes]:
-        """The current member's content, in pieces, as far as it has not been read."""
+        """The unread content of the current member, in pieces."""
         while self._left:
             data = self._meter.read(min(CHUNK, self._left))
             if not data:
-                raise Refused(f"{self._meter.where}: the archive is cut short")
+                raise Refused(f"{self._meter.where}: the archive is truncated")
             self._left -= len(data)
             yield data
         self._meter.exactly(self._pad)
@@ -167,11 +167,11 @@ class Members:
             raise Refused(f"{where}: the next header is damaged, or not a tar header") from None
 
     def _end(self) -> None:
-        """The end mark is two blocks of zeros, and nothing but zeros may follow."""
+        """Read the end mark: two blocks of zeros, after which only zeros may follow."""
         self._meter.where = "after the last member"
         if any(self._meter.exactly(BLOCK)):
             raise Refused("after the last member: the end mark is damaged")
-        # Tar fills its last record with zeros. Compressors compare their checksum at the end only
+        # Tar fills its last record with zeros. Decompressors check the checksum only at the end
         while data := self._meter.read(CHUNK):
             if any(data):
                 raise Refused("after the last member: data follows the end of the archive")
@@ -186,43 +186,43 @@ class Members:
             what = _REFUSED.get(info.type, f"of the unknown type {info.type!r}")
             raise Refused(f"{display_path}: is {what}; only files, folders and links are unpacked")
         if kind is MemberKind.FOLDER:
-            # Folders end in a slash in tar; one of slashes alone stays, to be refused as absolute
+            # In tar, folders end with a slash. A name of slashes only is refused later as absolute
             name = name.rstrip("/") if name.strip("/") else name
         size = _number(stated["size"], display_path) if "size" in stated else info.size
         if size < 0:
             raise Refused(f"{display_path}: the size is negative")
-        # Readers disagree whether such content is there, and so on where the next header begins
+        # Readers disagree whether such content exists, and so where the next header starts
         if size and kind is not MemberKind.FILE:
             raise Refused(f"{display_path}: is a {kind} with content")
         self._meter.announce(size)
         self._left, self._pad = size, -size % BLOCK
         target = stated.get("linkpath", info.linkname)
         if len(target.encode("utf-8", "surrogateescape")) > LONGEST_NAME:
-            raise Refused(f"{display_path}: the link's target has more than {LONGEST_NAME} bytes")
-        # Of the mode only the owner's x bit counts: no setuid bit comes out of an archive
+            raise Refused(f"{display_path}: the link target is longer than {LONGEST_NAME} bytes")
+        # Only the owner's executable bit of the mode counts: a setuid bit is never unpacked
         return Member(name, kind, size, bool(info.mode & 0o100), target)
 
     def _extension(self, info: tarfile.TarInfo) -> dict[str, str]:
         where = self._meter.where
         if not 0 <= info.size <= LONGEST_EXTENSION:
-            raise Refused(f"after {where}: a name's record of {info.size} bytes")
+            raise Refused(f"after {where}: an extension record of {info.size} bytes")
         data = self._meter.exactly(info.size + -info.size % BLOCK)[: info.size]
         if info.type in _NAMES:
             text = data.rstrip(b"\0").decode("utf-8", "surrogateescape")
             return {_NAMES[info.type]: text}
         stated = _pax(data, f"after {where}")
-        # In this dialect a sparse file has the type of a plain one: only its keys give it away
+        # In this dialect, a sparse file has the type of a plain file, and only its keys differ
         if odd := [key for key in stated if key.startswith("GNU.sparse")]:
             raise Refused(f"after {where}: a sparse file ({clean(odd[0])})")
         wanted = {key: text for key, text in stated.items() if key in _USED}
-        # `git archive` writes a global header with a comment, which harms nobody
+        # `git archive` writes a global header with a comment, which is harmless
         if wanted and info.type == tarfile.XGLTYPE:
-            raise Refused(f"after {where}: a record that gives all members one {min(wanted)}")
+            raise Refused(f"after {where}: a record that sets {min(wanted)} for all members")
         return wanted
 
 
 def _number(text: str, display_path: str) -> int:
-    # isdigit takes superscripts too, on which int fails; 20 digits exceed 64 bits
+    # isdigit accepts superscripts too, for which int fails; 20 digits exceed 64 bits
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise Refused(f"{display_path}: the size is not a number")
     return int(text)
@@ -233,15 +233,15 @@ def _pax(data: bytes, where: str) -> dict[str, str]:
     found: dict[str, str] = {}
     while data:
         digits, space, _ = data.partition(b" ")
-        # LONGEST_EXTENSION has 5 digits. A length of 0 makes an empty record, refused below
+        # LONGEST_EXTENSION has 5 digits. A length of 0 gives an empty record, refused below
         length = int(digits) if digits.isdigit() and len(digits) < 7 else 0
         record = data[:length]
         key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
         if not (space and equals and key) or len(record) != length or record[-1:] != b"\n":
-            raise Refused(f"{where}: an extended header that cannot be read")
-        # Python raises ValueError, not OSError, for a path with a zero byte
+            raise Refused(f"{where}: an invalid extended header")
+        # Python raises ValueError, not OSError, for a path with a null byte
         if b"\0" in value and key in (b"path", b"linkpath"):
-            raise Refused(f"{where}: a name with a zero byte in it")
+            raise Refused(f"{where}: a name with a null byte")
         found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
         data = data[length:]
     return found

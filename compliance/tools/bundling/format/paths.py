@@ -1,6 +1,6 @@
-"""The names of an archive's members: which are allowed, and which would collide on some disk.
+"""Rules for the names of members: the allowed names, and collisions on some file systems.
 
-Bundling and unpacking share these rules, so that whatever is bundled can be unpacked.
+Bundling and unpacking share these rules, so that every bundle can be unpacked.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from podium.compliance.text.terminal import clean
 from podium.compliance.tools.bundling.format.refusal import Refused
 
 LONGEST_NAME = 4096
-"""Bytes of a whole name, the longest path that Linux opens."""
+"""The longest name in bytes: the limit of paths in Linux."""
 
 DEEPEST_NAME = 128
-"""Folders in each other. A tree of code has a dozen, and each level costs whoever walks it."""
+"""The most nested folders. A tree of code has about 12, and each level slows down a tree walk."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys, and those that change the direction of text."""
+"""Control characters of terminals, and characters that change the direction of text."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -30,13 +30,13 @@ _DEVICE = re.compile(
 )
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]|[. ]\Z')
 
-# Git finds its folder under these names, too, where a file system ignores such characters
+# Git also finds its folder under these names on file systems that ignore such characters
 _IGNORED = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _GIT = re.compile(r"(?:\.git|git~1)[. ]*(?::.*)?", re.IGNORECASE)
 
 
 class MemberKind(StrEnum):
-    """What a member becomes on disk."""
+    """The kind of a member."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -45,14 +45,14 @@ class MemberKind(StrEnum):
 
 
 def parts_of(name: str, display_path: str) -> tuple[str, ...]:
-    """The parts of a member's name, none for the root itself; raises Refused for a hostile name."""
+    """The parts of a name, empty for the root; raises Refused for a hostile name."""
     # A leading backslash is the root of a drive on Windows
     if name.startswith(("/", "\\")):
-        raise Refused(f"{display_path}: the name is absolute; members must lie below the folder")
+        raise Refused(f"{display_path}: the name is absolute; expected a relative path")
     if len(os.fsencode(name)) > LONGEST_NAME:
-        raise Refused(f"{clean(name[:60])}...: the name has more than {LONGEST_NAME} bytes")
+        raise Refused(f"{clean(name[:60])}...: the name is longer than {LONGEST_NAME} bytes")
     parts = name.split("/")
-    # `tar -c .` puts ./ before every name: that is usual, not hostile
+    # `tar -c .` adds ./ to every name, which is harmless
     while parts and parts[0] == ".":
         parts = parts[1:]
     if len(parts) > DEEPEST_NAME:
@@ -64,38 +64,38 @@ def parts_of(name: str, display_path: str) -> tuple[str, ...]:
 
 def _check_part(part: str, display_path: str) -> None:
     if part == "..":
-        raise Refused(f"{display_path}: the name leaves the folder by '..'")
+        raise Refused(f"{display_path}: the name leaves the folder with '..'")
     if part in ("", "."):
         raise Refused(f"{display_path}: the name has an empty part")
-    # Refused on every system: what Linux packs may be unpacked on Windows
+    # Refused on every system: a bundle from Linux may be unpacked on Windows
     if "\\" in part or _DRIVE.match(part):
-        raise Refused(f"{display_path}: the name is a path of its own on Windows")
-    # Settings in it name programs, which the next git command in that place would start
+        raise Refused(f"{display_path}: the name is a path on Windows")
+    # Its settings name programs, which the next git command in that folder would start
     if _GIT.fullmatch(_IGNORED.sub("", part)):
-        raise Refused(f"{display_path}: the name is that of git's own folder")
-    # An escape sequence in a name could rewrite what a terminal shows about it
+        raise Refused(f"{display_path}: the name is reserved for the git folder")
+    # An escape sequence in a name could change the output of a terminal
     if _CONTROL.search(part):
         raise Refused(f"{display_path}: the name has a control character")
 
 
 def refuse_on_windows(parts: tuple[str, ...], display_path: str) -> None:
-    """Raise Refused for a name that Windows cannot have, or takes for another one."""
+    """Raise Refused for a name that Windows does not support, or treats as another name."""
     for part in parts:
         if _DEVICE.fullmatch(part) or _NOT_ON_WINDOWS.search(part):
-            raise Refused(f"{display_path}: Windows cannot have the name {clean(part[:60])}")
+            raise Refused(f"{display_path}: Windows does not support the name {clean(part[:60])}")
 
 
 def folded(name: str) -> str:
-    """A name as disks see it that ignore case and Unicode normalization."""
+    """A name folded as on file systems that ignore case and Unicode normalization."""
     if name.isascii():
         return name.lower()
-    # Unicode's caseless match: folding can undo the normal form, so it is made before and after
+    # Unicode caseless matching: folding can undo the normal form, so normalize before and after
     plain = unicodedata.normalize("NFD", name)
     return unicodedata.normalize("NFD", plain.casefold())
 
 
 class _Place(NamedTuple):
-    """One name in a folder: as it was written, what it is, and whether a member is named so."""
+    """One name in a folder: its number, its spelling, its kind, and whether a member states it."""
 
     number: int
     written: str
@@ -104,10 +104,10 @@ class _Place(NamedTuple):
 
 
 class TakenPaths:
-    """Every path that members have so far; no two may collide on any disk.
+    """All paths of the members so far; no two may collide on any file system.
 
-    Each name is kept once, below its folder's number: whole paths would take memory, and the time
-    to compare them, by the square of their depth.
+    Each name is stored once, under the number of its folder: memory and time for full paths would
+    grow with the square of the depth.
     """
 
     def __init__(self) -> None:
@@ -117,9 +117,9 @@ class TakenPaths:
         return len(self._taken)
 
     def take(self, parts: tuple[str, ...], kind: MemberKind) -> int:
-        """Take a path and the folders above it; returns the path's number.
+        """Add a path and the folders above it; returns the number of the path.
 
-        Raises Refused where another member has it.
+        Raises Refused if another member has the path.
         """
         folder = 0
         for at in range(len(parts)):
@@ -129,7 +129,7 @@ class TakenPaths:
         return folder
 
     def number_of(self, parts: tuple[str, ...]) -> int | None:
-        """The number of a path that was taken and is written so; None for any other."""
+        """The number of a path with exactly this spelling; None if there is none."""
         folder = 0
         for part in parts:
             place = self._taken.get((folder, folded(part)))
@@ -139,17 +139,17 @@ class TakenPaths:
         return folder
 
     def _enter(self, folder: int, parts: tuple[str, ...], at: int, kind: MemberKind) -> int:
-        """Take one name in the folder of that number; returns the number of its place."""
+        """Add one name in the folder with that number; returns the number of the name."""
         stated = at + 1 == len(parts)
         name = folded(parts[at])
         other = self._taken.get((folder, name))
         if other is None:
-            # One string where both are the same
+            # One string object if both are equal, to save memory
             written = name if name == parts[at] else parts[at]
             place = _Place(len(self._taken) + 1, written, kind, stated)
             self._taken[folder, name] = place
             return place.number
-        # Tar may list a folder after files in it; what is listed itself may come once only
+        # Tar may list a folder after files in it, but each member only once
         again = stated and (other.stated or kind is not MemberKind.FOLDER)
         if again or other.written != parts[at] or _is_folder(other.kind) != _is_folder(kind):
             raise Refused(f"{clean('/'.join(parts))}: {_collision(other, parts[: at + 1], kind)}")
@@ -163,12 +163,12 @@ def _is_folder(kind: MemberKind) -> bool:
 
 
 def _collision(other: _Place, path: tuple[str, ...], kind: MemberKind) -> str:
-    """Why a name cannot be taken beside the one that has its place."""
+    """The reason why a name collides with another."""
     written = clean("/".join(path))
     if other.written != path[-1]:
-        # The folders above are the same, or the first of them that is not would have been refused
+        # The folders above are equal, or the first different one would have been refused
         before = clean("/".join((*path[:-1], other.written)))
-        return f"{written} and {before} are one name where case or Unicode forms do not count"
+        return f"{written} and {before} differ only in case or Unicode normalization"
     if _is_folder(kind) != _is_folder(other.kind):
         return f"{written} is a {kind} here and a {other.kind} elsewhere"
-    return "the name is there twice"
+    return "duplicate name"

@@ -1,4 +1,4 @@
-"""Why an archive is refused: always one line, naming the member where there is one."""
+"""Errors for refused archives: one line, which names the member if there is one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from podium.compliance.exit_codes import Exit
 
 
 class Refused(ComplianceError):
-    """An archive, or a tree, that cannot be trusted as it is."""
+    """An archive or a tree that cannot be trusted."""
 
     status = Exit.FOUND
 
 
 class Damaged(Exception):
-    """A stream that is not what its format says; the reader of members adds which member."""
+    """A stream that violates its format; the reader of members adds the name of the member."""

@@ -1,4 +1,4 @@
-"""A tree as an archive's members, in an order that no disk and no locale decides."""
+"""The members for a tree, in an order that does not depend on file system or locale."""
 
 from __future__ import annotations
 
@@ -33,28 +33,29 @@ class TreeEntry:
 
 
 def entries_of(tree: Path, top: str) -> list[TreeEntry]:
-    """Everything in a tree as members below the folder `top`, sorted by the bytes of their names.
+    """The content of a tree as members below the folder `top`, sorted by the bytes of their names.
 
-    Raises Refused for what an archive must not hold: links that leave the tree, pipes, sockets,
-    devices, names that collide on some disk or that Windows cannot have, and git's own folder.
+    Raises Refused for content that an archive must not have: links that leave the tree, pipes,
+    sockets, devices, names that collide on some file system or that Windows does not support, and
+    the git folder.
     """
     root = str(tree.resolve())
     entries = sorted(_walk(root, top, root), key=_order)
     taken = TakenPaths()
     for entry in (TreeEntry(top, root, MemberKind.FOLDER), *entries):
         parts = parts_of(entry.name, clean(entry.name))
-        # Whoever reviews the tree may do so on Windows
+        # A reviewer may unpack the tree on Windows
         refuse_on_windows(parts, clean(entry.name))
         taken.take(parts, entry.kind)
     return [TreeEntry(top, root, MemberKind.FOLDER), *entries]
 
 
-# By parts: compared whole, `a-b` would come between the folder `a` and its content `a/b`
+# By parts: as full strings, `a-b` would come between the folder `a` and its content `a/b`
 def _order(entry: TreeEntry) -> list[bytes]:
     return os.fsencode(entry.name).split(b"/")
 
 
-# Not os.walk, which silently leaves out a folder that it cannot read
+# Not os.walk, which silently skips a folder that it cannot read
 def _walk(folder: str, name: str, root: str) -> Iterator[TreeEntry]:
     waiting = [(folder, name)]
     while waiting:
@@ -84,27 +85,27 @@ def _entry(path: str, name: str, root: str) -> TreeEntry:
     if not stat.S_ISREG(about.st_mode):
         raise Refused(f"{clean(name)}: a pipe, socket or device cannot be bundled")
     executable = bool(about.st_mode & stat.S_IXUSR)
-    # The time is not archived: it shows whether the file changes before it is read
+    # The time is not archived: it detects a file that changes before it is read
     return TreeEntry(name, path, MemberKind.FILE, about.st_size, about.st_mtime_ns, executable)
 
 
 def _target(path: str, name: str, root: str) -> str:
     target = os.readlink(path)
     if not stays_below(path, target, root):
-        raise Refused(f"{clean(name)}: the link leads out of the tree, to {clean(target)}")
+        raise Refused(f"{clean(name)}: the link points outside the tree, to {clean(target)}")
     return target
 
 
 def stays_below(path: str, target: str, root: str) -> bool:
-    """Whether a link at `path` to `target` is relative and ends below `root`, itself resolved."""
+    """Whether a link at `path` to `target` is relative and ends below the resolved `root`."""
     if os.path.isabs(target) or target.startswith("\\") or not target:
         return False
     try:
-        # Strict, as it otherwise returns some path inside a loop of links
+        # Strict, because otherwise it returns an arbitrary path for a loop of links
         end = os.path.realpath(path, strict=True)
-    # A link may lead to nothing, if only the place is inside
+    # A broken link is allowed if its target is inside
     except FileNotFoundError:
         end = os.path.realpath(path)
     except OSError:
-        return False  # a loop of links, or a name too long
+        return False  # a loop of links, or a name that is too long
     return holds(root, end)

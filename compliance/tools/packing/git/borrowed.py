@@ -1,8 +1,8 @@
-"""A folder that stands for what a repository shares: its objects and refs, our configuration.
+"""A replacement for the common folder of a repository: its objects and refs, our configuration.
 
-Git reads configuration, attributes and hooks from the folder that GIT_COMMON_DIR names. This one
-has links to the objects and refs of the clone, so that git writes there, and a new configuration.
-HEAD and the index stay where they are, and change as git always changes them.
+Git reads configuration, attributes and hooks from the folder that GIT_COMMON_DIR names. The
+replacement has a new configuration, and links to the objects and refs of the clone, so that git
+writes there. HEAD and the index stay in the clone, and git changes them as usual.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from podium.compliance.tools.packing.git.settings import CloneSettings
 _LINKED = ("objects", "refs", "packed-refs", "shallow", "worktrees")
 _LISTS_BYTES = 16 << 20
 _ALTERNATES = 10
-"""How many stores of objects may lead from one to another."""
+"""The longest chain of alternate object stores."""
 
 
 def lend(folder: Path, common: Path, settings: CloneSettings, *, remote: str = "") -> None:
-    """Fill an empty folder so that it stands for a repository's common one.
+    """Fill an empty folder so that it replaces the common folder of a repository.
 
-    `remote` is the part of the configuration that names one.
+    `remote` is the section of the configuration for the remote.
     """
     refuse_odd_alternates(common / "objects")
     for name in _LINKED:
-        # What does not exist yet, git makes there: it follows a link to nothing
+        # Git creates missing files through a broken link
         (folder / name).symlink_to(common / name)
     (folder / "logs").mkdir()
     with suppress(OSError):
@@ -49,7 +49,7 @@ def lend(folder: Path, common: Path, settings: CloneSettings, *, remote: str = "
 
 
 def lend_whole(folder: Path, common: Path, settings: CloneSettings) -> None:
-    """Fill an empty folder so that it is a repository to fetch from and to push to."""
+    """Fill an empty folder so that git can fetch from it and push to it."""
     lend(folder, common, settings)
     if common.name != ".git":
         with (folder / "config").open("a", encoding="utf-8") as stream:
@@ -70,7 +70,7 @@ def _configuration(settings: CloneSettings) -> str:
 
 
 def remote_section(name: str, settings: Mapping[str, str]) -> str:
-    """The part of a configuration that names a remote."""
+    """The section of a configuration for a remote."""
     lines = [f"[remote {_quoted(name)}]"]
     lines += [f"\t{key} = {_quoted(value)}" for key, value in settings.items()]
     return "\n".join(lines) + "\n"
@@ -82,7 +82,7 @@ def _quoted(text: str) -> str:
 
 
 def refuse_odd_alternates(objects: Path) -> None:
-    """Raise UsageFault for a store of objects that leads to one that git cannot read safely."""
+    """Raise UsageFault if an object store has an alternate that git cannot read safely."""
     waiting, known = [(objects, 0)], {os.path.realpath(objects)}
     while waiting:
         place, depth = waiting.pop()
@@ -91,14 +91,14 @@ def refuse_odd_alternates(objects: Path) -> None:
         if not os.path.lexists(place / "info/alternates"):
             continue
         if depth == _ALTERNATES:
-            raise UsageFault(f"{clean(str(place))} has alternates that lead too far")
+            raise UsageFault(f"{clean(str(place))} exceeds {_ALTERNATES} levels of alternates")
         for line in read_small(place / "info/alternates", _LISTS_BYTES).split(b"\n"):
             if not line or line.startswith(b"#"):
                 continue
             found = Path(os.path.realpath(place / os.fsdecode(line)))
             if line.startswith(b'"') or not found.is_dir():
                 raise UsageFault(
-                    f"{clean(str(place / 'info/alternates'))} names no folder of objects"
+                    f"{clean(str(place / 'info/alternates'))} does not name a folder of objects"
                 )
             if str(found) not in known:
                 known.add(str(found))
@@ -106,7 +106,7 @@ def refuse_odd_alternates(objects: Path) -> None:
 
 
 def local_repository(path: Path) -> Path:
-    """The git folder of a repository on this machine; raises UsageFault for none."""
+    """The git folder of a repository on this machine; raises UsageFault for any other folder."""
     inner = path / ".git" if (path / ".git").is_dir() else path
     if not is_git_folder(inner):
         raise UsageFault(f"the remote {clean(str(path))} is not a git repository")
@@ -115,7 +115,7 @@ def local_repository(path: Path) -> Path:
 
 
 def refuse_hooks(path: Path, inner: Path, settings: CloneSettings) -> None:
-    """Raise UsageFault for a repository with hooks: they do not run, and may be there to refuse."""
+    """Raise UsageFault for a repository with hooks: podium does not run them, but one may veto."""
     found = ["core.hooksPath"] if settings.hooks else []
     with suppress(OSError):
         names = (name for name in os.listdir(inner / "hooks") if not name.endswith(".sample"))

@@ -1,4 +1,4 @@
-"""A submission packed into a clone of the review repository: one branch, one commit."""
+"""Pack a submission into a clone of the review repository: one branch, one commit."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ from podium.compliance.tools.packing.writing.write import Stage, clear, locked
 
 
 def plan_for(job: PackJob, folder: Path) -> Packed:
-    """The plan compared with what is checked out now; nothing is written, no branch changed."""
+    """The plan compared with the current checkout; writes nothing and changes no branch."""
     clone = Clone(folder)
     packed = plan_only(_into(job, clone))
     _refuse_names(packed.plan)
     branch = branch_name(job.request.config.submitter, job.request.rules.name)
-    packed.plan.remark(".", f"to be committed on the branch {branch} of {clone.root}")
+    packed.plan.remark(".", f"will be committed to the branch {branch} of {clone.root}")
     return packed
 
 
 def commit_to(job: PackJob, folder: Path, *, push: bool = False) -> Packed:
-    """Pack into a clone, commit, and push if asked; raises UsageFault where git cannot.
+    """Pack into a clone, commit, and push on request; raises UsageFault if git fails.
 
-    The clone is as before where the tree is refused or rejected.
+    If the tree is refused or rejected, the clone stays unchanged.
     """
     clone = Clone(folder)
     job = _into(job, clone)
-    # First of all: a receipt that cannot be written must not be found out after the commit
+    # First: a receipt that cannot be written must be reported before the commit
     check_receipt(job, clone.root)
     plan = job.plan()
     _refuse_names(plan)
     job.notify("planned")
-    # Logs are judged before the lock, as others wait for it a minute at most
+    # Logs are checked before the lock, because other calls wait at most a minute for it
     with locked(clone.root):
         return _Review(job, clone, plan).done(push=push)
 
 
 def place_in(job: PackJob, folder: Path) -> tuple[Path, Path]:
-    """The submitter's folder in a clone, and the folder in which it is made."""
+    """The submitter's folder in a clone, and the folder in which its tree is made."""
     clone = Clone(folder)
     return clone.root / job.request.config.submitter, clone.workshop
 
@@ -67,14 +67,14 @@ def _into(job: PackJob, clone: Clone) -> PackJob:
 
 
 def _refuse_names(plan: Plan) -> None:
-    """Make conflicts of names that GitHub or the official checker rejects, before any copy."""
+    """Add conflicts for files that GitHub or the official checker rejects, before any copy."""
     for entry in plan.sorted():
         rule = next(filter(None, map(official_rule, entry.path.split("/"))), None)
         if rule is not None:
             plan.conflict(entry.path, f"{rule.message}; the review repository rejects it")
         if entry.source.size > REFUSED:
             size = entry.source.size >> 20
-            plan.conflict(entry.path, f"it has {size} MiB; GitHub rejects files over 100 MiB")
+            plan.conflict(entry.path, f"the file is {size} MiB; GitHub rejects files over 100 MiB")
 
 
 class _Review:
@@ -86,7 +86,7 @@ class _Review:
 
     def done(self, *, push: bool) -> Packed:
         clone, job = self.clone, self.job
-        # First, as a killed call may have set the old tree aside, which git takes for a deletion
+        # First, because a killed call may have set the old tree aside, which git sees as a deletion
         clear(self.target, clone.workshop)
         clone.refuse_unready()
         if clone.dirty(self.folder, self.branch) and not self._unfinished():
@@ -106,7 +106,7 @@ class _Review:
             return packed
         self._commit(packed)
         folder = receipt_folder(job, clone.root)
-        # Before the push: what is committed has its receipt though the push may fail
+        # Before the push: the commit must have its receipt even if the push fails
         deliver(job, packed, folder)
         if push:
             packed = self._push(packed)
@@ -114,11 +114,11 @@ class _Review:
         return packed
 
     def _unfinished(self) -> bool:
-        """Whether the changes are those of a call that was killed between swap and commit."""
+        """Whether the changes come from a call that was killed between swap and commit."""
         return compare(self.plan, self.target).unchanged
 
     def _before_swap(self, stage: Stage) -> None:
-        # On the stage: a refusal leaves the work tree as it is
+        # On the stage: a refusal leaves the work tree unchanged
         self.clone.verify_bytes(stage.folder, self.folder)
         self.job.notify("read by git")
 
@@ -126,34 +126,34 @@ class _Review:
         assert packed.receipt is not None
         if self.clone.commit(self.folder, message(packed.receipt)):
             self.job.notify("committed")
-            self.plan.remark(".", f"committed on {self.branch}")
+            self.plan.remark(".", f"committed to {self.branch}")
 
     def _push(self, packed: Packed) -> Packed:
-        """Push; where others have pushed to the branch, their files and ours must pass together."""
+        """Push; if others have pushed to the branch, their files and ours must pass together."""
         clone = self.clone
         for _ in range(PUSHES):
-            # What to return to if the check rejects both sides together
+            # The commit to return to if the check rejects both sides together
             own = clone.commit_id()
             if clone.bring_up(self.branch):
                 together = remade(self.job, self.plan, self.target)
                 if together.state == "rejected":
                     clone.reset(own)
                     raise UsageFault(
-                        f"{self.branch} has moved on the remote, and the check rejects both "
-                        "together; nothing was pushed"
+                        f"{self.branch} has new commits on the remote, and the check rejects the "
+                        "combined tree; nothing was pushed"
                     )
-                # git has put the files there: the commit must have what was judged
+                # git has written the files: the commit must match the checked files
                 clone.verify_commit(self.folder)
                 packed = together
             if clone.push(self.branch):
                 self.plan.remark(".", f"pushed to {clone.remote().name}")
                 return packed
             clone.fetch()
-        raise UsageFault(f"{self.branch} keeps moving on the remote; nothing was pushed: try again")
+        raise UsageFault(f"others keep pushing to {self.branch}; nothing was pushed: try again")
 
 
 def message(receipt: Receipt) -> str:
-    """The commit's message: results with their scores, and the check's verdict."""
+    """The commit message: results with their scores, and the verdict of the check."""
     return "\n".join(_lines(receipt)) + "\n"
 
 
@@ -168,7 +168,7 @@ def _lines(receipt: Receipt) -> Iterator[str]:
     yield ""
     forced = " (forced)" if receipt.forced else ""
     yield (
-        f"podium check by the policy: {receipt.gate.verdict}{forced}; "
+        f"podium check, policy profile: {receipt.gate.verdict}{forced}; "
         f"{plural(counts.error, 'error')}, {plural(counts.warning, 'warning')}, "
         f"{counts.waived} waived; "
         f"{official(receipt.gate.official_verdict)}"

@@ -1,4 +1,4 @@
-"""A work tree compared with a commit, byte by byte: no attribute, index or setting counts."""
+"""Compare a work tree with a commit byte by byte, without attributes, index or settings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _THREADS = 4
 def differing(
     root: Path, tree: str, objects: Objects, *, names: frozenset[str] | None = None
 ) -> Iterator[str]:
-    """Paths below `root` that differ from a folder in git: changed, new, gone, submodules.
+    """Paths below `root` that differ from a tree in git: changed, new, deleted, submodules.
 
-    Some are folders, of which none of the files is left. With `names` only those at the top are
-    compared. Only folders that both sides have are
-    read, however many a hostile store may claim.
+    A folder represents its files if none of them is left. With `names`, only these top-level
+    names are compared. Only folders that both sides have are read, however many a hostile store
+    claims to have.
     """
     level = [("", tree)]
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -40,7 +40,7 @@ def differing(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A folder on both sides; of `names` only those are compared."""
+    """A folder on both sides; if `names` is set, only these are compared."""
 
     prefix: str
     tree: Tree
@@ -49,7 +49,7 @@ class _Place:
     def one_sided(
         self, root: Path, deeper: list[tuple[str, str]], files: list[tuple[str, Entry]]
     ) -> Iterator[str]:
-        """The paths that one side lacks; the others are added to the folders or the files."""
+        """The paths that one side lacks; common paths are added to the folders or the files."""
         missing = {os.fsdecode(name): entry for name, entry in self.tree.items()}
         if self.names is not None:
             missing = {name: missing[name] for name in missing if name in self.names}
@@ -72,7 +72,7 @@ class _Place:
             with os.scandir(root / self.prefix) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError:
-            # Then all that git has there counts as gone, and is judged, which says why
+            # All files that git has there count as deleted; the check then reports the reason
             return []
         if self.names is not None:
             return [each for each in found if each.name in self.names]
@@ -80,7 +80,7 @@ class _Place:
 
 
 def _files_in(root: Path, folder: str) -> Iterator[str]:
-    """The files in a new folder, or the folder where it has none."""
+    """The files in a new folder, or the folder itself if it is empty."""
     empty = True
     for place, folders, names in os.walk(root / folder):
         links = (name for name in folders if os.path.islink(os.path.join(place, name)))
@@ -92,21 +92,21 @@ def _files_in(root: Path, folder: str) -> Iterator[str]:
 
 
 def is_same(path: Path, entry: Entry) -> bool:
-    """Whether a file or a link is what git has, byte by byte.
+    """Whether a file or a link equals the one in git, byte by byte.
 
-    Who may execute a file changes no verdict, and not every file system knows it.
+    Ignores the executable bit: it changes no verdict, and not every file system has it.
     """
     try:
         return path.is_symlink() == (entry.mode == LINK) and (
             blob_id(path, len(entry.oid)) == entry.oid
         )
     except OSError:
-        # It is judged, which says why it cannot be read
+        # The file is then checked, and the check reports why it cannot be read
         return False
 
 
 def blob_id(path: Path, digits: int) -> str:
-    """The name that git gives to a file or a link as it is; empty for neither. Raises OSError."""
+    """The object id of a file or a link; empty for any other kind. Raises OSError."""
     digest = hasher(digits)
     if path.is_symlink():
         target = os.fsencode(os.readlink(path))

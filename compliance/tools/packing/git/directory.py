@@ -1,4 +1,4 @@
-"""The git folder of a clone: where it is, whose it is, and that git can read it without a hang."""
+"""The git folder of a clone: its location, its owner, and files on which git would hang."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from podium.compliance.files.staging import PREFIX
 from podium.compliance.text.terminal import clean
 
 _POINTER_BYTES = 4096
-"""The largest file that only names a folder."""
+"""The largest file that contains only a path, in bytes."""
 
 _UNREAD = frozenset({"hooks", "modules", "lfs", "annex"})
-"""Folders of a git folder that no git started here opens."""
+"""Subfolders of the git folder that podium's git commands never open."""
 
 NO_REPOSITORY = {"GIT_DIR": os.devnull, "LC_ALL": "C"}
-"""Variables of a git that reads no repository."""
+"""Environment of a git command that reads no repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitDirectory:
-    """The folders of a clone; `own` has HEAD and the index, `common` what work trees share."""
+    """The folders of a clone: `own` has HEAD and the index, work trees share `common`."""
 
     root: Path
     own: Path
@@ -33,27 +33,27 @@ class GitDirectory:
 
 
 def find_directory(path: Path, *, above: bool) -> GitDirectory:
-    """The clone at a path, or that holds it; raises UsageFault for none, or one not to be read."""
+    """The clone at a path, or around it if `above`; raises UsageFault if none can be read."""
     if not path.exists():
-        raise UsageFault(f"{path} does not exist; must be a clone of the review repository")
+        raise UsageFault(f"{path} does not exist; expected a clone of the review repository")
     start = path.resolve()
     places = [start, *start.parents] if above else [start]
     root = next((place for place in places if os.path.lexists(place / ".git")), None)
     if root is None:
         if is_git_folder(start):
-            raise UsageFault(f"{path} is a bare repository; must be a clone with a work tree")
-        raise UsageFault(f"{path} is not a clone; must be one of the review repository")
+            raise UsageFault(f"{path} is a bare repository; expected a clone with a work tree")
+        raise UsageFault(f"{path} is not a clone; expected a clone of the review repository")
     found = _resolved(root)
     for folder in {found.own, found.common}:
         refuse_odd_files(folder)
     if not (is_git_folder(found.common) and os.path.lexists(found.own / "HEAD")):
-        raise UsageFault(f"{root} is not a clone; must be one of the review repository")
+        raise UsageFault(f"{root} is not a clone; expected a clone of the review repository")
     _refuse_foreign(found)
     return found
 
 
 def is_git_folder(folder: Path) -> bool:
-    """Whether a folder has what git looks for in its own."""
+    """Whether git would accept a folder as a git folder."""
     return os.path.lexists(folder / "HEAD") and all(
         (folder / name).is_dir() for name in ("objects", "refs")
     )
@@ -65,15 +65,15 @@ def _resolved(root: Path) -> GitDirectory:
     if stat.S_ISDIR(mode):
         return GitDirectory(root, inner, inner)
     if not stat.S_ISREG(mode):
-        raise UsageFault(f"{inner} must be a folder; {_kind(mode)} is not followed")
+        raise UsageFault(f"{inner} is {_kind(mode)}; expected a folder")
     own = _named_by(inner, "gitdir: ", root)
-    # A linked work tree and its repository name each other. Any other file could lead to a
-    # repository that has nothing to do with this folder
+    # A linked work tree and its repository name each other. Any other file could point to an
+    # unrelated repository
     if (own / "commondir").is_file() and _named_by(own / "gitdir", "", own) == inner:
         common = _named_by(own / "commondir", "", own)
         if own.parent == common / "worktrees":
             return GitDirectory(root, own, common)
-    raise UsageFault(f"{inner} leads to another repository; use a clone or a linked work tree")
+    raise UsageFault(f"{inner} points to another repository; use a clone or a linked work tree")
 
 
 def _named_by(file: Path, prefix: str, base: Path) -> Path:
@@ -83,15 +83,15 @@ def _named_by(file: Path, prefix: str, base: Path) -> Path:
     if not content.startswith(start) or b"\0" in content:
         raise UsageFault(f"{file} does not name a folder")
     named = os.fsdecode(content.removeprefix(start))
-    # Not resolved to the end: the last name may be `.git`, whose kind is looked at
+    # The last name is not resolved: it may be `.git`, whose kind is checked
     path = Path(os.path.abspath(base / named))
     return path.parent.resolve() / path.name
 
 
 def read_small(file: Path, limit: int) -> bytes:
-    """What a regular file holds; raises UsageFault for another kind, or one over the limit."""
+    """The content of a regular file; raises UsageFault for another kind or a larger file."""
     try:
-        # O_NONBLOCK: a pipe must not wait for a writer before its kind is known
+        # O_NONBLOCK: opening a pipe must not block before its kind is known
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         with open(handle, "rb") as stream:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -100,7 +100,7 @@ def read_small(file: Path, limit: int) -> bytes:
     except OSError as error:
         raise UsageFault(f"{clean(str(file))} cannot be read: {error.strerror}") from None
     if len(content) > limit:
-        raise UsageFault(f"{clean(str(file))} has more than {limit} bytes")
+        raise UsageFault(f"{clean(str(file))} is larger than {limit} bytes")
     return content
 
 
@@ -108,17 +108,17 @@ def read_small(file: Path, limit: int) -> bytes:
 
 
 def refuse_odd_files(folder: Path) -> None:
-    """Raise UsageFault for a file that git could wait for without end, or that leads elsewhere."""
+    """Raise UsageFault for a file on which git could hang, or a link that points outside."""
     for entry in _entries(folder, top=True):
         mode = entry.stat(follow_symlinks=False).st_mode
-        # Nobody can wait for a socket: to open one is an error
+        # Opening a socket fails at once, so git cannot hang on it
         odd = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISSOCK(mode))
         if odd and not (stat.S_ISLNK(mode) and _leads_inside(entry.path, folder)):
             raise UsageFault(f"{clean(entry.path)} is {_kind(mode)}; git is not run on it")
 
 
 def refuse_odd_names(root: Path) -> None:
-    """Raise UsageFault for a pipe or a device in a work tree that git would open for settings."""
+    """Raise UsageFault for a pipe or a device in a work tree that git would open as settings."""
     for entry in _entries(root, top=False):
         if entry.name.startswith(".git") and not entry.is_symlink():
             mode = entry.stat(follow_symlinks=False).st_mode
@@ -127,7 +127,7 @@ def refuse_odd_names(root: Path) -> None:
 
 
 def _entries(folder: Path, *, top: bool) -> Iterator[os.DirEntry[str]]:
-    """The names below a folder, but for those that git does not open."""
+    """The entries below a folder, except those that git does not open."""
     waiting = [(str(folder), top)]
     while waiting:
         place, first = waiting.pop()
@@ -153,14 +153,14 @@ def _leads_inside(link: str, folder: Path) -> bool:
     try:
         mode = os.lstat(target).st_mode
     except OSError:
-        # HEAD may be a link to a branch without a commit
+        # HEAD may link to a branch without a commit
         return True
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _kind(mode: int) -> str:
     kinds = {
-        stat.S_IFLNK: "a link that leads out",
+        stat.S_IFLNK: "a link that points outside",
         stat.S_IFIFO: "a pipe",
         stat.S_IFSOCK: "a socket",
         stat.S_IFCHR: "a device",
@@ -189,12 +189,12 @@ def _refuse_foreign(found: GitDirectory) -> None:
     )
     safe: list[str] = []
     for value in done.output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        # An empty value ends the list of those before
+        # An empty value clears the list
         safe = [*safe, value] if value else []
     if not any(_covers(value, found.root) for value in safe):
         raise UsageFault(
-            f"dubious ownership of {found.root}: it is another user's; "
-            f"`git config --global --add safe.directory {found.root}` allows it"
+            f"dubious ownership of {found.root}: it belongs to another user; to trust it, run "
+            f"`git config --global --add safe.directory {found.root}`"
         )
 
 

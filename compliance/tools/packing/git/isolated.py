@@ -1,4 +1,4 @@
-"""Git run in a clone by settings of our own: nothing that the clone says is in force."""
+"""Run git in a clone with podium's settings instead of those of the clone."""
 
 from __future__ import annotations
 
@@ -51,23 +51,23 @@ class _Lent(NamedTuple):
 
 
 class IsolatedGit:
-    """Git in one clone; `read_only` for one that is looked at: no remote, nothing of the user's."""
+    """Git in one clone; with `read_only`, it uses no remote and no settings of the user."""
 
     def __init__(self, directory: GitDirectory, *, read_only: bool) -> None:
         self.directory = directory
         self.read_only = read_only
         self._open = ExitStack()
-        # Also where the caller ends by an exception
+        # Also if the caller ends with an exception
         weakref.finalize(self, self._open.close)
 
     @cached_property
     def settings(self) -> CloneSettings:
-        """What counts of the clone's configuration."""
+        """The supported part of the clone's configuration."""
         found = clone_settings(self.directory)
         if found.includes and not self.read_only:
             raise UsageFault(
-                f"the clone's own configuration includes another file ({clean(found.includes)}); "
-                "take that out of .git/config"
+                f"the clone's configuration includes another file ({clean(found.includes)}); "
+                "remove this from .git/config"
             )
         return found
 
@@ -78,13 +78,13 @@ class IsolatedGit:
 
     @property
     def user_filters(self) -> frozenset[str]:
-        """Names of filters that the user's own configuration has."""
+        """Names of the filters in the user's configuration."""
         return self._lent.user.filters
 
     def run(
         self, words: Sequence[str], *, variables: Mapping[str, str] | None = None, text: bytes = b""
     ) -> Finished:
-        """Run git; raises UsageFault where it cannot run or reaches a bound."""
+        """Run git; raises UsageFault if git cannot run or exceeds a limit."""
         return run_git(
             words,
             folder=self.directory.root,
@@ -96,17 +96,17 @@ class IsolatedGit:
     def ask(
         self, words: Sequence[str], text: bytes = b"", *, variables: Mapping[str, str] | None = None
     ) -> bytes:
-        """What a git command prints; raises UsageFault with the line that names the error."""
+        """The output of a git command; raises UsageFault with the line that states the error."""
         done = self.run(words, variables=variables, text=text)
         if done.status:
             raise UsageFault(f"git {words[0]} failed: {reason(done.errors)}")
         return done.output
 
     def lend_remote(self, path: Path) -> Path:
-        """A folder that stands for a repository on this machine, to fetch from and to push to.
+        """A replacement for a repository on this machine, to fetch from and to push to.
 
-        Git runs by the settings of that repository as it would by a clone's, which may have brought
-        it along.
+        In a fetch or a push, git uses the settings of that repository like those of a clone. The
+        repository may come from the same untrusted source as the clone.
         """
         found = self._lent.folder / "remote"
         if not found.exists():
@@ -135,7 +135,7 @@ class IsolatedGit:
             place = Path(tempfile.gettempdir())
             target = place / "podium-git"
         else:
-            # What a killed call left is known by its place; no tree has this name
+            # Leftovers of a killed call are recognized by their location; no tree has this name
             target, place = self.directory.root / ".git", self.directory.own
         remove_disposable(target, place)
         try:
@@ -146,7 +146,7 @@ class IsolatedGit:
         return folder
 
     def _user_settings(self, folder: Path) -> UserSettings:
-        # With the clone's folder, as the user's own conditions may name it, but not its settings
+        # With the clone's folder, which the user's conditions may name, but not its settings
         variables = self._places(folder)
         done = run_git(
             ("config", "--list", "--show-scope", "-z"),
@@ -181,7 +181,7 @@ class IsolatedGit:
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_NO_LAZY_FETCH": "1" if self.read_only else "0",
             "GIT_ALLOW_PROTOCOL": PROTOCOLS,
-            # Names may have glob characters; nobody is there to answer a prompt or an editor
+            # Names may have glob characters; no user is present to answer a prompt or an editor
             "GIT_LITERAL_PATHSPECS": "1",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_EDITOR": "true",

@@ -1,7 +1,7 @@
-"""Commits and folders of a clone's store of objects, each compared with the name it has.
+"""Commits and trees of a clone's object store, each verified against its id.
 
-Git does not look, as it reads an object, whether its content has the hash that is its name: whoever
-made the store could give a known commit another content.
+When git reads an object, it does not verify that the content has the hash that is its id. The
+author of an object store could therefore give a known commit a different content.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from podium.compliance.errors import UsageFault
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) (\w+) (\d+)\n")
 _AT_ONCE = 1000
 _TAGS = 10
-"""How many tags may lead from one to another."""
+"""The longest chain of tags that point to tags."""
 
 FOLDER = "40000"
 LINK = "120000"
@@ -24,7 +24,7 @@ LINK = "120000"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A name in a folder: its mode in octal, and the object it is."""
+    """An entry of a tree: its mode in octal, and its object id."""
 
     mode: str
     oid: str
@@ -34,13 +34,13 @@ Tree = Mapping[bytes, Entry]
 
 
 class Objects:
-    """The objects of a clone; `ask` gives git text and returns what it prints."""
+    """The objects of a clone; `ask` passes input to git and returns its output."""
 
     def __init__(self, ask: Callable[[Sequence[str], bytes], bytes]) -> None:
         self._ask = ask
 
     def tree_of(self, oid: str) -> str:
-        """The folder of a commit, which an object is or a tag leads to; raises UsageFault."""
+        """The tree of a commit, or of the commit that a tag points to; raises UsageFault."""
         for _ in range(_TAGS):
             kind, content = self._read([oid])[oid]
             wanted = {"commit": rb"tree ", "tag": rb"object "}.get(kind)
@@ -53,18 +53,18 @@ class Objects:
         raise UsageFault(f"{oid} is not a commit")
 
     def verify(self, oids: Sequence[str]) -> None:
-        """Raise UsageFault where an object is not what its name says."""
+        """Raise UsageFault if an object does not match its id."""
         for start in range(0, len(oids), _AT_ONCE):
             self._read(oids[start : start + _AT_ONCE])
 
     def trees(self, oids: Sequence[str]) -> dict[str, Tree]:
-        """Folders by their names."""
+        """Trees by their ids."""
         every = list(dict.fromkeys(oids))
         found: dict[str, Tree] = {}
         for start in range(0, len(every), _AT_ONCE):
             for oid, (kind, content) in self._read(every[start : start + _AT_ONCE]).items():
                 if kind != "tree":
-                    raise UsageFault(f"{oid} is not a folder in the clone's store of objects")
+                    raise UsageFault(f"the object {oid} in the clone is not a tree")
                 found[oid] = dict(_entries(content, len(oid) // 2))
         return found
 
@@ -79,18 +79,18 @@ class Objects:
             content = output[header.end() : header.end() + size]
             place = header.end() + size + 1
             if object_id(kind, content, len(oid)) != oid:
-                raise UsageFault(f"{oid} has another content in the clone; `git fsck` says more")
+                raise UsageFault(f"the object {oid} in the clone is damaged; run `git fsck`")
             found[oid] = kind, content
         return found
 
 
 def hasher(digits: int) -> hashlib._Hash:
-    """What names objects, by the digits of a name."""
+    """The hash function for object ids with this number of digits."""
     return hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
 
 
 def object_id(kind: str, content: bytes, digits: int) -> str:
-    """The name of an object."""
+    """The id of an object."""
     digest = hasher(digits)
     digest.update(f"{kind} {len(content)}\0".encode())
     digest.update(content)

@@ -1,4 +1,4 @@
-"""The remote of a clone: by its plain address alone."""
+"""The remote of a clone: only its plain address is used."""
 
 from __future__ import annotations
 
@@ -14,56 +14,58 @@ from podium.compliance.tools.packing.git.borrowed import remote_section
 from podium.compliance.tools.packing.git.settings import CloneSettings
 
 PROTOCOLS = "file:https:ssh"
-"""What git may use to reach a remote, as GIT_ALLOW_PROTOCOL has it."""
+"""Protocols that git may use to reach a remote, in the format of GIT_ALLOW_PROTOCOL."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w./+-]*", re.ASCII)
 _URL = re.compile(r"(?i)(https|ssh)://[^-/]")
 _SCP = re.compile(r"[^-/:][^/:]*:(?!//)|[^-/:@]*@?\[[0-9A-Fa-f:]+\]:")
 _PARTIAL = re.compile(r"blob:none|blob:limit=\d+[kmg]?|tree:\d+")
 _REDIRECTS = ("pushurl", "vcs", "uploadpack", "receivepack", "proxy")
-"""What would have `git push` go elsewhere or another way; podium would not follow it."""
+"""Settings that redirect `git push`; podium does not support them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote as the clone's configuration has it; its values are looked at where they count."""
+    """A remote in the clone's configuration; its values are validated when they are used."""
 
     name: str
     values: Mapping[str, Sequence[str]]
     partial: bool
-    """Whether the clone has left files there."""
+    """Whether the clone is partial, with files only on this remote."""
 
     def address(self, root: Path) -> str:
-        """An https or ssh address as it is, a local one as an absolute path; raises UsageFault."""
+        """An https or ssh address, or the absolute path of a local one; raises UsageFault."""
         found = self.values["url"]
         if len(found) != 1:
-            raise UsageFault(f"the clone's remote {self.name} has {len(found)} addresses")
+            raise UsageFault(
+                f"the clone's remote {self.name} has {len(found)} addresses; expected one"
+            )
         return plain_address(found[0], root)
 
     @property
     def heads(self) -> Sequence[str]:
-        """The refspecs by which branches are fetched."""
+        """The refspecs for fetching branches."""
         found = [spec for spec in self.values.get("fetch", ()) if _plain_heads(spec, self.name)]
         return found or (f"+refs/heads/*:refs/remotes/{self.name}/*",)
 
     def refuse_redirects(self) -> None:
-        """Refuse a remote for which `git push` would do something else than podium."""
+        """Refuse a remote for which `git push` would not do the same as podium."""
         for key in _REDIRECTS:
             if key in self.values:
                 raise UsageFault(
-                    f"the clone's own configuration has remote.{self.name}.{key}, which podium "
-                    "does not follow; take that out of .git/config"
+                    f"the clone's configuration has remote.{self.name}.{key}, which podium "
+                    "does not support; remove it from .git/config"
                 )
 
     def section(self, root: Path) -> str:
-        """The part of a configuration that names this remote; empty where its address is odd."""
+        """The section of a configuration for this remote; empty if its address is invalid."""
         try:
             address = self.address(root)
         except UsageFault:
-            # Most calls talk to no remote; those that do say what is wrong with it
+            # Most calls use no remote; those that do report the error
             return ""
         found = remote_section(self.name, {"url": address})
-        # From a folder git would fetch by the settings of the repository there
+        # From a folder, git would fetch with the settings of the repository there
         if not self.partial or local_path(address, root) is not None:
             return found
         asked = self.values.get("partialclonefilter", ("",))[-1]
@@ -74,7 +76,7 @@ class Remote:
 
 
 def remote_name(settings: CloneSettings) -> str:
-    """The name of the remote: origin, or the only one there is; empty for none."""
+    """The name of the remote: origin, or the only remote; empty if there is none."""
     names = [name for name, values in settings.remotes.items() if "url" in values]
     name = "origin" if "origin" in names else names[0] if len(names) == 1 else ""
     if name.startswith("-"):
@@ -85,13 +87,13 @@ def remote_name(settings: CloneSettings) -> str:
 
 
 def chosen_remote(settings: CloneSettings) -> Remote | None:
-    """The remote of a clone, or None; raises UsageFault for a name that is not plain."""
+    """The remote of a clone, or None; raises UsageFault for an unsupported name."""
     name = remote_name(settings)
     return Remote(name, settings.remotes[name], settings.partial == name) if name else None
 
 
 def plain_address(address: str, root: Path) -> str:
-    """An https or ssh address as it is, a local one as an absolute path."""
+    """An https or ssh address, or the absolute path of a local one; raises UsageFault."""
     local = local_path(address, root)
     if local is not None:
         return str(local)
@@ -101,7 +103,7 @@ def plain_address(address: str, root: Path) -> str:
 
 
 def local_path(address: str, root: Path) -> Path | None:
-    """The folder that a local address names; None for another one. Raises UsageFault."""
+    """The folder of a local address; None for an https or ssh address. Raises UsageFault."""
     helper = re.match(r"[A-Za-z0-9+.-]*::", address)
     if not address or address.startswith("-") or helper or re.search(r"[\x00-\x1f\x7f]", address):
         raise _refused(address)
@@ -110,7 +112,7 @@ def local_path(address: str, root: Path) -> Path | None:
         if parts.netloc:
             raise _refused(address)
         return Path(unquote(parts.path))
-    # As git has it: a colon before the first slash ends the name of a host or of a protocol
+    # As in git: a colon before the first slash ends the name of a host or of a protocol
     return None if ":" in address.partition("/")[0] else root / address
 
 
@@ -122,7 +124,7 @@ def _refused(address: str) -> UsageFault:
 
 
 def _plain_heads(spec: str, name: str) -> bool:
-    """Whether a refspec has each branch under its own name among those of the remote."""
+    """Whether a refspec maps each branch to the tracking branch of the same name."""
     source, _, target = spec.removeprefix("+").partition(":")
     branch = source.removeprefix("refs/heads/")
     return (

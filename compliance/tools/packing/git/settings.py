@@ -1,7 +1,8 @@
-"""The settings that git gets: constants, a few of the user's own, hardly any of the clone's.
+"""The settings for git: constants, a few settings of the user, and very few of the clone.
 
-A clone may come from elsewhere, its `.git` folder included. Git never reads its configuration as
-such: it is listed as a file, and only what is known to start and redirect nothing is taken over.
+A clone may come from an untrusted source, including its `.git` folder. Git never reads its
+configuration directly: podium lists it as a file, and adopts only settings that are known to start
+no program and to redirect nothing.
 """
 
 from __future__ import annotations
@@ -25,35 +26,35 @@ from podium.compliance.tools.packing.git.directory import (
 Pairs = list[tuple[str, str]]
 
 _OLDEST = (2, 32)
-"""The first git that takes its global configuration from where GIT_CONFIG_GLOBAL says."""
+"""The first version of git that supports GIT_CONFIG_GLOBAL."""
 
 _LARGEST = 1 << 20
-"""Bytes of a configuration file; usual ones have less than a thousandth of it."""
+"""The largest configuration file in bytes; usual files have less than a thousandth of this."""
 
 DEFAULTS: Pairs = [
     # A remote that is silent for a minute
     ("http.lowSpeedLimit", "1"),
     ("http.lowSpeedTime", "60"),
 ]
-"""What holds where the user's own configuration says nothing else."""
+"""Settings that the user's configuration can override."""
 
 CONSTANTS: Pairs = [
-    # The user's own settings must not change a byte of a log, nor quote names in listings
+    # The user's settings must not change a byte of a log, nor quote names in listings
     ("core.autocrlf", "false"),
     ("core.safecrlf", "false"),
     ("core.quotePath", "false"),
-    # No hook, whoever wrote it: a commit is of files that podium has judged
+    # No hooks at all: a commit has exactly the files that podium has checked
     ("core.hooksPath", os.devnull),
     ("core.attributesFile", os.devnull),
     ("core.fsmonitor", "false"),
     ("core.untrackedCache", "false"),
     ("core.pager", "cat"),
     ("rerere.enabled", "false"),
-    # A graph in a file repeats what commits say, and can say something else
+    # A commit-graph file repeats data of the commits, and can contradict them
     ("core.commitGraph", "false"),
-    # The default starts git in another repository, by the configuration there
+    # The default starts git in another repository, with the configuration there
     ("core.alternateRefsCommand", "true"),
-    # Garbage collection goes on after the call
+    # Garbage collection would continue after the call
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     # A submodule is a clone with its own configuration
@@ -67,23 +68,23 @@ CONSTANTS: Pairs = [
     ("pack.windowMemory", "256m"),
     ("pack.threads", "4"),
 ]
-"""What holds in every clone."""
+"""Settings that apply in every clone."""
 
 _FROM_USER = re.compile(
     r"(user|author|committer|gpg|credential|http|https|url)\..+"
     r"|(commit|push)\.gpgsign|core\.(sshcommand|askpass|excludesfile)|ssh\.variant"
     r"|(fetch|transfer)\.fsckobjects"
 )
-"""Keys taken from the user's own configuration: who commits, signs and logs in, and how."""
+"""Keys adopted from the user's configuration: identity, signing and authentication."""
 
 _FROM_CLONE = re.compile(r"(user|author|committer)\.(name|email)")
-"""Keys that are taken from the clone with any value: names of persons."""
+"""Keys adopted from the clone with any value: names of persons."""
 
 _SWITCHES = ("core.filemode", "core.sparsecheckout", "core.sparsecheckoutcone")
-"""Keys that are taken from the clone where they are true or false."""
+"""Keys adopted from the clone if their value is true or false."""
 
 _SHARED = re.compile(r"group|true|1|umask|false|0")
-"""Values of core.sharedRepository; others let everybody read or write what git stores."""
+"""Accepted values of core.sharedRepository; others let all users read or write the objects."""
 
 _FILTER = re.compile(r"filter\.(.+)\.(clean|process)")
 _REMOTE = re.compile(r"remote\.(.+)\.([a-z]+)", re.DOTALL)
@@ -93,39 +94,41 @@ _FIRST_EXTENSIONS = _EXTENSIONS | {"objectformat", "refstorage", "relativeworktr
 
 @dataclass(slots=True)
 class CloneSettings:
-    """What a clone's configuration says, as far as it counts."""
+    """The supported part of a clone's configuration."""
 
     object_format: str = "sha1"
     partial: str = ""
-    """The remote from which a partial clone fetches what it lacks."""
+    """The remote from which a partial clone fetches missing objects."""
     core: dict[str, str] = field(default_factory=dict)
     identity: Pairs = field(default_factory=list)
     remotes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     hooks: bool = False
-    """Whether a folder of hooks is named."""
+    """Whether the configuration names a folder of hooks."""
     includes: str = ""
     """The first key that includes another file."""
 
 
 @dataclass(slots=True)
 class UserSettings:
-    """What the user's own configuration says, as far as it counts."""
+    """The supported part of the user's configuration."""
 
     pairs: Pairs = field(default_factory=list)
     filters: frozenset[str] = frozenset()
-    """Names of filters; they are not run, but files that ask for one are refused."""
+    """Names of filters; podium runs none, and refuses files that need one."""
 
 
 def refuse_old(version: str) -> None:
-    """Raise UsageFault for a git that cannot be kept from what a clone names."""
+    """Raise UsageFault for a version of git that cannot be isolated from a clone's settings."""
     found = re.search(r"(\d+)\.(\d+)", version)
     if found is None or (int(found[1]), int(found[2])) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
-        raise UsageFault(f"{clean(version.strip()) or 'git'} is too old; install git {oldest}")
+        raise UsageFault(
+            f"{clean(version.strip()) or 'git'} is too old; expected git {oldest} or later"
+        )
 
 
 def clone_settings(git: GitDirectory) -> CloneSettings:
-    """What counts of a clone's configuration; raises UsageFault for a format not supported."""
+    """The supported part of a clone's configuration; raises UsageFault for an unknown format."""
     pairs = _listed(git.common / "config")
     values = dict(pairs)
     if _truth(values.get("extensions.worktreeconfig", "")) and (
@@ -153,10 +156,10 @@ def clone_settings(git: GitDirectory) -> CloneSettings:
 
 
 def _apply_format(values: Mapping[str, str], found: CloneSettings) -> None:
-    """Read what the format of the repository asks for; raises UsageFault for what is unknown."""
+    """Apply the format and extensions of the repository; raises UsageFault for unknown ones."""
     version = values.get("core.repositoryformatversion", "0")
     if version not in ("0", "1"):
-        raise UsageFault(f"the clone has format {clean(version)}; expected 0 or 1")
+        raise UsageFault(f"the clone has format version {clean(version)}; expected 0 or 1")
     asked = {
         key.removeprefix("extensions."): value
         for key, value in values.items()
@@ -173,12 +176,14 @@ def _apply_format(values: Mapping[str, str], found: CloneSettings) -> None:
             )
     found.object_format = asked.get("objectformat", "sha1").lower()
     if found.object_format not in ("sha1", "sha256"):
-        raise UsageFault(f"the clone has objects by {clean(found.object_format)}; expected sha1")
+        raise UsageFault(
+            f"the clone has the object format {clean(found.object_format)}; expected sha1 or sha256"
+        )
 
 
 def _listed(file: Path) -> Pairs:
-    """The settings in one file, as git reads them; nothing that it includes."""
-    # Git would wait for a pipe, and keeps all of a large file in memory
+    """The settings in one file, without included files."""
+    # Git would hang on a pipe, and reads a large file into memory
     read_small(file, _LARGEST)
     done = run_git(
         ("config", "--file", str(file), "--no-includes", "--list", "-z"),
@@ -192,7 +197,7 @@ def _listed(file: Path) -> Pairs:
 
 
 def user_settings(output: bytes) -> UserSettings:
-    """What counts of `git config --list --show-scope -z`, run with no file of the clone."""
+    """The supported part of the output of `git config --list --show-scope -z`."""
     found = UserSettings()
     parts = _parts(output)
     filters: set[str] = set()
@@ -209,7 +214,7 @@ def user_settings(output: bytes) -> UserSettings:
 
 
 def as_variables(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The variables by which git takes settings that come after all files."""
+    """The environment variables that pass settings to git with precedence over all files."""
     made = {"GIT_CONFIG_COUNT": "0"}
     for number, (key, value) in enumerate(pairs):
         made[f"GIT_CONFIG_KEY_{number}"] = key
@@ -223,7 +228,7 @@ def _parts(output: bytes) -> list[str]:
 
 
 def _pair(setting: str) -> tuple[str, str]:
-    """A key, its section and name in lower case, and its value; none means true."""
+    """A key, with section and name in lower case, and its value; a missing value means true."""
     key, equals, value = setting.partition("\n")
     return key, value if equals else "true"
 

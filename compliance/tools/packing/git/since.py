@@ -1,4 +1,4 @@
-"""What a branch changes: whose folders, how large, and whether the result still passes."""
+"""The changes of a branch: the folders, the file sizes, and whether the result still passes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from podium.rules.model.round import Round
 
 @dataclass(slots=True)
 class Changes:
-    """What a branch changes since a ref, by folder, and the reports of the submissions changed."""
+    """The changes of a branch since a ref, by folder, with the reports on changed submissions."""
 
     branch: str
     ref: str
@@ -33,16 +33,16 @@ class Changes:
 
     @property
     def accepted(self) -> bool:
-        """Whether there is no problem and every report accepts."""
+        """Whether every report accepts, without problems."""
         rejected = any(report.rejected_by for report in self.reports.values())
         return not rejected and not self.problems
 
 
 def check_since(folder: Path, ref: str, request: RoundRequest, jobs: int) -> Changes:
-    """Judge what the checked-out branch of a clone changes; raises UsageFault.
+    """Check the changes of the checked-out branch of a clone; raises UsageFault.
 
-    The work tree must be as committed: it is what is judged. Where neither an option nor a folder
-    names the round, the branch's name does: SUBMITTER-ROUND.
+    The work tree is checked, so it must match the commit. If neither an option nor a folder names
+    the round, the name of the branch does: SUBMITTER-ROUND.
     """
     clone = Clone(folder, read_only=True)
     clone.refuse_changed()
@@ -50,7 +50,7 @@ def check_since(folder: Path, ref: str, request: RoundRequest, jobs: int) -> Cha
     for change in clone.changes(ref):
         top = change.path.partition("/")[0] if "/" in change.path else ""
         changes.folders.setdefault(top, []).append(change)
-    # What is judged lies in the work tree: nothing may hide that the commit has something else
+    # The work tree is checked: nothing may hide that the commit differs from it
     clone.refuse_differing([*filter(None, changes.folders)])
     changes.problems += _problems(changes, clone)
     for name in changes.folders:
@@ -74,22 +74,23 @@ def _rules(folder: Path, branch: str, request: RoundRequest) -> Round:
 
 def _problems(changes: Changes, clone: Clone) -> Iterator[str]:
     if not changes.folders:
-        yield "the branch changes nothing"
+        yield "the branch has no changes"
     submitters = sorted(filter(None, changes.folders))
     if len(submitters) > 1:
-        yield f"it changes the folders of {len(submitters)} submitters: {', '.join(submitters)}"
+        names = ", ".join(submitters)
+        yield f"the branch changes the folders of {len(submitters)} submitters: {names}"
     for change in changes.folders.get("", ()):
-        yield f"{change.path} does not lie in a submitter's folder"
+        yield f"{change.path} is not in a submitter's folder"
     for name in submitters:
         folder = clone.root / name
         if folder.exists() and not is_submission(folder):
-            yield f"{name} is not a submission: it needs results and systems"
+            yield f"{name} is not a submission: expected the folders results and systems"
     for path, size in clone.large_blobs(changes.ref, LARGE):
-        yield f"{path} has {size / (1 << 20):.1f} MiB in a commit; the limit is 50 MiB"
+        yield f"{path} is {size / (1 << 20):.1f} MiB in a commit; the limit is 50 MiB"
 
 
 def to_text(changes: Changes, width: int) -> str:
-    """What was found, for a terminal."""
+    """The changes and problems, for a terminal."""
     return "\n".join(_lines(changes, width)) + "\n"
 
 

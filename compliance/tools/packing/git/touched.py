@@ -1,4 +1,4 @@
-"""Which files of a work tree may differ from a ref: none that does is left out."""
+"""The files of a work tree that may differ from a ref; the list is never too short."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from podium.compliance.tools.packing.git.compare import differing
 
 
 def touched(clone: Clone, ref: str) -> Iterator[str]:
-    """Paths in which the work tree differs from a ref, or may: new ones and submodules, too.
+    """Paths in which the work tree may differ from a ref, including new files and submodules.
 
-    Some are folders. Raises UsageFault for no such ref. Nothing is written, and the index is not
-    read: each file is hashed.
+    Some paths are folders. Raises UsageFault for an unknown ref. Writes nothing and does not read
+    the index: it hashes each file.
     """
     tree = clone.objects.tree_of(clone.oid_of(ref))
     yield from differing(clone.root, tree, clone.objects)

@@ -1,4 +1,4 @@
-"""What a tree is to hold: configuration, sources, chosen runs, conflicts with the old tree.
+"""The plan of a tree: configuration, sources, chosen runs, conflicts with the old tree.
 
-Imports `checking`, `inputs`, `results` and `receipt`, nothing of `writing` or `git`.
+Imports `receipt`, but nothing of `writing` or `git`.
 """

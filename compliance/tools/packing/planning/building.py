@@ -1,4 +1,4 @@
-"""The plan of a tree from a configuration: every source looked at, every log judged once."""
+"""Build the plan of a tree from a configuration: inspect every source, check every log once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from podium.compliance.tools.packing.receipt import RECEIPT_FILE, SUMMARY_FILE
 from podium.rules.model.round import Round
 
 OWN_FILES = (CONFIG_FILE, RECEIPT_FILE, SUMMARY_FILE)
-"""Files of podium at the root of a tree: no part of what is submitted."""
+"""Files of podium at the root of a tree; they are not submitted."""
 
 
 def make_plan(config: PackConfig, rules: Round, base: Path, jobs: int = 1) -> Plan:
-    """What the tree of a configuration is to hold; `base` is the folder that paths are from."""
+    """The plan of the tree of a configuration; paths are relative to `base`."""
     plan = Plan(config, rules, base)
     _Builder(plan, jobs).build()
     return plan
@@ -49,7 +49,7 @@ class _Builder:
         self._unnamed()
         plan.check_paths()
         if not plan.entries:
-            plan.miss(".", "nothing to pack: no source gives any file")
+            plan.miss(".", "nothing to pack: the sources contain no files")
 
     # --- single files ---
 
@@ -70,7 +70,7 @@ class _Builder:
         """Note which results have no description, and which benchmarks no code."""
         entries = self.plan.entries
         parts = [path.split("/") for path in entries if path.startswith("results/")]
-        # results/SYSTEM/BENCHMARK/FILE at least: what lies above is no result
+        # results/SYSTEM/BENCHMARK/FILE at least: a file above that is not in a result
         for system in sorted({part[1] for part in parts if len(part) > 3}):
             if f"systems/{system}.json" not in entries:
                 self.plan.miss(f"systems/{system}.json", "this system has no description")
@@ -87,7 +87,7 @@ class _Builder:
 
     def _document(self, path: str, source: str) -> None:
         if path.startswith("results/") and is_log(path.rpartition("/")[2]):
-            raise UsageFault(f"documents: {path} is a log; give it under [[results]]")
+            raise UsageFault(f"documents: {path} is a log; list it under [[results]]")
         full = self.base / source
         if full.is_dir():
             put_folder(self.plan, path, full, ())
@@ -98,7 +98,7 @@ class _Builder:
 
     def _code(self, code: CodeConfig) -> None:
         if not code.into and not code.benchmark:
-            raise UsageFault(f"code: {code.folder} needs a benchmark, or into")
+            raise UsageFault(f"code: {code.folder} has neither benchmark nor into; add one of them")
         full = self.base / code.folder
         if not full.is_dir():
             self.plan.lack(code.path, f"code: {code.folder} is not a folder")
@@ -116,7 +116,7 @@ class _Builder:
         for path in config.merge:
             full = self.base / path
             inner = full / config.submitter
-            # What `podium pack` wrote holds the tree in the submitter's folder
+            # `podium pack` writes the tree into the submitter's folder
             if not is_submission(full, self.request) and inner.is_dir():
                 full = inner
             if not full.is_dir():
@@ -128,15 +128,16 @@ class _Builder:
         display_path = shown_path(tree, self.base)
         exclude: tuple[str, ...] = OWN_FILES
         into = (self.base / self.config.into).resolve()
-        # The tree may hold the folder for packed trees: those are not packed again
+        # The tree may contain the folder for packed trees, which is not packed again
         if tree.resolve() in into.parents:
             exclude = (*OWN_FILES, into.relative_to(tree.resolve()).parts[0])
-        self.plan.remark(".", f"with all of {'this folder' if tree == self.base else display_path}")
+        name = "this folder" if tree == self.base else display_path
+        self.plan.remark(".", f"with all files of {name}")
         for found in in_folder(tree, self.base):
             if found.below.split("/")[0] in exclude:
                 if found.source is not None and found.below in OWN_FILES:
                     self.plan.leave_out(
-                        found.source.display_path, "podium's own, no part of a submission"
+                        found.source.display_path, "a file of podium, not part of a submission"
                     )
             elif found.source is None:
                 pass_over(self.plan, "", display_path, found)

@@ -1,8 +1,8 @@
-"""Which of a result's logs are taken: no run twice, one experiment, one window of many runs.
+"""Choose the logs of a result: no run twice, one experiment, one window of many runs.
 
-The policy lets more runs than needed be made as a group: of all windows of N consecutive runs in
-order of launch the one with the median score is submitted (training rules, Scoring). Runs that did
-not converge stay in their window, as its slowest.
+The policy allows a group of more runs than needed: among all windows of N consecutive runs in
+order of launch, the window with the median score is submitted (training rules, Scoring). Runs that
+did not converge stay in their window and count as its slowest runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from podium.rules.model.round import Round
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A log that may be taken, with the facts of its run; `errors` are the rules it violates."""
+    """A log to choose from, with the facts of its run; `errors` are the rules that it violates."""
 
     source: Source
     facts: Facts | None = None
@@ -36,15 +36,15 @@ class Candidate:
 
     @property
     def launched(self) -> tuple[float, str]:
-        """What runs are ordered by."""
+        """The key by which runs are sorted: time of launch, then path."""
         start = None if self.facts is None else self.facts.run.start_ms
-        # The path breaks ties, so that the order of the files given decides nothing
+        # The path breaks ties, so that the order of the input files does not matter
         return (math.inf if start is None else start, self.source.display_path)
 
 
 @dataclass(slots=True)
 class Choice:
-    """The logs of one result in order of launch, those of pruned instances, and the others."""
+    """The chosen logs of one result in order of launch, the pruned logs, and the other logs."""
 
     taken: list[Candidate] = field(default_factory=list)
     pruned: list[Candidate] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """Chooses among a result's candidates; `division` is empty where none is demanded."""
+    """Chooses among the candidates of a result; an empty `division` accepts any division."""
 
     rules: Round
     division: str = ""
@@ -63,7 +63,7 @@ class Chooser:
     def choose(
         self, result: ResultConfig, candidates: Sequence[Candidate], copied: Mapping[str, str]
     ) -> Choice:
-        """Sort a result's logs out; `copied` maps each copied log to its original."""
+        """Choose the logs of a result; `copied` maps each copied log to the reason."""
         choice = Choice()
         kept = []
         for one in sorted(candidates, key=lambda each: each.launched):
@@ -80,12 +80,12 @@ class Chooser:
         return choice
 
     def _unfit(self, result: ResultConfig, one: Candidate) -> str:
-        """Why a log cannot be of this result."""
+        """The reason why a log cannot belong to this result; empty if it can."""
         facts = one.facts
         if facts is None or (facts.run.benchmark is None and facts.run.start_ms is None):
-            return "it is not a log of a run: neither submission_benchmark nor run_start"
+            return "it is not the log of a run: it has neither submission_benchmark nor run_start"
         stated = facts.run.benchmark
-        # A log without a name is taken: the gate says what it lacks
+        # A log without a benchmark name is chosen: the gate reports the missing record
         if stated and stated != result.benchmark and not self._means(stated, result.benchmark):
             return f"its submission_benchmark is {stated}, not {result.benchmark}"
         if self.division and facts.run.division and facts.run.division != self.division:
@@ -100,7 +100,7 @@ class Chooser:
         return bool(called) and called == benchmark_called(benchmark, self.rules)
 
     def _instances(self, kept: list[Candidate], choice: Choice) -> None:
-        """Throughput: instances that did not converge are pruned, their logs submitted apart."""
+        """Throughput: prune instances that did not converge; submit their logs separately."""
         for one in kept:
             assert one.facts is not None
             (choice.taken if one.facts.run.converged else choice.pruned).append(one)
@@ -123,7 +123,7 @@ class Chooser:
         else:
             choice.problem = (
                 f"there are {len(kept)} runs and {needed} are needed; {self.rules.title} has no "
-                "rule to choose by: name the runs in `names`, or exclude the others"
+                "rule for choosing runs: name the runs in `names`, or exclude the others"
             )
 
     def _window(self, kept: list[Candidate], needed: int, dropped: int, choice: Choice) -> None:
@@ -135,9 +135,9 @@ class Chooser:
         ]
         first = kept.index(choice.taken[0]) + 1
         choice.note = (
-            f"{needed} of {len(kept)} runs: of {len(kept) - needed + 1} windows of {needed} "
-            f"consecutive launches the one with the median score, from run {first} on; "
-            "keep the logs of the others, as reviewers may ask for them"
+            f"{needed} of {len(kept)} runs: the window with the median score, from run {first}, "
+            f"among {len(kept) - needed + 1} windows of {needed} consecutive runs; "
+            "keep the other logs, because reviewers may ask for them"
         )
 
     def _first(self, kept: list[Candidate], needed: int, choice: Choice) -> None:
@@ -150,7 +150,10 @@ class Chooser:
 
 
 def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
-    """The runs with the settings that most have; the others are refused, unless none has most."""
+    """The runs with the most frequent settings; the others are refused.
+
+    If no settings are the most frequent, all runs are kept and the choice has a problem.
+    """
     groups: dict[tuple[tuple[str, str], ...], list[Candidate]] = {}
     for one in kept:
         groups.setdefault(_settings(one), []).append(one)
@@ -158,7 +161,7 @@ def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
         return kept
     ranked = sorted(groups.items(), key=lambda item: -len(item[1]))
     (usual, most), (_, second) = ranked[0], ranked[1]
-    # Only the submitter knows which of two groups as large is the experiment
+    # Only the submitter knows which of two equally large groups is the experiment
     if len(most) == len(second):
         choice.problem = (
             f"{len(groups)} sets of hyperparameters, and no set has the most runs "
@@ -167,7 +170,8 @@ def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
         return kept
     for settings, others in ranked[1:]:
         for one in others:
-            why = f"other hyperparameters than {len(most)} runs: {_difference(settings, usual)}"
+            difference = _difference(settings, usual)
+            why = f"hyperparameters differ from the {len(most)} chosen runs: {difference}"
             choice.left_out.append(LeftOut(one.source.display_path, why, refused=True))
     return most
 
@@ -190,18 +194,18 @@ def _difference(these: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str]
 
 
 def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]:
-    """The logs that are copies of others, by path, with the reason: one run submitted twice.
+    """The logs that are copies of others, by path, with the reason.
 
-    The first by launch is the run; of equal launches the first by path.
+    The original is the log with the first launch, or with the first path if launches are equal.
     """
     ordered = sorted(candidates, key=lambda each: each.launched)
     runs = [(one.source.display_path, one.facts) for one in ordered if one.facts is not None]
     found = {
-        # By records, as the official checker accepts ten copies that differ in their seed
+        # Compares records, because the official checker accepts ten copies with different seeds
         one.path: f"a copy: {one.message}"
         for one in copies(runs, JudgingContext(rules, Profile.POLICY))
     }
-    # The same bytes have the same launch: most logs of one size need no second look.
+    # Equal bytes have equal launches: most logs of one size need no comparison
     groups: dict[tuple[float, int], list[Candidate]] = {}
     for one in ordered:
         alike = groups.setdefault((one.launched[0], one.source.size), [])
@@ -209,5 +213,5 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
         if same is None:
             alike.append(one)
         else:
-            found[one.source.display_path] = f"a copy: the same bytes as {same.source.display_path}"
+            found[one.source.display_path] = f"a copy: identical to {same.source.display_path}"
     return found

@@ -1,4 +1,4 @@
-"""`podium.toml`: what a submission is made of, as a model with a JSON Schema."""
+"""`podium.toml`: the parts of a submission, as a model with a JSON Schema."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ CONFIG_FILE = "podium.toml"
 def _component(name: str) -> str:
     # The official repository checker rejects names that begin with a dot
     if not name.isprintable() or "/" in name or name.startswith(".") or name != name.strip():
-        raise ValueError(f"{name!r} cannot name a folder: no slash, no leading dot, no outer space")
+        raise ValueError(
+            f"{name!r} is not a valid name: no slash, no leading dot, no leading or trailing space"
+        )
     return name
 
 
 def _place(path: str) -> str:
     pure = PurePosixPath(path)
     if not path.isprintable() or pure.is_absolute() or ".." in pure.parts or str(pure) in ("", "."):
-        raise ValueError(f"{path!r} is not a path in the tree: it must lie below it, without ..")
+        raise ValueError(f"{path!r} is not a path in the tree; expected a relative path without ..")
     return str(pure)
 
 
@@ -47,37 +49,37 @@ TreePath = Annotated[str, StringConstraints(min_length=1, max_length=1000), Afte
 
 
 class _Model(BaseModel):
-    # A misspelt field must not be ignored without a word
+    # A misspelled field must not be ignored silently
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ResultConfig(_Model):
     """One result: all runs of one benchmark on one system."""
 
-    system: Name = Field(description="its system, as in `systems`")
+    system: Name = Field(description="name of the system, as in `systems`")
     benchmark: Name = Field(description="folder name of the benchmark")
     scaling: Literal["strong", "weak"] = Field(
         default="strong", description="HPC only: strong (time to train) or weak (throughput)"
     )
     logs: list[Text] = Field(
-        default=[], description="globs of logs; podium numbers them by launch and chooses"
+        default=[], description="globs of logs; podium chooses the runs and numbers them by launch"
     )
-    exclude: list[Text] = Field(default=[], description="globs of logs not to take")
+    exclude: list[Text] = Field(default=[], description="globs of logs to leave out")
     names: dict[Name, Text] = Field(
-        default={}, description="name in the tree = log, to name each log yourself"
+        default={}, description="name in the tree = log, to choose each name yourself"
     )
-    pruned: list[Text] = Field(default=[], description="weak: globs of logs of pruned instances")
+    pruned: list[Text] = Field(
+        default=[], description="weak scaling: globs of logs of pruned instances"
+    )
     runs: Literal["window", "all"] = Field(
         default="window",
-        description="of more runs than needed: the policy's median window, or all",
+        description="if there are more runs than needed: the policy's median window, or all",
     )
     power: Text | dict[Name, Text] = Field(
         default={},
-        description="folder with one folder per log, named as the log; or result_<i> = folder",
+        description="folder with one folder per log, named like the log; or result_<i> = folder",
     )
-    scaling_file: Text | None = Field(
-        default=None, description="scaling.json that the committee decided"
-    )
+    scaling_file: Text | None = Field(default=None, description="scaling.json from the committee")
 
 
 class CodeConfig(_Model):
@@ -88,55 +90,55 @@ class CodeConfig(_Model):
     implementation: Name | None = Field(default=None, description="name of the implementation")
     into: TreePath | None = Field(
         default=None,
-        description="path in the tree; else benchmarks/<benchmark>/implementations/<name>",
+        description="path in the tree; default: benchmarks/<benchmark>/implementations/<name>",
     )
-    exclude: list[Text] = Field(default=[], description="globs of names or paths not to take")
+    exclude: list[Text] = Field(default=[], description="globs of names or paths to leave out")
 
     @property
     def path(self) -> str:
         """The folder's path in the tree."""
         if self.into:
             return self.into
-        # A hidden folder's name begins with a dot, which no name in a tree may
+        # The name of a hidden folder starts with a dot, which a tree must not contain
         name = self.implementation or re.sub(r"^\.+", "", Path(self.folder).name) or "code"
         return f"benchmarks/{self.benchmark}/implementations/{name}"
 
     @field_validator("into")
     @classmethod
     def _not_among_results(cls, into: str | None) -> str | None:
-        # Logs must pass the choice of runs, which code does not
+        # Logs must go through the choice of runs, which code does not
         if into and into.split("/")[0] in ("results", "systems"):
-            raise ValueError("code cannot lie in results or systems")
+            raise ValueError("code cannot be in results or systems")
         return into
 
 
 class PackConfig(_Model):
-    """What `podium pack` assembles. Paths are from the folder of podium.toml."""
+    """The input of `podium pack`. Paths are relative to the folder of podium.toml."""
 
-    submitter: Name = Field(description="organisation that submits; the name of its folder")
+    submitter: Name = Field(description="organization that submits; the name of its folder")
     usage: Literal["training", "hpc"] = Field(default="training", description="suite")
     round: Text = Field(description="round, such as 5.1")
     division: Literal["closed", "open"] | None = Field(
-        default=None, description="closed or open; logs of the other are refused"
+        default=None, description="closed or open; logs of the other division are refused"
     )
     deadline: date | None = Field(
-        default=None, description="last day of submission; `podium rcp plan` reckons from it"
+        default=None, description="last day of submission; `podium rcp plan` counts back from it"
     )
     into: Text = Field(
         default="packed", description="folder in which the submitter's folder is made"
     )
     systems: dict[Name, Text] | list[Text] = Field(
-        default={}, description="name of a system = its description; or globs of descriptions"
+        default={}, description="name of the system = its description; or globs of descriptions"
     )
-    results: list[ResultConfig] = Field(default=[], description="results, one by one")
-    code: list[CodeConfig] = Field(default=[], description="folders of code")
+    results: list[ResultConfig] = Field(default=[], description="one table per result")
+    code: list[CodeConfig] = Field(default=[], description="one table per folder of code")
     documents: dict[TreePath, Text] = Field(
         default={}, description="path in the tree = any other file or folder"
     )
     waivers: Text | None = Field(default=None, description="waivers.toml to submit")
-    merge: list[Text] = Field(default=[], description="trees of this submitter to merge in")
+    merge: list[Text] = Field(default=[], description="other trees of this submitter to merge")
     rules: list[HouseRuleConfig] = Field(
-        default=[], description="rules of your own, which `podium check` holds as well"
+        default=[], description="your own rules, which `podium check` applies too"
     )
 
     @field_validator("round", mode="before", json_schema_input_type=str | float)
@@ -156,7 +158,7 @@ TABLES: dict[str, type[BaseModel]] = {
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The fields of a podium.toml as TOML has them; raises UsageFault."""
+    """The fields of a podium.toml as TOML values; raises UsageFault."""
     try:
         return read_toml(config_bytes(path).decode())
     except OSError as error:
@@ -170,7 +172,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def validate(fields: dict[str, Any], display_path: str) -> PackConfig:
-    """The configuration that fields make; raises UsageFault that names each wrong field."""
+    """The configuration from these fields; raises UsageFault that names each wrong field."""
     try:
         return PackConfig.model_validate(fields)
     except ValidationError as error:
@@ -185,19 +187,19 @@ def _explained(error: Any) -> str:
     if kind == "extra_forbidden":
         return f"unknown field {display_path}; {_suggestion(location)}"
     if kind == "missing":
-        option = f" (or --{location[0]})" if len(location) == 1 else ""
-        return f"{display_path} is missing; must be given{option}"
+        option = f": set it, or pass --{location[0]}" if len(location) == 1 else ""
+        return f"{display_path} is missing{option}"
     message = str(error["msg"]).removeprefix("Value error, ")
     return f"{display_path}: {message[:1].lower()}{message[1:]}"
 
 
 def _field_name(location: Iterable[Any]) -> str:
-    """A field of the file as people write it: results[2].system."""
+    """A field of the file in readable form: results[2].system."""
     text = ""
     for part in location:
         if isinstance(part, int):
             text += f"[{part + 1}]"
-        # pydantic puts branches of unions and validators into locations: no part of the file
+        # pydantic adds branches of unions and validators, which are not part of the file
         elif not re.fullmatch(r"\[key\]|(list|dict)\[.*\]|constrained-str|function-.*|str", part):
             text += f".{part}" if text else part
     return text
@@ -207,14 +209,14 @@ def _suggestion(location: tuple[Any, ...]) -> str:
     model = TABLES.get(str(location[0]), PackConfig) if len(location) > 1 else PackConfig
     names = list(model.model_fields)
     near = difflib.get_close_matches(str(location[-1]).lower(), names, 1, 0.6)
-    return f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
+    return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
 
 
 # --- options ---
 
 
 def with_options(fields: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Fields with those of the command line: lists and tables grow, single values give way."""
+    """Fields combined with options: options extend lists and tables and replace single values."""
     merged = dict(fields)
     for name, value in given.items():
         before = merged.get(name)
@@ -228,15 +230,15 @@ def with_options(fields: dict[str, Any], given: dict[str, Any]) -> dict[str, Any
 
 
 def setting(text: str) -> dict[str, Any]:
-    """The field that `--set name=value` sets; a value that is not TOML is taken as text."""
+    """The field that `--set name=value` sets; a value that is not TOML is used as a string."""
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or name not in PackConfig.model_fields:
         near = difflib.get_close_matches(name, PackConfig.model_fields, 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else "must be FIELD=VALUE"
+        hint = f"did you mean {near[0]}?" if near else "expected FIELD=VALUE"
         raise UsageFault(f"--set {text}: {hint}")
     try:
-        # TOML has no values by themselves, only lines
+        # A TOML document cannot be a single value
         return {name: read_toml(f"value = {value.strip()}")["value"]}
     except BeyondLimitError as error:
         raise UsageFault(f"--set {name} cannot be read: {error}") from None
@@ -294,10 +296,10 @@ _TABLE_EXAMPLES = {
 
 
 def example(known: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> str:
-    """A podium.toml with every field: those known as they are, the others as comments.
+    """A podium.toml with every field: known fields with their values, the others as comments.
 
-    Values are TOML; an example of a field stands behind its comment sign. `results` are systems
-    and benchmarks; each has a table.
+    Values are TOML; a comment shows an example value. `results` are pairs of system and benchmark;
+    each has a table.
     """
     tables = {
         "results": [
@@ -317,7 +319,7 @@ def example(known: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> s
             for name in dict.fromkeys(name for _, name in results)
         ],
     }
-    lines = ["# What `podium pack` puts together. Paths are from this file's folder.", ""]
+    lines = ["# The input of `podium pack`. Paths are relative to the folder of this file.", ""]
     for name, about in PackConfig.model_fields.items():
         if name in _TABLE_EXAMPLES:
             continue

@@ -1,4 +1,4 @@
-"""The tree that exists at the target, and what would change in it: nothing unless named."""
+"""The tree that exists at the target, and its changes: podium changes only named paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.compliance.tools.packing.receipt import RECEIPT_FILE
 
 @dataclass(slots=True)
 class ExistingTree:
-    """The target as it is, compared with the plan; paths are below the target."""
+    """The current target compared with the plan; paths are relative to the target."""
 
     exists: bool = False
     same: list[str] = field(default_factory=list)
@@ -25,13 +25,13 @@ class ExistingTree:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the target is already as planned."""
+        """Whether the target matches the plan."""
         return self.exists and not (self.different or self.extra or self.new)
 
 
 def compare(plan: Plan, target: Path) -> ExistingTree:
-    """Compare the target with the plan; raises UsageFault where it is not a folder."""
-    # A link that leads to nothing is in the way as well
+    """Compare the target with the plan; raises UsageFault if it is not a folder."""
+    # A broken link is in the way too
     if not os.path.lexists(target):
         return ExistingTree(new=sorted(plan.entries))
     if target.is_symlink() or not target.is_dir():
@@ -45,13 +45,13 @@ def compare(plan: Plan, target: Path) -> ExistingTree:
             existing.same.append(entry.path)
         else:
             existing.different.append(entry.path)
-    # The receipt in the tree is podium's own, and is written anew each time.
+    # podium writes the receipt in the tree again each time
     existing.extra = sorted(there - plan.entries.keys() - {RECEIPT_FILE})
     return existing
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Everything below a folder but the folders."""
+    """All files and links below a folder."""
     for inside, folders, files in os.walk(folder):
         below = os.path.relpath(inside, folder)
         links = [name for name in folders if os.path.islink(os.path.join(inside, name))]
@@ -67,7 +67,7 @@ def _same(entry: PlannedFile, path: Path) -> bool:
             return source.link == there.link
         if (there.size, there.executable) != (source.size, source.executable):
             return False
-        # A kept file is its own source, and need not be read
+        # A kept file is identical to its source and need not be read
         return there.stamp == source.stamp or same_bytes(path, source.path)
     except (SourceFault, OSError):
         return False
@@ -76,10 +76,10 @@ def _same(entry: PlannedFile, path: Path) -> bool:
 def allow(
     plan: Plan, existing: ExistingTree, target: Path, replace: Sequence[str], keep: Sequence[str]
 ) -> None:
-    """Make conflicts of changes that are not named; carry into the plan what is to be kept."""
+    """Add a conflict for each change that is not named; add the files to keep to the plan."""
     for path in existing.different:
         if not _named(path, replace):
-            message = "the tree has it with other content; --replace it to overwrite it"
+            message = "the file exists with different content; use --replace to overwrite it"
             plan.conflict(path, message)
     for path in list(existing.extra):
         if _named(path, keep):
@@ -87,24 +87,27 @@ def allow(
             existing.same.append(path)
             plan.add(path, source_of(target / path, plan.base, follow=False), "kept")
         elif not _named(path, replace):
-            message = "it is in the tree, but not planned; --keep it, or --replace it to drop it"
+            message = (
+                "the file exists but is not in the plan; use --keep to keep it, or --replace to "
+                "remove it"
+            )
             plan.conflict(path, message)
 
 
 def _named(path: str, named: Sequence[str]) -> bool:
-    """Whether a path is named, or a folder above it; a dot names all."""
+    """Whether a path or a folder above it is named; a dot names all paths."""
     names = [name.removeprefix("./").rstrip("/") for name in named]
-    # "./" and "/" leave an empty name, which must not name everything
+    # "./" and "/" become an empty name, which must not match everything
     return any(name in (".", path) or path.startswith(f"{name}/") for name in names if name)
 
 
 def refuse_own_sources(plan: Plan, target: Path) -> None:
-    """Refuse to overwrite the sources of the tree."""
+    """Raise UsageFault if a source of the plan is in the target."""
     inside = str(target.resolve()).rstrip("/") + "/"
     for entry in plan.entries.values():
-        # A source may lead into the tree by a link
+        # A source may be in the tree through a link
         if os.path.realpath(entry.source.path).startswith(inside):
             raise UsageFault(
-                f"{entry.source.display_path} lies in {target}, which is to be written; "
+                f"{entry.source.display_path} is in {target}, which pack would overwrite; "
                 "choose another folder with --into"
             )

@@ -1,4 +1,4 @@
-"""What goes where: the plan of a tree, made without writing anything."""
+"""The plan of a tree: the source of each path. Making a plan writes nothing."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ class Remark:
 
 @dataclass(slots=True)
 class Plan:
-    """The tree as it is to be.
+    """The planned tree.
 
-    `folders` are copied whole: path and source; `remarks` are about folders; `missing` is what
-    a submission needs and no source gives, `absent` what is named and not there; with `conflicts`
-    nothing is written. `judged` are the verdicts on logs that were read, by path.
+    `folders` are copied completely: path and source. `remarks` are about folders. `missing` lists
+    files that a submission needs and that no source provides. `absent` lists files that the
+    configuration names and that do not exist. If there are `conflicts`, nothing is written.
+    `judged` has the verdicts on the logs, by path.
     """
 
     config: PackConfig
@@ -60,7 +61,7 @@ class Plan:
     judged: dict[str, FileVerdict] = field(default_factory=dict)
 
     def stopped(self, *, force: bool = False) -> bool:
-        """Whether nothing may be written; `force` does without what is absent."""
+        """Whether nothing may be written; `force` ignores absent files."""
         return bool(self.conflicts or not self.entries or (self.absent and not force))
 
     @property
@@ -69,11 +70,11 @@ class Plan:
         return sum(entry.source.size for entry in self.entries.values())
 
     def sorted(self) -> list[PlannedFile]:
-        """The entries in order of path."""
+        """The entries, sorted by path."""
         return [self.entries[path] for path in sorted(self.entries)]
 
     def add(self, path: str, source: Source, why: str = "") -> None:
-        """Put a file into the tree; a second one with the same path must be the same."""
+        """Add a file to the tree; a second file for the same path must have the same content."""
         before = self.entries.get(path)
         if before is None:
             self.entries[path] = PlannedFile(path, source, why)
@@ -102,19 +103,19 @@ class Plan:
         )
 
     def remark(self, path: str, message: str) -> None:
-        """Note something about a folder."""
+        """Add a remark on a folder."""
         self.remarks.append(Remark(path, message))
 
     def miss(self, path: str, message: str) -> None:
-        """Note what a submission needs and no source gives."""
+        """Note a file that a submission needs and that no source provides."""
         self.missing.append(Remark(path, message))
 
     def lack(self, path: str, message: str) -> None:
-        """Note what the configuration names and is absent."""
+        """Note a file that the configuration names and that does not exist."""
         self.absent.append(Remark(path, message))
 
     def conflict(self, path: str, message: str) -> None:
-        """Note why nothing can be written."""
+        """Add a conflict, which prevents writing."""
         self.conflicts.append(Remark(path, message))
 
     def leave_out(self, display_path: str, why: str, *, refused: bool = False) -> None:
@@ -122,12 +123,12 @@ class Plan:
         self.left_out.append(LeftOut(display_path, why, refused))
 
     def check_paths(self) -> None:
-        """Find paths that exclude each other: a file where another needs a folder."""
+        """Add a conflict for each file whose path is also a folder of another file."""
         for path in list(self.entries):
             # Trees of several teams may have a file and a folder of one name
             for above in _above(path):
                 if above in self.entries:
-                    self.conflict(above, f"it is a file, and {path} needs a folder there")
+                    self.conflict(above, f"it is a file, but {path} needs a folder with this name")
 
 
 def _above(path: str) -> Iterator[str]:
@@ -136,7 +137,7 @@ def _above(path: str) -> Iterator[str]:
 
 
 def put_file(plan: Plan, path: str, source: str, kind: str) -> None:
-    """Put a file into the plan, or note that it is absent; `kind` is what it is to the user."""
+    """Add a file to the plan, or note that it is absent; `kind` names it in messages."""
     try:
         plan.add(path, source_of(plan.base / source, plan.base))
     except SourceFault as fault:
@@ -144,7 +145,7 @@ def put_file(plan: Plan, path: str, source: str, kind: str) -> None:
 
 
 def put_folder(plan: Plan, path: str, full: Path, exclude: Iterable[str] = ()) -> None:
-    """Put all files and links of a folder into the plan, but for those excluded."""
+    """Add all files and links of a folder to the plan, except excluded ones."""
     display_path = shown_path(full, plan.base)
     plan.folders[path] = display_path
     for found in in_folder(full, plan.base, tuple(exclude)):
@@ -155,9 +156,9 @@ def put_folder(plan: Plan, path: str, full: Path, exclude: Iterable[str] = ()) -
 
 
 def pass_over(plan: Plan, path: str, display_path: str, found: FolderFile) -> None:
-    """Leave out a file of the folder `display_path`; what cannot be read lets nothing be written.
+    """Leave out a file of the folder `display_path`; an unreadable file is a conflict.
 
-    `path` is the folder's in the tree, empty for the tree itself.
+    `path` is the path of the folder in the tree, empty for the tree itself.
     """
     source = f"{display_path}/{found.below}".removesuffix("/")
     if found.unreadable:

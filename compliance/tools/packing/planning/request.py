@@ -1,4 +1,4 @@
-"""The options of the command line and podium.toml as one configuration."""
+"""Combine the command-line options and podium.toml into one configuration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from podium.rules.model.round import Round
 
 @dataclass(frozen=True, slots=True)
 class PackRequest:
-    """A configuration, the rules it is of, and the folder that its paths are from."""
+    """A configuration, its rules, and the base folder of its paths."""
 
     config: PackConfig
     rules: Round
@@ -33,15 +33,15 @@ class PackRequest:
 
 
 def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
-    """Read podium.toml (a file, or in a folder) and put the options over it; raises UsageFault."""
+    """Read podium.toml (a file, or its folder) and apply the options; raises UsageFault."""
     file = path / CONFIG_FILE if path.is_dir() else path
     fields: dict[str, Any] = {}
     if file.exists() or not path.is_dir():
         fields = read_config(file)
     elif not given.get("submitter"):
         raise UsageFault(
-            f"there is no {CONFIG_FILE} in {path}; write one with podium init, or give "
-            "--submitter and --round"
+            f"{path} has no {CONFIG_FILE}; create one with `podium init`, or pass --submitter "
+            "and --round"
         )
     for text in settings:
         fields = fields | setting(text)
@@ -49,7 +49,7 @@ def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()
     base = file.absolute().parent
     chosen_by: ChosenBy = "option" if given.get("round") or given.get("usage") else "config"
     usage = fields.get("usage")
-    # Of another type it is refused below
+    # A usage of another type is refused below
     if "round" not in fields and (usage is None or isinstance(usage, str)):
         found = RoundRequest(usage).choose(base)
         if found.chosen_by == "folder":
@@ -64,7 +64,7 @@ def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()
 
 
 def fields_of(given: dict[str, Any]) -> dict[str, Any]:
-    """Options as fields of podium.toml; their paths are from the current folder, not from its."""
+    """Options as fields of podium.toml; their paths are relative to the working directory."""
     return given | {
         "into": _full(given["into"]),
         "waivers": _full(given["waivers"]),
@@ -81,7 +81,7 @@ def _full(path: str | Path | None) -> str | None:
 
 
 def _glob(pattern: str) -> str:
-    # The current folder's own name may have brackets
+    # The path of the working directory may contain brackets
     return pattern if os.path.isabs(pattern) else os.path.join(glob.escape(os.getcwd()), pattern)
 
 
@@ -91,13 +91,13 @@ def _pairs(texts: Iterable[str], option: str) -> dict[str, str]:
 
 
 def _results(texts: Iterable[str]) -> list[dict[str, Any]]:
-    """SYSTEM/BENCHMARK[/SCALING]=GLOB: several of one result are combined."""
+    """Parse SYSTEM/BENCHMARK[/SCALING]=GLOB; several globs of one result are combined."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for text in texts:
         name, pattern = _split(text, "--result")
         parts = name.split("/")
         if len(parts) not in (2, 3):
-            raise UsageFault(f"--result {text}: must be SYSTEM/BENCHMARK[/strong|weak]=GLOB")
+            raise UsageFault(f"--result {text}: expected SYSTEM/BENCHMARK[/strong|weak]=GLOB")
         system, benchmark, scaling = (*parts, "strong")[:3]
         fields = {"system": system, "benchmark": benchmark, "scaling": scaling, "logs": []}
         found.setdefault((system, benchmark, scaling), fields)["logs"].append(_glob(pattern))
@@ -117,5 +117,5 @@ def _code(texts: Iterable[str]) -> list[dict[str, str]]:
 def _split(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise UsageFault(f"{option} {text}: must be NAME=VALUE")
+        raise UsageFault(f"{option} {text}: expected NAME=VALUE")
     return name, value

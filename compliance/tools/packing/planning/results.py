@@ -1,4 +1,4 @@
-"""The results of a plan: logs found by globs or by name, judged once, chosen, numbered."""
+"""The results of a plan: find logs by glob or by name, check each once, choose, number."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from podium.rules.model.round import Round
 
 
 def take_results(plan: Plan, jobs: int) -> None:
-    """Put the results of the configuration into the plan; `jobs` processes judge the logs."""
+    """Add the results of the configuration to the plan; `jobs` processes check the logs."""
     _Results(plan, jobs).take()
 
 
@@ -57,9 +57,9 @@ class _Results:
         given = [self._candidates(result) for result in results]
         named = [self._names(result) for result in results]
         wanted = [*given, *(logs.values() for logs in named)]
-        # All results at once: the processes share the work, and no log is read twice
+        # All results at once, so that the processes share the work and no log is read twice
         judged = self._judged({one.path: one for logs in wanted for one in logs})
-        # Logs that the submitter names are taken as named, copies or not
+        # Logs that the submitter names are accepted even if they are copies
         globbed = {one.path for logs in given for one in logs}
         copied = find_copies([judged[path] for path in sorted(globbed)], rules)
         chooser = Chooser(rules, self.config.division or "")
@@ -70,13 +70,13 @@ class _Results:
                 left.setdefault(one.display_path, one)
             self._result(result, choice, {n: judged[one.path] for n, one in names.items()})
         taken = {entry.source.display_path for entry in self.plan.entries.values()}
-        # A log that one result refuses may be another's: the globs of two may overlap.
+        # The globs of two results may overlap: another result may accept a refused log
         self.plan.left_out += [each for each in left.values() if each.display_path not in taken]
 
     def _candidates(self, result: ResultConfig) -> list[Source]:
         found = []
         for pattern in result.logs:
-            # One by one: a glob beside others that names nothing is probably misspelt
+            # One by one: a glob without a match is probably misspelled
             if not expand([pattern], self.base):
                 self.plan.lack(result_path(result, self.plan.rules), f"no log matches {pattern}")
         for path in self._expanded(result.logs):
@@ -91,13 +91,13 @@ class _Results:
         return found
 
     def _expanded(self, patterns: list[str]) -> list[str]:
-        """The files that globs match, without the tree that an earlier call wrote."""
+        """The files that match globs, without the tree of an earlier call."""
         target = os.path.realpath(self.base / self.config.into / self.config.submitter)
         found = expand(patterns, self.base)
         return [path for path in found if not holds(target, os.path.realpath(path))]
 
     def _names(self, result: ResultConfig) -> dict[str, Source]:
-        """The logs that the submitter names one by one, by their names in the tree."""
+        """The logs of `names`, by their names in the tree."""
         path, found = result_path(result, self.plan.rules), {}
         for name, source in result.names.items():
             if not is_log(name):
@@ -134,13 +134,13 @@ class _Results:
             plan.conflict(path, choice.problem)
         runs = {f"result_{number}.txt": one for number, one in enumerate(choice.taken)}
         for name in runs.keys() & named.keys():
-            plan.conflict(f"{path}/{name}", "it is both named and numbered by launch")
+            plan.conflict(f"{path}/{name}", "both `names` and numbering by launch use this name")
         runs = {**named, **runs}
         for name, one in runs.items():
             self._log(f"{path}/{name}", one)
         for number, one in enumerate(choice.pruned):
             self._log(f"{path}/{PRUNED}/result_{number}.txt", one)
-        # Logs given as pruned are numbered after those that podium prunes
+        # Logs of `pruned` are numbered after the logs that podium prunes
         self._pruned(result, path, len(choice.pruned))
         needed = plan.rules.benchmark(benchmark or result.benchmark).runs
         if len(runs) < needed:
@@ -153,7 +153,7 @@ class _Results:
         before = self.paths.setdefault(one.source.path, path)
         if before != path:
             self.plan.conflict(
-                path, f"{one.source.display_path} is already {before}; a run counts once"
+                path, f"{one.source.display_path} is already {before}; each run counts once"
             )
         self.plan.add(path, one.source, _about(one))
         if one.judged is not None:
@@ -168,7 +168,7 @@ class _Results:
                 self.plan.lack(log, f"{source}: {fault}")
 
     def _power(self, result: ResultConfig, path: str, names: Mapping[str, Source]) -> None:
-        """Power logs: a folder for each run, named as its log was, or named by the submitter."""
+        """Add the power logs: one folder per run, named like its source log or by the submitter."""
         if isinstance(result.power, dict):
             for name, folder in result.power.items():
                 self._power_folder(f"{path}/{name}", self.base / folder)
@@ -186,10 +186,10 @@ class _Results:
 
 
 def _about(one: Candidate) -> str:
-    """A note on a run, printed beside its path."""
+    """A note on a run, printed next to its path."""
     # A run that only misses the target violates no rule
     if one.errors and not (one.facts and one.facts.droppable):
         return f"its log violates {plural(len(one.errors), 'rule')}: {one.errors[0]}"
     if one.facts is not None and not one.facts.run.converged:
-        return "did not converge; kept, as it counts as slowest"
+        return "did not converge; kept, because it counts as the slowest run"
     return ""

@@ -1,6 +1,6 @@
-"""Files to take: found by globs and in folders, looked at once, and known again when read.
+"""Source files: found by globs and in folders, inspected once, and verified when they are read.
 
-Nothing but regular files is ever opened; links in folders stay links.
+podium opens only regular files; links in folders stay links.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 
 COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
-"""First bytes of compressed files: a tree has uncompressed logs."""
+"""First bytes of compressed files; logs in a tree must not be compressed."""
 
 
 class SourceFault(Exception):
-    """Why a file cannot be taken."""
+    """The reason why a file cannot be used."""
 
 
 class Unreadable(SourceFault):
-    """It is there, or was, and the system does not let it be read."""
+    """The file cannot be read because of an error of the system."""
 
     def __init__(self, error: Exception) -> None:
         reason = getattr(error, "strerror", None) or "its path is not valid"
@@ -34,9 +34,9 @@ class Unreadable(SourceFault):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as it was when planned. `shown` is its path from the folder of podium.toml.
+    """A file at the time of planning. `display_path` is relative to the folder of podium.toml.
 
-    `stamp` is what changes when somebody writes to the file: its identity, size and times.
+    `stamp` changes when somebody writes to the file: its identity, size and times.
     """
 
     path: str
@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that is not taken, and why; `refused` is what a result could not take."""
+    """A file that is not used, with the reason; `refused` if a result could not use it."""
 
     display_path: str
     why: str
@@ -57,24 +57,24 @@ class LeftOut:
 
 
 def shown_path(path: str | Path, base: Path) -> str:
-    """A path from the base where it lies below it, or next to it; else as it is."""
+    """A path relative to the base if it is below or next to the base; else the full path."""
     full, top = os.path.abspath(path), os.path.abspath(base)
-    # All paths lie below a root
+    # All paths are below the root
     above = os.path.dirname(top).rstrip("/") or top
     return os.path.relpath(full, top) if full.startswith(above.rstrip("/") + "/") else full
 
 
 def stamp_of(status: os.stat_result) -> tuple[int, ...]:
-    """What identifies one state of a file."""
+    """The values that identify one state of a file."""
     # Copying tools restore mtime; nothing restores ctime
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
-    """Look at a file; raises SourceFault where there is none, or it is not a regular file."""
+    """Inspect a file; raises SourceFault if it does not exist or is not a regular file."""
     display_path = shown_path(path, base)
     try:
-        # The receipt is JSON, which has no other names
+        # The receipt is JSON, which cannot contain other names
         os.fsencode(display_path).decode("utf-8")
         status = os.stat(path, follow_symlinks=follow)
         if stat.S_ISLNK(status.st_mode):
@@ -86,9 +86,9 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
     except (OSError, ValueError) as error:
         raise Unreadable(error) from None
     if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise SourceFault(f"it is {kind}")
-    # Said in the plan, not in the middle of copying
+    # Reported in the plan, not in the middle of copying
     if not os.access(path, os.R_OK):
         raise Unreadable(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
     runs = bool(status.st_mode & stat.S_IXUSR)
@@ -96,7 +96,7 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
 
 
 def log_source(path: str | Path, base: Path) -> Source:
-    """Look at a log; raises SourceFault for what is not a plain text file, too."""
+    """Inspect a log; raises SourceFault like `source_of`, and for a compressed file."""
     source = source_of(path, base)
     try:
         with open(source.path, "rb") as stream:
@@ -105,15 +105,15 @@ def log_source(path: str | Path, base: Path) -> Source:
         raise Unreadable(error) from None
     for magic, name in COMPRESSED.items():
         if head.startswith(magic):
-            raise SourceFault(f"it is compressed ({name}); decompress it, a tree has plain logs")
+            raise SourceFault(f"it is compressed ({name}); decompress it, logs must be plain text")
     return source
 
 
 def expand(patterns: Sequence[str], base: Path) -> list[str]:
-    """The files that globs name, each once, in counting order; folders are skipped.
+    """The files that match globs, each once, in natural order, without folders.
 
-    Hidden files are named only by patterns that name them so, and `**` follows no links: they may
-    lead in circles. Raises UsageFault for what is no glob.
+    A hidden file matches only a pattern with a leading dot. `**` follows no links, because links
+    may form a cycle. Raises UsageFault for an invalid glob.
     """
     found: dict[str, str] = {}
     for pattern in patterns:
@@ -132,7 +132,7 @@ def _matches(pattern: str, base: Path) -> Iterator[str]:
     top = base
     if os.path.isabs(pattern):
         top, parts = Path(parts[0]), parts[1:]
-    # Python up to 3.12 takes a last ** for folders only.
+    # In Python up to 3.12, a trailing ** matches only folders
     inner = "/".join((*parts, "*") if parts[-1:] == ("**",) else parts)
     hidden = {part for part in parts if part.startswith(".")}
     wild = any(part.startswith(".") and set(part) & set("*?[") for part in hidden)
@@ -148,7 +148,7 @@ def _counting(name: str) -> list[tuple[int, str]]:
 
 
 def excluded(display_path: str, patterns: Sequence[str]) -> bool:
-    """Whether a path, a folder above it, or a name in it is excluded."""
+    """Whether a pattern matches a path, a folder above it, or a part of it."""
     parts = display_path.split("/")
     paths = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     return any(
@@ -160,14 +160,14 @@ def excluded(display_path: str, patterns: Sequence[str]) -> bool:
 
 
 NEVER = (".*", "__pycache__", "*.pyc")
-"""Names that no tree takes: the hidden ones, and what Python leaves behind."""
+"""Names that are never packed: hidden files and the caches of Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """One file in a folder: its path below the folder, and the file or why it is not taken.
+    """One file in a folder: its path below the folder, and its source or the reason for none.
 
-    Without what is `unreadable` the folder would not be whole.
+    Without an `unreadable` file, the folder would be incomplete.
     """
 
     below: str
@@ -197,14 +197,14 @@ def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator
                 inner.append(path)
             else:
                 yield _found(folder, path, base)
-        # Taken from the end, so reversed keeps the order of names
+        # Reversed, because `pop` takes the last item first
         stack += reversed(inner)
 
 
 def _unwanted(path: str, name: str, exclude: Sequence[str]) -> str:
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in NEVER):
         hidden = name.startswith(".")
-        return "its name begins with a dot" if hidden else "Python's own cache"
+        return "its name starts with a dot" if hidden else "a cache of Python"
     return "excluded" if excluded(path, exclude) else ""
 
 
@@ -216,7 +216,7 @@ def _found(folder: Path, path: str, base: Path) -> FolderFile:
 
 
 def same_content(first: Source, second: Source) -> bool:
-    """Whether two sources have the same bytes (links: the same target)."""
+    """Whether two sources have the same bytes; links must have the same target."""
     if first.link is not None or second.link is not None:
         return first.link == second.link
     # Device and inode: two names of one file

@@ -1,4 +1,4 @@
-"""A plan made real: files copied, the tree judged and swapped in, receipt and summary written.
+"""Write the tree of a plan: copy files, check and swap in the tree, write receipt and summary.
 
-Imports `planning` and `receipt`, nothing of `git`.
+Imports `planning` and `receipt`, but nothing of `git`.
 """

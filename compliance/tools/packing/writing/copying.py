@@ -1,4 +1,4 @@
-"""Copies bit for bit, hashed on the way; a source that changes meanwhile is noticed."""
+"""Copy files bit for bit and hash them; detect a source that changes in the meantime."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from podium.compliance.tools.packing.planning.plan import PlannedFile
 from podium.compliance.tools.packing.planning.sources import Source, stamp_of
 
 BLOCK = 1 << 18
-"""Bytes at a time: they stay in the processor's cache between copying and hashing."""
+"""Bytes per step: a block stays in the processor cache between copying and hashing."""
 
 _FICLONE = 0x40049409
-"""Linux: share the blocks of another file until one of the two is written to."""
+"""On Linux, share the blocks of another file until one of the two files is written."""
 
 
-# The two files cannot be copied within the kernel; other errors are of the disk
+# The kernel cannot copy between the two files; other errors come from the disk
 _NO_RANGES = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EPERM)
 
 
 class SourceChanged(Exception):
-    """A source has changed since the plan was made."""
+    """A source has changed since planning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """One file of the tree, written; `cloned` where it shares the source's blocks."""
+    """One written file of the tree; `cloned` if it shares the blocks of its source."""
 
     entry: PlannedFile
     sha256: str
@@ -43,11 +43,11 @@ def copy_all(
 ) -> list[Copied]:
     """Copy the entries of a plan below a folder, several at a time; `notify` gets each path.
 
-    Raises SourceChanged or OSError for the first that fails, once no copy is under way any more.
+    Raises SourceChanged or OSError for the first failure, after all running copies have ended.
     """
     for folder in sorted({os.path.dirname(entry.path) for entry in entries}):
         os.makedirs(root / folder, exist_ok=True)
-    # The largest first: the last copy under way is then a small one.
+    # The largest file first, so that the last running copy is a small one
     order = sorted(entries, key=lambda entry: -entry.source.size)
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
         copies = [pool.submit(_copy, entry, root, notify) for entry in order]
@@ -60,7 +60,7 @@ def _finish(copies: list[Future[Copied]]) -> None:
     done, _ = wait(copies, return_when=FIRST_EXCEPTION)
     failed = next((error for copy in done if (error := copy.exception())), None)
     if failed is not None:
-        # Those under way end by themselves: leaving the pool waits for them
+        # Running copies end by themselves: leaving the pool waits for them
         for copy in copies:
             copy.cancel()
         raise failed
@@ -80,13 +80,13 @@ def _copy(entry: PlannedFile, root: Path, notify: Callable[[str], None]) -> Copi
 
 
 def copy_file(source: Source, to: Path) -> tuple[str, bool]:
-    """Copy one file to a new path; its SHA-256, and whether blocks are shared."""
-    # The file may have become a pipe, whose opening would wait for a writer
+    """Copy one file to a new path; returns its SHA-256, and whether blocks are shared."""
+    # The file may have become a pipe, and opening a pipe blocks
     with _opened(source.path, os.O_RDONLY | os.O_NONBLOCK) as reading:
-        # Still the file that was planned; and, after copying, not written to meanwhile
+        # Before copying: still the planned file. After copying: not changed in the meantime
         _check(source, os.fstat(reading))
         mode = 0o777 if source.executable else 0o666
-        # For reading too: the hash is of what the copy holds
+        # For reading too: the hash is of the content of the copy
         with _opened(to, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode) as writing:
             cloned = _clone(reading, writing)
             digest, size = _hashed(writing) if cloned else _through(reading, writing)
@@ -111,7 +111,7 @@ def _check(source: Source, status: os.stat_result) -> None:
 
 
 def _clone(reading: int, writing: int) -> bool:
-    """Share the blocks of a file where the file system can; else nothing happens."""
+    """Share the blocks of a file if the file system supports it; returns whether it does."""
     try:
         import fcntl
 
@@ -122,7 +122,7 @@ def _clone(reading: int, writing: int) -> bool:
 
 
 def _through(reading: int, writing: int) -> tuple[str, int]:
-    """Copy a file to its end and hash what was written; (SHA-256, bytes)."""
+    """Copy a file to its end and hash the copy; returns (SHA-256, bytes)."""
     digest, size = hashlib.sha256(), 0
     block = bytearray(BLOCK)
     view, in_kernel = memoryview(block), True
@@ -130,14 +130,14 @@ def _through(reading: int, writing: int) -> tuple[str, int]:
         count = _in_kernel(reading, writing, size) if in_kernel else None
         if count is None:
             in_kernel = False
-            # By position, as the kernel's copy has moved no offset of the source
+            # By position, because the kernel's copy does not move the offset of the source
             part = view[: os.preadv(reading, [view], size)]
             count = len(part)
             while part:
                 part = part[_write(writing, part) :]
             digest.update(view[:count])
         else:
-            # What lies in the copy is hashed, not what the source may have become meanwhile.
+            # Hashes the copy, because the source may have changed in the meantime
             _fill(writing, view[:count], size)
             digest.update(view[:count])
         if not count:
@@ -146,7 +146,7 @@ def _through(reading: int, writing: int) -> tuple[str, int]:
 
 
 def _in_kernel(reading: int, writing: int, at: int) -> int | None:
-    """Copy a block without fetching it; None where the two file systems cannot."""
+    """Copy a block within the kernel; None if the two file systems do not support it."""
     try:
         count = os.copy_file_range(reading, writing, BLOCK, at)
     except (AttributeError, OSError) as error:
@@ -154,7 +154,7 @@ def _in_kernel(reading: int, writing: int, at: int) -> int | None:
         if number in _NO_RANGES:
             return None
         raise
-    # Some kernels copy nothing, and say so, from files that are made as they are read.
+    # Some kernels return 0 for files that are generated on reading, such as those in /proc
     return None if count == 0 and at == 0 else count
 
 
@@ -167,7 +167,7 @@ def _fill(handle: int, view: memoryview, at: int) -> None:
 
 
 def _hashed(handle: int) -> tuple[str, int]:
-    """The SHA-256 of a file from its beginning, and its size."""
+    """The SHA-256 of a file, and its size."""
     digest, size = hashlib.sha256(), 0
     view = memoryview(bytearray(BLOCK))
     while count := os.preadv(handle, [view], size):
@@ -178,14 +178,14 @@ def _hashed(handle: int) -> tuple[str, int]:
 
 def _write(writing: int, part: memoryview) -> int:
     count = os.write(writing, part)
-    # A write of nothing would be tried for ever
+    # A write of 0 bytes would be repeated forever
     if count == 0:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return count
 
 
 def hashed_in_place(entry: PlannedFile, path: Path) -> Copied:
-    """The file of an entry that exists already, hashed."""
+    """The existing file of an entry, hashed."""
     if entry.source.link is not None:
         return Copied(entry, _hash_link(entry.source.link))
     with _opened(path, os.O_RDONLY | os.O_NONBLOCK) as reading:

@@ -1,4 +1,4 @@
-"""The gate: the assembled tree as `podium check` judges it, and the receipt of that."""
+"""The gate: `podium check` on the assembled tree, and its receipt."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from podium.compliance.tools.packing.writing.copying import Copied
 from podium.rules.finding import Finding, Severity
 
 MOST = 20
-"""Errors that are named; `podium check` on the tree lists all."""
+"""Number of errors that are named; `podium check` on the tree lists all."""
 
 
 def judge(tree: Path, plan: Plan, jobs: int) -> Report:
-    """The report of `podium check` on a tree; one that is not a submission is rejected.
+    """The report of `podium check` on a tree; a tree that is not a submission is rejected.
 
-    A log that was read when the plan was made is not read again: its copy has the same bytes.
+    A log that the plan has checked is not read again: its copy has the same bytes.
     """
     rules = plan.rules
     if is_submission(tree, RoundRequest(rules.usage, rules.name)):
         options = Options(usage=rules.usage, round=rules.name, jobs=jobs)
         known = {f"{tree}/{path}": as_packed(one, tree, path) for path, one in _known(plan)}
         return publish(check_inputs(discover([tree], options), options, known=known).report)
-    # `podium check` takes such a folder for no submission, and would find nothing wrong in it
+    # `podium check` does not treat such a folder as a submission, and would report no error
     absent = [name for name in ("results", "systems") if not (tree / name).is_dir()]
     findings = [_lacking(name) for name in absent]
     rules_entry = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")
@@ -58,12 +58,12 @@ def judge(tree: Path, plan: Plan, jobs: int) -> Report:
 
 
 def _known(plan: Plan) -> list[tuple[str, FileVerdict]]:
-    # An internal fault may have been transient: such a log is judged again.
+    # An internal fault may have been transient: such a log is checked again
     return [each for each in plan.judged.items() if each[1].verdict.facts is not None]
 
 
 def as_packed(one: FileVerdict, tree: Path, path: str) -> FileVerdict:
-    """A log's verdict for its path in the tree: only paths differ."""
+    """The verdict on a log with its path in the tree; only paths differ."""
     verdict = _moved(one.verdict, path)
     return replace(one, path=f"{tree}/{path}", display_path=path, verdict=verdict)
 
@@ -83,8 +83,8 @@ def _moved(verdict: LogVerdict, path: str) -> LogVerdict:
 
 def _lacking(name: str) -> Finding:
     rule = NO_RESULTS if name == "results" else NO_DESCRIPTION
-    message = f"there is no {name} folder: this is not a submission"
-    return Finding(rule.id, Severity.ERROR, name, None, None, message, hint="see podium init")
+    message = f"the folder {name} is missing: this is not a submission"
+    return Finding(rule.id, Severity.ERROR, name, None, None, message, hint="see `podium init`")
 
 
 def errors_of(report: Report) -> list[FindingEntry]:
@@ -97,7 +97,7 @@ def errors_of(report: Report) -> list[FindingEntry]:
 
 
 def error_lines(report: Report, width: int) -> Iterator[str]:
-    """The errors of a report for a terminal, and how many more there are."""
+    """The first errors of a report for a terminal, and the number of the others."""
     errors = errors_of(report)
     for finding in errors[:MOST]:
         text = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
@@ -109,7 +109,7 @@ def error_lines(report: Report, width: int) -> Iterator[str]:
 def make_receipt(
     plan: Plan, copied: Sequence[Copied], report: Report, tree: Path, chosen_by: ChosenBy
 ) -> Receipt:
-    """The receipt of a tree that was judged."""
+    """The receipt of a checked tree."""
     waivers = _waivers(report, tree)
     return Receipt(
         tool=Tool(),
@@ -166,7 +166,7 @@ def _result(
 
 
 def margin(entry: ResultEntry | PackedResult) -> float | None:
-    """How far a result converged above the minimum of the reference, as a fraction of it."""
+    """The margin of a result above the minimum of the reference, as a fraction of the minimum."""
     rcp = entry.rcp
     if rcp is None or not rcp.minimum or rcp.submission is None:
         return None
@@ -174,7 +174,7 @@ def margin(entry: ResultEntry | PackedResult) -> float | None:
 
 
 def _waivers(report: Report, tree: Path) -> list[tuple[Waiver, int]]:
-    """The waivers in the tree that are valid today, each with how many findings it covers."""
+    """The waivers in the tree that are valid today, each with its number of findings."""
     path = tree / WAIVERS_FILE
     if not path.is_file():
         return []

@@ -1,4 +1,4 @@
-"""`podium pack`: plan, write beside the target, judge, swap in, give a receipt."""
+"""`podium pack`: plan, write next to the target, check, swap in, write the receipt."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ State = Literal["planned", "refused", "rejected", "packed", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class PackJob:
-    """What to pack, and how; `notify` is called with each step done.
+    """The request and the options of a call; `notify` is called after each step.
 
-    `replace` and `keep` name paths in the existing tree; `force` keeps a tree that the gate
-    rejects; without `exchange` the old tree is set aside by a rename first. Where it is durable,
-    tree and receipt are on the disk when they are said to be written.
+    `replace` and `keep` name paths in the existing tree. `force` packs a tree that the gate
+    rejects. Without `exchange`, the old tree is renamed first. With `durable`, tree and receipt are
+    flushed to disk before they are reported as written.
     """
 
     request: PackRequest
@@ -63,7 +63,7 @@ class PackJob:
 
     @property
     def target(self) -> Path:
-        """The folder that the tree is to be."""
+        """The folder of the tree."""
         config = self.request.config
         return Path(os.path.abspath(self.request.base / config.into)) / config.submitter
 
@@ -75,7 +75,7 @@ class PackJob:
 
 @dataclass(slots=True)
 class Packed:
-    """The outcome of a job; report and receipt are set once the gate has judged."""
+    """The outcome of a job; report and receipt are set after the check."""
 
     plan: Plan
     target: Path
@@ -88,14 +88,14 @@ class Packed:
 
 
 def plan_only(job: PackJob) -> Packed:
-    """The plan compared with the target as it is; nothing is written."""
+    """The plan compared with the current target; writes nothing."""
     plan = job.plan()
     existing = _compared(job, plan, job.target)
     return Packed(plan, job.target, existing)
 
 
 def pack(job: PackJob) -> Packed:
-    """Make the tree; raises UsageFault where it cannot be written."""
+    """Make the tree; raises UsageFault if it cannot be written."""
     check_receipt(job, job.target)
     plan = job.plan()
     job.notify("planned")
@@ -110,7 +110,7 @@ def pack(job: PackJob) -> Packed:
 
 @contextlib.contextmanager
 def _workshop(target: Path, *, durable: bool) -> Iterator[Path]:
-    """The folder of the target, locked; created if need be."""
+    """The parent folder of the target, locked, and created if necessary."""
     parent = target.parent
     made = not parent.exists()
     try:
@@ -139,9 +139,9 @@ def write(
     workshop: Path,
     before: Callable[[Stage], None] | None = None,
 ) -> Packed:
-    """Write the tree of a plan and swap it in, unless it conflicts or is rejected.
+    """Write the tree of a plan and swap it in, unless there are conflicts or it is rejected.
 
-    `before` is called with the judged tree before the swap, and may raise.
+    `before` is called with the checked tree before the swap, and may raise.
     """
     clear(target, workshop)
     packed = Packed(plan, target, _compared(job, plan, target))
@@ -152,9 +152,9 @@ def write(
         packed.copied = hashes(plan, target, job.jobs)
         packed.state = "unchanged"
         if job.durable:
-            # A call before may have ended, or been told not to, before this was done
+            # An earlier call may have stopped before this, or may not have been durable
             sync_standing(target)
-        # Judged all the same: since it was packed a waiver in it may have expired
+        # Checked again: a waiver in the tree may have expired since it was packed
         _judged(job, packed, target)
         if packed.report and packed.report.rejected_by and not job.force:
             packed.state = "rejected"
@@ -168,7 +168,7 @@ def write(
             packed.state = "rejected"
             return packed
         if job.receipt_in_tree:
-            # After the judgement, which is of the tree without it; before the swap, to come with it
+            # After the check, which excludes the receipt; before the swap, which includes it
             write_whole(made.tree / RECEIPT_FILE, receipt.to_json())
         if before is not None:
             before(made)
@@ -185,14 +185,14 @@ def _judged(job: PackJob, packed: Packed, tree: Path) -> Receipt:
 
 
 def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
-    """The files of a plan as they are in the target already."""
+    """The files of a plan that exist in the target, hashed."""
     # Threads suffice: reading and hashing release the interpreter's lock
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
         return list(pool.map(lambda each: hashed_in_place(each, target / each.path), plan.sorted()))
 
 
 def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
-    """A tree that others have added files to, judged anew: theirs are reported as kept."""
+    """Check a tree again after others have added files; their files are reported as kept."""
     existing = compare(plan, target)
     allow(plan, existing, target, (), (".",))
     packed = Packed(plan, target, existing, "unchanged", copied=hashes(plan, target, job.jobs))
@@ -203,7 +203,7 @@ def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
 
 
 def _note_round(packed: Packed, *, durable: bool) -> None:
-    """Note the round next to the tree, unless a check of the tree finds it anyway."""
+    """Write the round next to the tree, unless a check of the tree finds the round anyway."""
     rules, marker = packed.plan.rules, Path(marker_of(str(packed.target)))
     forget()
     if RoundRequest().choose(packed.target).rules is not rules:
@@ -215,29 +215,29 @@ def _note_round(packed: Packed, *, durable: bool) -> None:
 
 
 def check_receipt(job: PackJob, outside: Path) -> None:
-    """Refuse a path for the receipt where it could not be written once the tree is packed."""
+    """Refuse a path of the receipt that could not be written after packing."""
     if job.receipt is None:
         return
     path = job.receipt.absolute()
     if not path.parent.is_dir():
-        raise UsageFault(f"--receipt {job.receipt}: there is no such folder")
+        raise UsageFault(f"--receipt {job.receipt}: the folder does not exist")
     if inside(path, [outside]):
         raise UsageFault(
-            f"--receipt {job.receipt} lies in {outside}; choose a path outside, or give "
+            f"--receipt {job.receipt} is in {outside}; choose a path outside, or pass "
             "--receipt-in-tree"
         )
 
 
 def receipt_folder(job: PackJob, outside: Path) -> Path:
-    """Where the receipt goes: beside podium.toml, or beside the tree if that is in it."""
+    """The folder of the receipt: that of podium.toml, or the tree's parent if that is inside."""
     base = job.request.base.resolve()
     top = outside.resolve()
-    # In the tree it would be submitted, and make a clone dirty
+    # A receipt in the tree would be submitted, and would make a clone dirty
     return top.parent if base == top or top in base.parents else job.request.base
 
 
 def deliver(job: PackJob, packed: Packed, folder: Path) -> None:
-    """Write the receipt and its page, outside the tree; an unchanged file is not touched."""
+    """Write the receipt and its page outside the tree, unless they are unchanged."""
     receipt = packed.receipt
     if receipt is None or packed.state not in ("packed", "unchanged"):
         return

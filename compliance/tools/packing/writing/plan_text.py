@@ -1,4 +1,4 @@
-"""A plan as a tree: every file with its source, and what is left out, and why."""
+"""A plan as a tree: every file with its source, and the files that are left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podium.compliance.tools.packing.writing.pack import Packed
 from podium.compliance.tools.packing.writing.summary import number
 
 MOST = 40
-"""Lines about files left out; the JSON plan has them all."""
+"""Number of lines of a section; the JSON plan has all of them."""
 
 
 def to_text(packed: Packed, width: int) -> str:
@@ -79,7 +79,7 @@ def _tree(plan: Plan, existing: ExistingTree, width: int) -> Iterator[str]:
 
 
 def _rows(plan: Plan) -> Iterator[tuple[str, list[PlannedFile]]]:
-    """The files in order; a folder that is copied whole is one row."""
+    """The files in natural order; a folder that is copied completely is one row."""
     whole: dict[str, list[PlannedFile]] = {}
     single: dict[str, list[PlannedFile]] = {}
     for entry in plan.sorted():
@@ -144,7 +144,7 @@ def _section(title: str, items: Iterable[tuple[str, str]], width: int) -> Iterat
 
 
 def to_json(packed: Packed) -> str:
-    """The plan as data, and what became of it."""
+    """The plan and its outcome as JSON."""
     return json_text(_data(packed))
 
 
@@ -197,13 +197,14 @@ def _reason(plan: Plan) -> str:
         return plural(len(plan.conflicts), "conflict")
     if not plan.entries:
         return "there is nothing to pack"
-    return f"{len(plan.absent)} of the things named are absent (--force ignores them)"
+    absent = plural(len(plan.absent), "named file is", "named files are")
+    return f"{absent} absent (--force ignores this)"
 
 
 def _outcome_lines(packed: Packed, width: int) -> Iterator[str]:
     plan, report = packed.plan, packed.report
     if packed.state == "planned":
-        yield "Nothing was written: this is the plan only."
+        yield "Dry run: nothing was written."
         return
     if packed.state == "refused":
         yield f"Refused: {_reason(plan)}; nothing was written."
@@ -211,7 +212,7 @@ def _outcome_lines(packed: Packed, width: int) -> Iterator[str]:
     assert report is not None
     counts = report.counts
     yield from wrap(
-        f"Check by the policy of {plan.rules.title}: {report.verdict}; "
+        f"Check against the policy of {plan.rules.title}: {report.verdict}; "
         f"{plural(counts.error, 'error')}, {plural(counts.warning, 'warning')}, "
         f"{counts.waived} waived; {official(report.official_verdict)}",
         width,
@@ -222,11 +223,11 @@ def _outcome_lines(packed: Packed, width: int) -> Iterator[str]:
         yield f"  {clean(result.path)}: {result.verdict}, {score}"
     target = clean(shlex.quote(str(packed.target)))
     if packed.state == "rejected":
-        yield "Not packed: the check rejects the tree; the old tree is unchanged. --force keeps it."
+        yield "Not packed: the check rejects the tree. Nothing has changed. Use --force to pack it."
         return
     forced = " (forced)" if packed.receipt is not None and packed.receipt.forced else ""
     if packed.state == "unchanged":
-        yield f"Nothing to do{forced}: {target} is already the planned tree."
+        yield f"Nothing to do{forced}: {target} is up to date."
     else:
         yield f"Packed{forced}: {target}, {len(plan.entries)} files, {size_text(plan.size)}."
     if packed.receipt_file is not None:

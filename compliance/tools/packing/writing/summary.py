@@ -10,11 +10,11 @@ from podium.compliance.tools.packing.planning.plan import Plan
 from podium.compliance.tools.packing.receipt import PackedResult, Receipt, official
 
 MOST_LEFT_OUT = 12
-"""Files left out that the page names."""
+"""Number of refused logs that the page names."""
 
 
 def to_markdown(receipt: Receipt, plan: Plan | None = None) -> str:
-    """The page; the plan adds how runs were chosen and what was left out."""
+    """The page; the plan adds the choice of runs and the refused logs."""
     return "\n".join(_lines(receipt, plan)) + "\n"
 
 
@@ -27,21 +27,21 @@ def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
     yield f"Packed by podium {receipt.tool.version}. {len(receipt.files)} files, {size}."
     counts = gate.counts
     yield (
-        f"`podium check` by the policy: **{gate.verdict}**, "
+        f"`podium check`, policy profile: **{gate.verdict}**, "
         f"{plural(counts.error, 'error')}, {plural(counts.warning, 'warning')}, "
         f"{counts.waived} waived; {official(gate.official_verdict)}."
     )
     if receipt.forced:
         yield ""
-        yield "**Forced: the tree was kept though the check rejects it.**"
+        yield "**Forced: the tree was packed although the check rejects it.**"
         yield from (f"- {code(rule)}: {count}" for rule, count in gate.errors.items())
     yield ""
     yield from _results(receipt.results)
     yield from _waivers(receipt)
     if plan is not None:
         yield from _choices(plan)
-    yield "Every file with its size and SHA-256 is in the receipt; `podium unpack --verify`"
-    yield "compares a tree with it."
+    yield "The receipt lists every file with its size and SHA-256. `podium unpack --verify`"
+    yield "compares a tree with the receipt."
 
 
 def _results(results: tuple[PackedResult, ...]) -> Iterator[str]:
@@ -88,5 +88,5 @@ def _choices(plan: Plan) -> Iterator[str]:
 
 
 def number(value: float | None) -> str:
-    """A time in minutes as tables show it."""
+    """A time in minutes, as it appears in tables."""
     return "" if value is None else f"{value:.3f}"

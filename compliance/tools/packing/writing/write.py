@@ -1,4 +1,4 @@
-"""The tree of a plan, written next to its target and swapped in at the end."""
+"""Write the tree of a plan next to its target and swap it in at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AT_FDCWD = -100
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTTY, errno.EOPNOTSUPP)
 
 OLD = "old"
-"""Name that the old tree has beside the new one while a pair of renames is under way."""
+"""Name of the old tree next to the new one between the two renames."""
 
 
 class _Renameat2(Protocol):
@@ -33,7 +33,7 @@ class _Renameat2(Protocol):
 
 @cache
 def _renameat2() -> _Renameat2 | None:
-    """The system call, where the C library has it."""
+    """The system call, or None if the C library does not have it."""
     import ctypes
 
     try:
@@ -52,7 +52,7 @@ def _renameat2() -> _Renameat2 | None:
 
 
 def _renamed(first: Path, second: Path, flags: int) -> bool:
-    """Whether the system renamed with these flags; False where it knows no such thing."""
+    """Rename with these flags; False if the system does not support them."""
     call = _renameat2()
     if call is None:
         return False
@@ -61,7 +61,7 @@ def _renamed(first: Path, second: Path, flags: int) -> bool:
     import ctypes
 
     number = ctypes.get_errno()
-    # EINVAL is how a file system says that it does not know a flag
+    # A file system reports an unknown flag as EINVAL
     if number in _UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number), str(second))
@@ -70,13 +70,13 @@ def _renamed(first: Path, second: Path, flags: int) -> bool:
 def put_in_place(
     new: Path, target: Path, notify: Callable[[str], None], *, exchange: bool = True
 ) -> Path | None:
-    """Give a new tree the target's name; returns where the old tree is now, if there was one.
+    """Give a new tree the name of the target; returns the new path of the old tree, if any.
 
-    Where the system cannot exchange two names at once, the old tree is set aside first: `recover`
-    puts it back if the second rename never came.
+    If the system cannot exchange two names atomically, the old tree is renamed first. `recover`
+    restores it if the second rename does not happen.
     """
     if not os.path.lexists(target):
-        # A plain rename would replace an empty folder that has appeared meanwhile
+        # A plain rename would replace an empty folder that was created in the meantime
         if not (exchange and _renamed(new, target, _NOREPLACE)):
             os.rename(new, target)
         return None
@@ -95,8 +95,8 @@ def put_in_place(
 
 
 def recover(stage: Path, target: Path) -> bool:
-    """Put the old tree back that a killed pair of renames has left in a stage."""
-    # A target that is there is the new tree, or the old one put back already
+    """Restore the old tree that an interrupted pair of renames has left in a stage."""
+    # An existing target is the new tree, or the old tree after an earlier recovery
     if os.path.lexists(target) or not os.path.lexists(stage / OLD):
         return False
     os.rename(stage / OLD, target)
@@ -104,16 +104,16 @@ def recover(stage: Path, target: Path) -> bool:
 
 
 WAIT_SECONDS = 60.0
-"""How long one `podium pack` waits for another that writes to the same folder."""
+"""Time that one `podium pack` waits for another that writes to the same folder."""
 
 
 def silent(step: str) -> None:
-    """Hear of a step and do nothing."""
+    """Ignore a step."""
 
 
 @dataclass(slots=True)
 class Stage:
-    """A folder in which a tree is written; `tree` has its final name already."""
+    """A folder in which a tree is written; `tree` already has its final name."""
 
     folder: Path
     target: Path
@@ -123,11 +123,11 @@ class Stage:
 
     @property
     def tree(self) -> Path:
-        """The tree that is being written."""
+        """The unfinished tree."""
         return self.folder / self.target.name
 
     def fill(self, entries: list[PlannedFile], jobs: int) -> None:
-        """Copy all files; raises UsageFault where one cannot be, or has changed."""
+        """Copy all files; raises UsageFault for a file that has changed."""
         os.mkdir(self.tree)
         self.notify("began")
         try:
@@ -140,14 +140,14 @@ class Stage:
         self.notify("filled")
 
     def put(self, *, exchange: bool = True) -> None:
-        """Swap the tree in; where it is durable, it is on the disk before, and its name after."""
+        """Swap in the tree; if durable, flush the tree before, and its name after."""
         if self.durable:
             sync_tree(self.folder)
         self.notify("before the swap")
         put_in_place(self.tree, self.target, self.notify, exchange=exchange)
         self.notify("after the swap")
         if self.durable:
-            # Before the old tree is removed: with the power its removal could outlast the swap
+            # Before the old tree is removed: on power loss, its removal could survive the swap
             sync_names(self.folder, self.target)
             sync_names(self.target.parent, self.target)
 
@@ -160,9 +160,9 @@ def stage(
     *,
     durable: bool = True,
 ) -> Iterator[Stage]:
-    """A new folder in the workshop, removed at the end, with what a killed call left there.
+    """A new folder in the workshop; it and leftovers of killed calls are removed at the end.
 
-    Errors of the file system become a UsageFault that says that nothing has changed.
+    An error of the file system becomes a UsageFault, which states that nothing has changed.
     """
     made = False
     try:
@@ -183,19 +183,17 @@ def stage(
 
 
 def sync_standing(target: Path) -> None:
-    """Bring a tree that has its name to the disk; raises UsageFault where that fails."""
+    """Flush a tree and its name to disk; raises UsageFault if this fails."""
     try:
         sync_tree(target)
     except OSError as error:
-        raise UsageFault(
-            f"{error.filename} cannot be brought to the disk: {error.strerror}"
-        ) from None
+        raise UsageFault(f"{error.filename} cannot be flushed to disk: {error.strerror}") from None
     sync_names(target.parent, target)
 
 
 def _told(error: OSError, target: Path) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        reason = "there is no space left to write it"
+        reason = "no space left on the device"
     else:
         where = f" ({error.filename})" if isinstance(error.filename, str | Path) else ""
         reason = f"{(error.strerror or str(error)).lower()}{where}"
@@ -203,10 +201,10 @@ def _told(error: OSError, target: Path) -> str:
 
 
 def clear(target: Path, workshop: Path) -> list[Leftover]:
-    """Clean up after a killed call: restore a tree that was set aside, remove unfinished ones.
+    """Clean up after a killed call: restore the old tree, remove unfinished trees.
 
-    Only where the killed call certainly ran on this machine: another one may still be at work.
-    Returns what was removed.
+    Only if the killed call certainly ran on this machine: a call on another may still be running.
+    Returns the removed folders.
     """
     found = [each for each in leftovers(target, workshop) if each.owner_gone]
     for each in found:
@@ -216,7 +214,7 @@ def clear(target: Path, workshop: Path) -> list[Leftover]:
 
 
 def clean(target: Path, workshop: Path) -> list[Leftover]:
-    """Do what `clear` does, and nothing else, while no other call writes to the target's folder."""
+    """Do only the work of `clear`, while no other call writes to the target's folder."""
     if not (target.parent.is_dir() and workshop.is_dir()):
         return []
     with locked(target.parent):
@@ -225,25 +223,25 @@ def clean(target: Path, workshop: Path) -> list[Leftover]:
 
 @contextlib.contextmanager
 def locked(folder: Path, seconds: float = WAIT_SECONDS) -> Iterator[None]:
-    """Lock a folder: two calls that write to it run one after the other.
+    """Lock a folder, so that two calls that write to it run one after the other.
 
-    Where the file system knows no locks, there is none. Raises UsageFault where the other takes
-    too long.
+    Without support for locks in the file system, nothing is locked. Raises UsageFault if the other
+    call takes too long.
     """
     import fcntl
 
-    # The folder itself is locked: no lock file stays behind, and a kill frees it
+    # Locks the folder itself: no lock file remains, and a kill releases the lock
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     end = time.monotonic() + seconds
     try:
         while True:
             try:
-                # flock has no limit of time, so it does not wait here
+                # flock has no timeout, so it must not block
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > end:
-                    message = f"another podium pack is writing to {folder}; wait until it ends"
+                    message = f"another `podium pack` is writing to {folder}; wait until it ends"
                     raise UsageFault(message) from None
                 time.sleep(0.05)
             except OSError:

@@ -1,1 +1,1 @@
-"""What is out of the way in a round: one module for each kind, each a generator of findings."""
+"""Anomalies of a round: one module for each kind, with generators of findings."""

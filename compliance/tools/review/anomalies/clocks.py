@@ -1,4 +1,4 @@
-"""Clocks: those that go back, stand still or tick too evenly, and intervals at another pace."""
+"""Clocks that go back, stand still or are too regular, and intervals at another pace."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from podium.rules.run import MINUTE_MS
 _PROFILE = Profile.POLICY
 
 STANDING = 3
-"""Evaluations of one time: two may be those of two ranks, or of a model evaluated twice."""
+"""Minimum number of evaluations at one time: two may be from two ranks, or of one model."""
 
 LEAST_REGULAR, LEAST_REGULAR_MS, MOST_SPREAD_MS = 6, 3000.0, 2.0
-"""Intervals, each so long, that differ by so little: no machine is as even. Kernels of fixed length
-take equally long for a second or two."""
+"""Minimum number and length of intervals, and the maximum difference: no machine is as regular.
+Kernels of fixed length can take the same time for a second or two."""
 
 LEAST_PACES, LEAST_PACE_Z, LEAST_CHANGE = 6, 12.0, 1.5
-"""Intervals that have a usual pace, and how far from it one must be."""
+"""Minimum number of intervals that establish a usual pace, and the minimum deviation from it."""
 
 LEAST_SCATTER = 0.02
-"""Share of the usual pace by which paces are taken to scatter at the least."""
+"""Minimum scatter of paces that is assumed, as a share of the usual pace."""
 
 
 def clocks(material: Material) -> Iterator[Finding]:
-    """What is wrong with the clock of each log by itself."""
+    """Findings about the clock of each log by itself."""
     for result in material.results:
-        # Checkpoints that are evaluated after the run come in any order, several at once
+        # Checkpoints that are evaluated after the run come in any order, also in parallel
         if result.rules.limits.offline(result.place.benchmark):
             continue
         for run in result.runs:
@@ -62,7 +62,7 @@ def _back(run: Run) -> Iterator[Finding]:
 
 
 def _distinct(points: Sequence[Point]) -> list[Point]:
-    """The first point of each position: ranks repeat an outcome, and so do several metrics."""
+    """The first point at each position: ranks and metrics repeat a position."""
     seen: set[float | None] = set()
     kept = []
     for point in points:
@@ -96,7 +96,7 @@ def _regular(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
     if len(gaps) < LEAST_REGULAR or min(gaps) < LEAST_REGULAR_MS:
         return
     spread = max(gaps) - min(gaps)
-    # Times in whole seconds have intervals that are equal, or a second apart: no sign of anything
+    # Times in whole seconds have intervals that are equal or differ by a second: not a sign
     coarse = all(point[1] % 1000 == 0 for point in points) and spread > 0
     if spread <= MOST_SPREAD_MS and not coarse:
         yield REGULAR_TIMES.found(
@@ -142,7 +142,7 @@ def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
 
 
 LEAST_FALLING, LEAST_FALL = 3, 2.0
-"""Intervals that must fall steadily, and how many times the first must be the last."""
+"""Minimum number of intervals that fall steadily, and minimum ratio of the first to the last."""
 
 
 def slow_starts(material: Material) -> Iterator[Finding]:
@@ -162,7 +162,7 @@ def slow_starts(material: Material) -> Iterator[Finding]:
 
 
 def _falling(run: Run) -> list[float]:
-    """The intervals between evaluations where each is shorter than the one before."""
+    """The intervals between evaluations if each is shorter than the one before."""
     points = _distinct(trace(run).quality.points)
     gaps = [after[1] - before[1] for before, after in pairwise(points)]
     start = run.facts.run.start_ms

@@ -1,4 +1,4 @@
-"""Code beside its logs: settings that disagree, and files that submitters share."""
+"""Code compared with logs and with other code: settings that disagree, and shared files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from podium.rules.run import as_number
 _PROFILE = Profile.POLICY
 
 LARGEST = 1 << 20
-"""Bytes of a file that is looked at."""
+"""Maximum size of a file that is read, in bytes."""
 
 LEAST_BYTES, LEAST_FILES, MOST_APART = 200, 5, 0.5
-"""Shorter files say nothing; so many must be shared, and at least this share of all."""
+"""Minimum bytes of a file that counts, minimum number of shared files, and their minimum share."""
 
 CONFIGS = (".sh", ".env", ".conf", ".cfg", ".ini", ".yaml", ".yml", ".toml", ".json")
 """Files that may set hyperparameters."""
@@ -41,7 +41,7 @@ _ASSIGNED = re.compile(
 
 
 def code(material: Material) -> Iterator[Finding]:
-    """What the code of submissions says, beside their logs and beside each other's code."""
+    """Findings about the code of submissions, compared with their logs and with other code."""
     held = {home.path: Code(home.root) for home in material.homes}
     yield from _shared(material)
     yield from _opaque(material)
@@ -85,9 +85,9 @@ def _disagreeing(files: Code, home: str, results: list[Result]) -> Iterator[Find
 
 
 def _is_about(path: str, result: Result) -> bool:
-    """Whether a configuration is of this result: it lies with its benchmark and names its system.
+    """Whether a configuration is of this result: it is for its benchmark and names its system.
 
-    A log may name it, too; its name alone is compared, as folders differ from machine to machine.
+    A log may also name it; only the file name is compared, because folders differ among machines.
     """
     name = path.rpartition("/")[2]
     named = {run.facts.config for run in result.runs}
@@ -100,7 +100,7 @@ def _is_about(path: str, result: Result) -> bool:
 def assignments(path: Path) -> tuple[tuple[str, int, float], ...]:
     """(name in lower case, line, number) of the assignments of plain numbers in a small file.
 
-    A name that is assigned twice is left out: which of the two holds, only the program knows.
+    A name that is assigned twice is omitted: only the program knows which value applies.
     """
     try:
         with open_plain(path) as stream:
@@ -117,7 +117,7 @@ def assignments(path: Path) -> tuple[tuple[str, int, float], ...]:
 
 
 def _logged(result: Result, key: str) -> list[float]:
-    """The values that the runs log under a key; none where any of them is no number."""
+    """The values that the runs log under a key; empty if any of them is not a number."""
     values = [_setting(run.facts.settings.as_dict(), key) for run in result.runs]
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else []
@@ -131,7 +131,7 @@ def _setting(settings: Mapping[str, Any], key: str) -> float | None:
 
 
 def _shared(material: Material) -> Iterator[Finding]:
-    """Code for a benchmark that is mostly another submitter's, named after who had it first."""
+    """Code for a benchmark that is mostly another submitter's; the finding names the first."""
     first: dict[tuple[str, str], str] = {}
     for folder in material.code.folders:
         own = {
@@ -139,7 +139,7 @@ def _shared(material: Material) -> Iterator[Finding]:
             for file in folder.files
             if file.kind is None and LEAST_BYTES <= file.size <= LARGEST
         }
-        # In reading order: who comes first had the file first
+        # In reading order: the first submitter had the file first
         holders = Counter(
             first.setdefault((folder.benchmark, digest), folder.tree.submitter) for digest in own
         )
@@ -152,7 +152,7 @@ def _beside(folder: CodeFolder, holders: Counter[str], total: int) -> Iterator[F
     (origin, common), *others = holders.most_common()
     if common < LEAST_FILES or common < MOST_APART * total:
         return
-    more = f", and {len(others)} other submitters have some" if others else ""
+    more = f"; {len(others)} more submitters have some of them" if others else ""
     yield SHARED_CODE.found(
         _PROFILE,
         folder.tree.shown(f"benchmarks/{folder.benchmark}"),

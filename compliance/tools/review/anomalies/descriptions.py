@@ -1,4 +1,4 @@
-"""System descriptions of one submitter that disagree on what should be the same."""
+"""System descriptions of one submitter that disagree on fields that should be the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.compliance.tools.review.review_rules import DESCRIPTION_CHANGES
 from podium.rules.finding import Finding, Profile
 
 NODE = ("accelerator_model_name", "host_processor_model_name", "accelerators_per_node")
-"""Fields that tell nodes of one kind: where they agree, the systems differ in size only."""
+"""Fields that identify a kind of node: if they agree, the systems differ only in size."""
 
 SAME = (
     *("host_processors_per_node", "host_processor_core_count", "host_memory_capacity"),
@@ -25,11 +25,11 @@ SAME = (
 """Fields in which nodes of one kind agree."""
 
 SOFTWARE = ("framework",)
-"""Fields in which results of one benchmark agree: each benchmark may have its framework."""
+"""Fields in which results of one benchmark agree: benchmarks may use different frameworks."""
 
 CAPACITIES = ("host_memory_capacity", "accelerator_memory_capacity")
 LEAST_APART = 0.1
-"""Share by which capacities differ: 80 GB are 81559 MiB, less what the driver takes."""
+"""Minimum relative difference of capacities: 80 GB may be 81559 MiB, less the driver's share."""
 
 _CAPACITY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP])(i?)B", re.IGNORECASE)
 
@@ -41,7 +41,7 @@ _LONGEST = 60
 
 
 def changing(material: Material) -> Iterator[Finding]:
-    """Systems of one kind whose descriptions differ, each beside the first of its kind."""
+    """Systems of one kind whose descriptions differ, each compared with the first of its kind."""
     kinds: dict[tuple[str, ...], dict[str, Result]] = defaultdict(dict)
     for result in material.results:
         if result.description is not None:
@@ -76,7 +76,7 @@ def _frameworks(material: Material) -> Iterator[Finding]:
 
 
 def _compared(here: Result, there: Result, names: tuple[str, ...]) -> Iterator[Finding]:
-    """One finding where fields of the two descriptions differ; what one leaves out is no answer."""
+    """A finding if fields of the two descriptions differ; a missing field is not a difference."""
     assert here.description is not None
     assert there.description is not None
     mine, theirs = here.description.given, there.description.given
@@ -93,7 +93,7 @@ def _compared(here: Result, there: Result, names: tuple[str, ...]) -> Iterator[F
         other_value=_shown(theirs[name]),
         other=_path(there),
         accelerator=here.description.accelerator_model_name or "no accelerator",
-        more=f"; {join_limited(more)} differ as well" if more else "",
+        more=f"; also different: {join_limited(more)}" if more else "",
     )
 
 
@@ -109,7 +109,7 @@ def _differs(mine: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> b
 
 
 def _bytes(text: str) -> float | None:
-    """A capacity such as 80 GB or 81559MiB in bytes; None where it has no unit."""
+    """A capacity such as 80 GB or 81559MiB in bytes; None if it has no unit."""
     match = _CAPACITY.search(text.replace(",", ""))
     if match is None:
         return None

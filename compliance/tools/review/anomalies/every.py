@@ -1,4 +1,4 @@
-"""Every kind of anomaly, and their findings in a round."""
+"""All kinds of anomalies, and their findings in a round."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ FINDERS: tuple[Finder, ...] = (
     code.code,
     descriptions.changing,
 )
-"""Each looks through the whole round for what its rules forbid."""
+"""Each searches the whole round for violations of its rules."""
 
 
 def anomalies(material: Material) -> list[Finding]:
-    """What is out of the way in a round; a finder that fails hides nothing of the others."""
+    """The anomalies of a round; a finder that fails does not hide the findings of the others."""
     found: list[Finding] = []
     for finder in FINDERS:
         try:

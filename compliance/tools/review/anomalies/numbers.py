@@ -1,4 +1,4 @@
-"""Numbers that runs and their jobs carry, and those among them that no run here has."""
+"""The numbers of runs and of their jobs, and the gaps in them."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from podium.compliance.tools.review.review_rules import MISSING_NUMBERS
 from podium.rules.finding import Finding, Profile
 
 LEAST_NUMBERS = 3
-"""Numbers that show how runs were counted."""
+"""Minimum count of numbers that show how runs were numbered."""
 
 MOST_STEP = 4
-"""Numbers from one run to the next: what a busy cluster gives its jobs says nothing."""
+"""The largest step from one run to the next: the job numbers of a busy cluster say nothing."""
 
 MOST_TIMES = 3
-"""Numbers that may be missing for each one that is there: beyond that it was another day."""
+"""Maximum ratio of missing to present numbers; above it, the runs are of another day."""
 
 MOST_FIRST = 100
-"""Numbers of runs begin at 0 or 1; from here on a number counts something else."""
+"""The largest first number of runs, which begin at 0 or 1; larger ones count something else."""
 
 MOST_FILES = 10_000
 
 _JOB_NAME = re.compile(r"(?:^|[^a-z])(?:slurm|pbs|lsf|job|job_?id)[-_.]?(\d{3,9})(?!\d)", re.I)
 _OUTPUT = re.compile(r"\.[oe](\d{3,9})$")
-"""What schedulers call the output of a job: slurm-123456.out, train.o123456."""
+"""Names that schedulers give the output of a job: slurm-123456.out, train.o123456."""
 
 _DIGITS = re.compile(r"\d+")
 
 
 class Numbered(msgspec.Struct, frozen=True):
-    """A number, the file that carries it or is named by it, and the line."""
+    """A number, the file that contains it or is named with it, and the line."""
 
     number: int
     path: str
@@ -47,7 +47,7 @@ class Numbered(msgspec.Struct, frozen=True):
 
 
 def missing_numbers(material: Material) -> Iterator[Finding]:
-    """Results whose numbers of jobs, or of runs within longer names, leave some out."""
+    """Results with gaps in the numbers of jobs, or of runs within longer names."""
     for result in material.timed():
         found = _of_names(result) or _of_jobs(result)
         if found is not None:
@@ -58,7 +58,7 @@ def missing_numbers(material: Material) -> Iterator[Finding]:
 
 
 def _of_jobs(result: Result) -> Finding | None:
-    """The gaps in the jobs that paths name, or else the logs; the first of these that has some."""
+    """The gaps in the job numbers of paths; if there are none, the gaps in those of logs."""
     logged = [
         Numbered(job[0], run.display_path, job[1])
         for run in result.runs
@@ -74,7 +74,7 @@ def _of_jobs(result: Result) -> Finding | None:
 
 
 def _named_jobs(result: Result) -> Iterator[Numbered]:
-    """The jobs that names of files and folders in the result's folder give."""
+    """The jobs in the names of files and folders in the result's folder."""
     folder = result.place.folder
     try:
         paths = [path for path, _ in zip(folder.rglob("*"), range(MOST_FILES), strict=False)]
@@ -87,7 +87,7 @@ def _named_jobs(result: Result) -> Iterator[Numbered]:
 
 
 def _gaps(numbers: Sequence[int]) -> list[int] | None:
-    """The numbers left out of a row that is otherwise even; None where there are none."""
+    """The numbers missing from an otherwise even sequence; None if there are none."""
     if len(numbers) < LEAST_NUMBERS:
         return None
     steps = [after - before for before, after in pairwise(numbers)]
@@ -96,7 +96,7 @@ def _gaps(numbers: Sequence[int]) -> list[int] | None:
         return None
     left_out: list[int] = []
     for before, after in pairwise(numbers):
-        # Before the list: a day between two jobs may hold millions of others
+        # Before the list: there may be millions of other jobs in a day between two jobs
         if (after - before) // usual > MOST_TIMES * len(numbers):
             return None
         left_out += range(before + usual, after - usual + 1, usual)
@@ -109,7 +109,7 @@ def _gaps(numbers: Sequence[int]) -> list[int] | None:
 def _of_names(result: Result) -> Finding | None:
     """The gaps in the last numbers of names such as `result_5119-2405_06.txt`.
 
-    Names that are `result_` and a number are for `result.numbering`.
+    `result.numbering` covers names that consist of `result_` and a number.
     """
     series: dict[tuple[str, ...], list[Numbered]] = defaultdict(list)
     for run in result.runs:
@@ -117,7 +117,7 @@ def _of_names(result: Result) -> Finding | None:
         numbers = _DIGITS.findall(run.name)
         if numbers and not RESULT_NAME.fullmatch(run.name):
             key = (*parts, *numbers[:-1])
-            # Files are numbered as people count; what is longer is a job, a seed or a date
+            # Numbers of runs are short; a longer number is a job, a seed or a date
             if len(numbers[-1]) <= 3:
                 series[key].append(Numbered(int(numbers[-1]), run.display_path))
     rows = [sorted(known, key=lambda each: each.number) for known in series.values()]
@@ -130,7 +130,7 @@ def _of_names(result: Result) -> Finding | None:
 
 
 def _not_there(numbers: Sequence[int]) -> list[int]:
-    """The numbers left out of a row that is counted from 0 or 1."""
+    """The numbers missing from a sequence that begins at 0 or 1."""
     if len(numbers) < LEAST_NUMBERS or numbers[0] > MOST_FIRST:
         return []
     there = {*numbers}
@@ -149,5 +149,5 @@ def _found(
         numbers=join_limited([str(number) for number in numbers], 12),
         missing=join_limited([str(number) for number in gap], 12),
         are="is" if len(gap) == 1 else "are",
-        more=f"; so in {plural(others, 'other row')} of names" if others else "",
+        more=f"; also in {plural(others, 'other row')} of names" if others else "",
     )

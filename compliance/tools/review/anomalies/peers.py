@@ -26,10 +26,10 @@ from podium.rules.finding import Finding, Profile
 
 
 def robust_z(values: Sequence[float], least: float) -> list[float]:
-    """How many deviations, as the median distance estimates them, each value is off the median.
+    """The distance of each value from the median, in deviations estimated by the median distance.
 
-    `least` is the smallest deviation that is assumed, in the unit of the values: equal values say
-    nothing of how far apart the next one may be. Of no values there are none.
+    `least` is the smallest deviation that is assumed, in the unit of the values: equal values do
+    not show how far apart the next one may be. The result is empty for no values.
     """
     if not values:
         return []
@@ -42,25 +42,25 @@ def robust_z(values: Sequence[float], least: float) -> list[float]:
 _PROFILE = Profile.POLICY
 
 LEAST_PEERS, LEAST_Z, LEAST_TIMES = 5, 3.5, 1.5
-"""Results that have a usual speed, and how far above it one is reported."""
+"""Minimum number of results that establish a usual speed, and the deviation that is reported."""
 
 BAND = 4.0
 """Standard deviations of the reference below which a run is outside of its band. Slower runs are
-many, and cost nobody but the submitter anything."""
+frequent and only harm the submitter."""
 
 NEAR = 0.01
 """Share above the minimum within which a result is a near miss."""
 
 EXACT = 1e-9
-"""Share above the minimum up to which a result is the minimum."""
+"""Share above the minimum up to which a result counts as equal to the minimum."""
 
 
 LEAST_SCATTER = 0.02
-"""Deviation of logarithms of speeds that is assumed at the least: 2 %."""
+"""The smallest deviation of logarithms of speeds that is assumed: 2 %."""
 
 
 def speed_of(result: Result) -> SpeedEntry | None:
-    """The speed of a result by the training that its converged runs did in their time."""
+    """The speed of a result: the training of its converged runs divided by their time."""
     described = result.description
     scale = described.accelerators if described is not None else None
     speeds = [
@@ -75,10 +75,10 @@ def speed_of(result: Result) -> SpeedEntry | None:
 
 
 def speeds(material: Material) -> dict[str, SpeedEntry]:
-    """The speed of every timed result, by path, beside its peers of this and earlier rounds.
+    """The speed of every timed result, by path, compared with peers of this and earlier rounds.
 
-    Peers have the benchmark, the division, the accelerator and the number of accelerators of a
-    result; distances are taken of logarithms, so that twice as fast is as far as half as fast.
+    Peers have the same benchmark, division, accelerator and number of accelerators. Distances are
+    of logarithms, so that twice and half the speed are equally far.
     """
     found: dict[str, SpeedEntry] = {}
     groups: dict[tuple[object, ...], list[tuple[str, SpeedEntry]]] = defaultdict(list)
@@ -114,7 +114,7 @@ def _beside(group: list[tuple[str, SpeedEntry]]) -> Iterator[tuple[str, SpeedEnt
 
 
 def outlying(material: Material) -> Iterator[Finding]:
-    """Results far faster or slower than others on as many of their accelerators."""
+    """Results far faster or slower than others on the same number of the same accelerators."""
     known = speeds(material)
     for result in material.timed():
         speed = known.get(result.place.display_path)
@@ -135,7 +135,7 @@ def outlying(material: Material) -> Iterator[Finding]:
 
 
 LEAST_RUNS, LEAST_RUN_Z, LEAST_RUN_SHARE, RUN_SCATTER = 5, 5.0, 0.03, 0.002
-"""Runs that have a usual speed, how far from it one must be, and the scatter that is assumed."""
+"""Minimum number of runs for a usual speed, minimum deviation, and the assumed scatter."""
 
 
 def outlier_runs(material: Material) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ def outlier_runs(material: Material) -> Iterator[Finding]:
         for (run, speed), z in zip(timed, distances, strict=True):
             share = speed / middle
             far = abs(z) >= LEAST_RUN_Z and abs(share - 1) >= LEAST_RUN_SHARE
-            # Beyond twice the speed, runs count their training in different units
+            # Beyond twice the speed, the runs probably log their training in different units
             if far and 0.5 <= share <= 2:
                 yield OUTLIER_RUN.found(
                     _PROFILE, run.display_path, times=share, total=len(timed), z=z
@@ -164,10 +164,10 @@ def outlier_runs(material: Material) -> Iterator[Finding]:
 
 
 def sigmas_below(result: Result, run: Run) -> float | None:
-    """By how many standard deviations a run converges sooner than the reference's mean.
+    """The number of standard deviations by which a run converges sooner than the reference's mean.
 
-    None where the run did not converge, and where there is no reference or it does not scatter. A
-    run converges at an evaluation: the deviation is half of the time between two at the least.
+    None if the run did not converge, or if the reference is missing or does not scatter. A run can
+    only converge at an evaluation, so the deviation is at least half the interval between two.
     """
     reference, facts = result.convergence, run.facts.run
     if reference.mean is None or not reference.deviation:
@@ -179,7 +179,7 @@ def sigmas_below(result: Result, run: Run) -> float | None:
 
 
 def _evaluation_interval(run: Run) -> float | None:
-    """Training between two evaluations, where they count what the run converges in."""
+    """Training between two evaluations, if they count it in the unit of convergence."""
     quality, unit = trace(run).quality, run.facts.run.unit
     if not quality.unit.startswith(unit.rstrip("s")):
         return None
@@ -212,7 +212,7 @@ def outside_band(material: Material) -> Iterator[Finding]:
 
 
 def margin_of(result: Result) -> float | None:
-    """By which share of the minimum a result converges above it; None where it is not tested."""
+    """The margin above the minimum, as a share of the minimum; None if it is not tested."""
     reference = result.convergence
     if reference.margin is None or not reference.minimum:
         return None
@@ -222,8 +222,8 @@ def margin_of(result: Result) -> float | None:
 def ranked(material: Material) -> list[tuple[float, Result]]:
     """The tested results that pass, the closest to the minimum of the reference first.
 
-    One that is the minimum itself is left out: where all converge at one evaluation, as RetinaNet
-    does after four epochs, that is not a sign of a choice.
+    A result that equals the minimum is omitted: if all runs converge at one evaluation, as those
+    of RetinaNet after four epochs, this is not a sign of selected runs.
     """
     tested = ((margin_of(result), result) for result in material.timed())
     found = [(share, result) for share, result in tested if share is not None and share > EXACT]
@@ -231,7 +231,7 @@ def ranked(material: Material) -> list[tuple[float, Result]]:
 
 
 def near_misses(material: Material) -> Iterator[Finding]:
-    """Results that pass the test of convergence by less than a hundredth."""
+    """Results that pass the convergence test by less than one percent."""
     order = ranked(material)
     for rank, (share, result) in enumerate(order, 1):
         if share > NEAR:

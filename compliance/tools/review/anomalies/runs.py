@@ -1,4 +1,4 @@
-"""Runs of a result or system that do not fit together: overlaps, gaps, and seeds used again."""
+"""Runs of a result or system that do not fit together: overlaps, gaps and reused seeds."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from podium.rules.run import MINUTE_MS
 _PROFILE = Profile.POLICY
 
 LEAST_OVERLAP_MS = 1000.0
-"""Milliseconds that two runs must share: clocks of machines differ by less."""
+"""Minimum overlap of two runs in milliseconds: clocks of machines differ by less."""
 
 LEAST_RUNS, MOST_USUAL_GAP, LEAST_FIT, MOST_FIT = 4, 0.25, 0.9, 3.5
-"""Runs made back to back, their usual gap as a share of a run, and how many runs fit in the gap
-that is reported: a night between two runs fits many."""
+"""Minimum back-to-back runs, maximum of their usual gap as a share of a run, and the range of runs
+that fit in a reported gap: a night between two runs fits many."""
 
 
 class Span(msgspec.Struct, frozen=True):
-    """One run in time, and how many accelerators it takes; None where nothing says so."""
+    """The start and end of one run, and its number of accelerators; None if unknown."""
 
     start: float
     stop: float
@@ -41,7 +41,7 @@ class Span(msgspec.Struct, frozen=True):
 
 
 def spans_of(result: Result) -> list[Span]:
-    """The runs of a result that have a beginning and an end, in order."""
+    """The runs of a result that have a start and an end, in order."""
     found = []
     for run in result.runs:
         facts = run.facts.run
@@ -52,7 +52,7 @@ def spans_of(result: Result) -> list[Span]:
 
 
 def overlapping(material: Material) -> Iterator[Finding]:
-    """Pairs of runs that were too much for their system, one finding for each system."""
+    """Pairs of runs that are too large for their system together, one finding for each system."""
     systems: dict[tuple[str, str], list[Span]] = defaultdict(list)
     sizes: dict[tuple[str, str], int | None] = {}
     for result in material.timed():
@@ -62,7 +62,7 @@ def overlapping(material: Material) -> Iterator[Finding]:
         sizes[key] = described.accelerators if described is not None else None
     for key, spans in systems.items():
         pairs = [*_too_many(sorted(spans, key=lambda each: each.start), sizes[key])]
-        # Where all runs overlap there are several such systems
+        # If all runs overlap, there are several such systems
         if 0 < len({each.run.display_path for pair in pairs for each in pair}) < len(spans):
             yield _overlap(pairs, len(spans), sizes[key])
 
@@ -78,7 +78,7 @@ def _too_many(spans: Sequence[Span], size: int | None) -> Iterator[tuple[Span, S
 
 
 def _needed(first: Span, second: Span, size: int | None) -> float:
-    """Accelerators of both; a run that does not say how many has all of them."""
+    """Accelerators of both runs; a run that does not log its number uses all of them."""
     whole = size or 1
     return sum(
         whole if each.accelerators is None else each.accelerators for each in (first, second)
@@ -103,7 +103,7 @@ def _overlap(pairs: Sequence[tuple[Span, Span]], total: int, size: int | None) -
 
 
 def missing(material: Material) -> Iterator[Finding]:
-    """Results whose runs follow each other at once, but for a gap that just fits further runs."""
+    """Results with back-to-back runs except for a gap that fits further runs."""
     for result in material.timed():
         spans = spans_of(result)
         if len(spans) < LEAST_RUNS:
@@ -111,7 +111,7 @@ def missing(material: Material) -> Iterator[Finding]:
         length = median(each.stop - each.start for each in spans)
         gaps = [(b.start - a.stop, a, b) for a, b in pairwise(spans)]
         usual = median(gap for gap, *_ in gaps)
-        # From the end of one run to the next there is always some setting up
+        # There is always some setup between two runs
         if not 0 <= usual <= MOST_USUAL_GAP * length:
             continue
         for gap, before, after in gaps:
@@ -130,17 +130,17 @@ def missing(material: Material) -> Iterator[Finding]:
 
 
 LARGE = 1_000_000
-"""A seed from here on that comes twice by chance is one in some thousand rounds."""
+"""A seed of at least this size repeats by chance once in some thousand rounds."""
 
 LEAST_SHARED = 3
-"""Seeds that two results must share where they are smaller: many scripts draw from 32,768."""
+"""Minimum number of smaller seeds that two results share: many scripts draw from 32,768."""
 
 LEAST_TELLING = 100
-"""Smaller seeds are counted up from nothing, which `seeds.run-index` tells of."""
+"""Smaller seeds are probably counters, which `seeds.run-index` reports."""
 
 
 def reused(material: Material) -> Iterator[Finding]:
-    """Results with the seeds of another one, of this round or an earlier one."""
+    """Results with the seeds of another result of this round or an earlier one."""
     known: dict[int, list[str]] = defaultdict(list)
     for earlier in material.earlier:
         for result in earlier.results:
@@ -175,7 +175,7 @@ def reused(material: Material) -> Iterator[Finding]:
 
 
 def _copied(result: Result, copies: set[str]) -> bool:
-    """Whether its logs are those of another result: then its seeds are, too, of course."""
+    """Whether its logs are copies from another result, which have the same seeds."""
     return result.place.display_path in copies or any(
         run.display_path in copies for run in result.runs
     )
@@ -187,6 +187,6 @@ def _add(known: dict[int, list[str]], result: Result, path: str) -> None:
 
 
 def _seeds(result: Result) -> set[int]:
-    """The telling seeds of a result, the first of each run: ranks may have more."""
+    """The distinctive seeds of a result, the first of each run: ranks may have more."""
     firsts = (seeds_of(run)[:1] for run in result.runs)
     return {seed for first in firsts for seed in first if abs(seed) >= LEAST_TELLING}

@@ -1,4 +1,4 @@
-"""Copies: stretches of a run that another has."""
+"""Copies: stretches of a run that are also in another run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHAT = {"values": "evaluations or losses", "times": "the times between evaluati
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """Where a stretch is first: the log, its path and its lines."""
+    """The first place of a stretch: the run, the path of its log and the lines."""
 
     run: Run
     path: str
@@ -27,7 +27,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 class _Shared(msgspec.Struct):
-    """What one run shares with others: the first place, lines, and how many stretches with each."""
+    """Stretches that one run shares: the first place, its lines, and the count for each log."""
 
     first: _Place
     own: Stretch
@@ -35,9 +35,9 @@ class _Shared(msgspec.Struct):
 
 
 def copied_stretches(material: Material) -> Iterator[Finding]:
-    """Runs with a row of numbers or times that a run which began earlier has.
+    """Runs with a sequence of numbers or times that is also in a run that began earlier.
 
-    Whole copies are left to `result.copied-run` and `earlier.*`: what those find is not repeated.
+    `result.copied-run` and `earlier.*` report whole copies, which are not repeated here.
     """
     known: dict[tuple[str, int], _Place] = {}
     for earlier in material.earlier:
@@ -87,7 +87,7 @@ def _found(run: Run, shared: _Shared) -> Finding:
     more = sum(shared.counts.values()) - 1
     others = len(shared.counts) - 1
     text = f"; {more} more such stretches" if more else ""
-    text += f" ({others} of other logs)" if others else ""
+    text += f" (other logs: {others})" if others else ""
     return COPIED_STRETCH.found(
         _PROFILE,
         run.display_path,
@@ -101,11 +101,11 @@ def _found(run: Run, shared: _Shared) -> Finding:
 
 
 def began(run: Run) -> tuple[float, str]:
-    """The order of runs in time; what logs no start comes last."""
+    """The order of runs in time; a run that does not log its start comes last."""
     start = run.facts.run.start_ms
     return (math.inf if start is None else start, run.display_path)
 
 
 def seeds_of(run: Run) -> list[int]:
-    """The seeds that a run logs, as whole numbers; what is none is left out."""
+    """The seeds that a run logs, without values that are not whole numbers."""
     return [value for value, *_ in run.facts.seeds.seeds if type(value) is int]

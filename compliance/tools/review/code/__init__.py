@@ -1,1 +1,1 @@
-"""The code of a round: what each submitter has that nobody has reviewed yet."""
+"""The code of a round: the lines of each submitter that have not been reviewed yet."""

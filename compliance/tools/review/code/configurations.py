@@ -1,4 +1,4 @@
-"""The configurations of a benchmark's code as one table: variables that differ, and what ran."""
+"""The configurations of a benchmark's code as one table: variables that differ, and used ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from podium.compliance.tools.review.code.model import Configuration, Variable
 from podium.rules.run import as_number
 
 MOST_CONFIGURATIONS, MOST_VARIABLES, LEAST_VARIABLES = 200, 60, 2
-"""Files and variables of one table; a file with fewer assignments is not a configuration."""
+"""Limits of one table; a file with fewer assignments is not a configuration."""
 
 _BYTES = 1 << 16
 _LONGEST, _LONGEST_LINE = 60, 1000
-"""Characters of a value that are shown, and of a line that is looked at."""
+"""Maximum number of characters of a value that is shown, and of a line that is read."""
 
 _NAMED = re.compile(r"(?:^|/)(?:config|conf|hparams|params)[^/]*\.(?:sh|env|conf|cfg|ini|ya?ml)$")
 _ENDINGS = (".env", ".conf", ".cfg", ".ini")
@@ -31,7 +31,7 @@ _DEFAULT = re.compile(r"^\$\{\w+:?[-=](.*?)\}?$")
 def configurations(
     tree: CodeTree, files: Sequence[CodeFile], logs: Sequence[LogHead], benchmark: str
 ) -> list[Configuration]:
-    """The configurations in some files, those that ran first, by the variables that differ."""
+    """The configurations in some files, used ones first, with the variables that differ."""
     named = [file for file in files if file.kind is None and _is_configuration(file.path)]
     own = [log for log in logs if log.benchmark == benchmark]
     values: dict[str, dict[str, str]] = {}
@@ -61,7 +61,7 @@ def _is_configuration(path: str) -> bool:
 
 
 def assignments(tree: CodeTree, file: CodeFile) -> dict[str, str]:
-    """The variables that a configuration assigns; the last assignment holds."""
+    """The variables that a configuration assigns; the last assignment applies."""
     try:
         text = read_plain(tree.root / file.path, _BYTES).decode(errors="replace")
     except OSError:
@@ -88,7 +88,7 @@ def _differing(rows: Iterable[Mapping[str, str]]) -> list[str]:
     every = [*rows]
     names = {name: None for row in every for name in row}
     apart = [name for name in names if len({row.get(name) for row in every}) > 1]
-    # One configuration has nothing to differ from: all of it is shown
+    # A single configuration differs from no other: all of it is shown
     return (apart if len(every) > 1 else [*names])[:MOST_VARIABLES]
 
 
@@ -101,7 +101,7 @@ def _is_used(path: str, log: LogHead) -> bool:
 
 
 def _logged(name: str, value: str, logs: Sequence[LogHead]) -> str:
-    """What the logs say where it is another value; empty where they agree or say nothing."""
+    """The value in the logs if it is different; empty if they agree or have no value."""
     logged = {
         str(log.settings[key]) for log in logs for key in (name.lower(),) if key in log.settings
     }

@@ -1,4 +1,4 @@
-"""Unread files as a reviewer sees them: hunks against their bases, the weightiest first."""
+"""Unread files as a reviewer sees them: hunks against their bases, the most important first."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from podium.compliance.tools.review.code.pool import Base, Pool
 from podium.compliance.tools.review.code.subjects import rank, subjects
 
 MOST_LINES = 1000
-"""Lines of a new file that a page shows; the file itself has the others."""
+"""Maximum number of lines of a new file on a page; the file itself has the rest."""
 
 LONGEST_LINE = 1000
 MOST_CHARACTERS = 64 << 20
 MOST_BYTES = 16 << 20
-"""Bytes of files, and of their bases, that are compared at once."""
+"""Maximum number of bytes of files and their bases that are compared at once."""
 
-MASKED = "(a line that holds what looks like a secret)"
+MASKED = "(line hidden: possible secret)"
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """A file that nobody has read, its base if it has one, and the library that it is of."""
+    """A file that has not been read, its base if it has one, and its library."""
 
     file: CodeFile
     base: Base | None
@@ -42,13 +42,13 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class Room:
-    """The characters of lines that a review may still hold; beyond them files are counted."""
+    """The characters of lines that a review can still store; further files are only counted."""
 
     def __init__(self) -> None:
         self.left = MOST_CHARACTERS
 
     def fit(self, diff: FileDiff) -> FileDiff:
-        """A file with its hunks while there is room for them."""
+        """A file with its hunks as long as there is room for them."""
         size = sum(len(line) for hunk in diff.hunks for line in hunk.lines)
         if size > self.left:
             return replace(diff, hunks=[], remark="not shown: the review has too many lines")
@@ -57,7 +57,7 @@ class Room:
 
 
 class _Side(msgspec.Struct, frozen=True):
-    """A file's content, and its lines that hold what looks like a secret."""
+    """The content of a file, and its lines with possible secrets."""
 
     data: bytes
     masked: frozenset[int]
@@ -66,7 +66,7 @@ class _Side(msgspec.Struct, frozen=True):
 def diffs(
     tree: CodeTree, unread: Sequence[Unread], pool: Pool, shown: frozenset[str], room: Room
 ) -> list[FileDiff]:
-    """The files with their hunks, those first whose hunks decide most; raises UsageFault."""
+    """The files with their hunks, the most important first; raises UsageFault."""
     found = []
     for batch in _batches(unread):
         compared = [each for each in batch if each.base is not None and each.base.close]
@@ -86,7 +86,7 @@ def diffs(
 
 
 def _batches(unread: Sequence[Unread]) -> Iterator[list[Unread]]:
-    """The files in parts that fit into memory together with their bases."""
+    """The files in batches that fit into memory together with their bases."""
     batch: list[Unread] = []
     size = 0
     for each in unread:
@@ -134,7 +134,7 @@ def _compared(
         base=pool.title(base.entry.tree, tree),
         base_path=origin.shown(base.entry.file.path),
         library=unread.library,
-        remark="" if hunks else "differs in line ends only",
+        remark="" if hunks else "differs only in line ends",
         lines=file.lines,
         to_read=sum(hunk.to_read for hunk in hunks),
         hunks=hunks,

@@ -1,4 +1,4 @@
-"""The code of one submitter for one benchmark, next to all that is known when it is read."""
+"""The code of one submitter for one benchmark, compared with all code known at that time."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from podium.compliance.tools.review.code.vendored import (
 )
 
 MOST_PATCHED = 50
-"""Files of a library beyond so many that differ from a copy: it is another version."""
+"""Maximum number of files of a library that differ from a copy; above it, the version differs."""
 
 MOST_UNREAD = 5000
-"""Unread files of a cell for which a base is looked for; the others are new."""
+"""Maximum number of unread files of a cell for which a base is searched; the others are new."""
 
 MOST_LISTED = 500
 _LOGS = (b":::MLLOG", b"mllogger", b"run_stop", b"RUN_STOP")
@@ -35,10 +35,10 @@ _LOGGING_BYTES = 1 << 18
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What holds for every folder of code of a review.
+    """The state that all folders of code of a review share.
 
-    `grows`: what is read is known from then on. `shown` are the hunks of the review before, `room`
-    is what is left for those of this one.
+    With `grows`, files become known after they are read. `shown` are the hunks of the earlier
+    review; `room` is the space left for the hunks of this one.
     """
 
     pool: Pool
@@ -49,7 +49,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class _Tally(msgspec.Struct):
-    """What is counted and collected while a folder is read."""
+    """Counts and lists that are collected while a folder is read."""
 
     identical: int = 0
     read: int = 0
@@ -62,7 +62,7 @@ class _Tally(msgspec.Struct):
 def review_folder(
     folder: CodeFolder, logs: Sequence[LogHead], known: Known, *, compare: bool
 ) -> Cell:
-    """One cell of the review; without `compare` its files become known, and that is all."""
+    """One cell of the review; without `compare`, its files only become known."""
     tree, tally = folder.tree, _Tally()
     own, libraries = split(folder.files)
     for library in libraries:
@@ -163,7 +163,7 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
 def _patched(
     fresh: Sequence[CodeFile], copy: Copy | None, version: str
 ) -> tuple[list[CodeFile], str]:
-    """The files of a library to read, and why there are none where files differ."""
+    """The files of a library to read, or the reason why differing files are not shown."""
     if not fresh:
         return [], ""
     lines = sum(file.lines for file in fresh)
@@ -187,11 +187,11 @@ def _logs(tree: CodeTree, file: CodeFile) -> bool:
     return any(word in data for word in _LOGS)
 
 
-# --- files that are gone --------------------------------------------------------------------------
+# --- removed files --------------------------------------------------------------------------------
 
 
 def removed(folder: CodeFolder, earlier: Sequence[CodeTree]) -> list[str]:
-    """The files of the submitter's earlier round whose place and content are gone."""
+    """The files of the submitter's earlier round whose path and content are gone."""
     places = {file.path for file in folder.files}
     contents = {file.hash for file in folder.files}
     return [

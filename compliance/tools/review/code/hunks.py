@@ -1,4 +1,4 @@
-"""Differences of files by git: no name, link, attribute or setting of a submission reaches it.
+"""Differences of files by git, isolated from names, links, attributes and settings of submissions.
 
 Each pair of files is copied under a number into a private folder, where one git process compares
 all of them.
@@ -21,7 +21,7 @@ CONTEXT = 3
 
 _COMMAND = (
     *("diff", "--no-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"),
-    # Which file is the base of which is known, by hashes and lines over all trees
+    # The bases are known already, from hashes and lines of all trees
     *("--text", "--ignore-cr-at-eol", "--diff-algorithm=histogram", f"-U{CONTEXT}"),
     *("--src-prefix=a/", "--dst-prefix=b/", "a", "b"),
 )
@@ -44,14 +44,14 @@ _FILE = re.compile(rb"diff --git a/a/(\d+) b/b/\d+$")
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """The content of a base, and of the file that is compared with it."""
+    """The content of a base, and the content of the file that is compared with it."""
 
     base: bytes
     file: bytes
 
 
 class RawHunk(msgspec.Struct, frozen=True):
-    """Lines that differ, with those around them."""
+    """Lines that differ, with their context."""
 
     base_line: int
     line: int
@@ -59,7 +59,7 @@ class RawHunk(msgspec.Struct, frozen=True):
 
 
 def differences(pairs: Sequence[Pair]) -> list[list[RawHunk]]:
-    """The hunks of each pair, in order; raises UsageFault where git cannot run."""
+    """The hunks of each pair, in order; raises UsageFault if git cannot run."""
     found: list[list[RawHunk]] = [[] for _ in pairs]
     if not pairs:
         return found
@@ -71,7 +71,7 @@ def differences(pairs: Sequence[Pair]) -> list[list[RawHunk]]:
             (folder / "a" / f"{number:06}").write_bytes(pair.base)
             (folder / "b" / f"{number:06}").write_bytes(pair.file)
         done = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
-    # As diff: 1 says that files differ
+    # As for diff, 1 means that files differ
     if done.status not in (0, 1):
         raise UsageFault(f"git diff failed: {reason(done.errors)}")
     for number, hunks in _parsed(done.output):
@@ -82,7 +82,7 @@ def differences(pairs: Sequence[Pair]) -> list[list[RawHunk]]:
 def _parsed(output: bytes) -> Iterator[tuple[int, list[RawHunk]]]:
     """(number of the pair, its hunks).
 
-    Lines of a hunk are counted: one that looks like a header is what a file says.
+    Lines of a hunk are counted: a line in it that looks like a header is content of a file.
     """
     lines = output.split(b"\n")
     place, number, hunks = 0, -1, list[RawHunk]()
@@ -103,7 +103,7 @@ def _parsed(output: bytes) -> Iterator[tuple[int, list[RawHunk]]]:
 
 
 def _end(lines: Sequence[bytes], place: int, old: int, new: int) -> int:
-    """Where a hunk ends that has so many lines of the base and of the file."""
+    """The end of a hunk that has `old` lines of the base and `new` lines of the file."""
     while (old > 0 or new > 0) and place < len(lines):
         sign = lines[place][:1]
         old -= sign in (b" ", b"-")

@@ -18,10 +18,10 @@ from podium.compliance.judging.repository.file_names import plain
 from podium.compliance.tools.review.code.model import ListedKind
 
 MOST_FILES = 1_000_000
-"""Files of one tree that are read; a tree beyond it is not code."""
+"""Maximum number of files of one tree that are read; a larger tree is not code."""
 
 LARGEST_TEXT = 1 << 20
-"""Bytes of a text file that is compared line by line."""
+"""Maximum size of a text file that is compared line by line, in bytes."""
 
 LARGEST_STRUCTURED = 1 << 16
 """Bytes above which JSON, YAML or plain text is data."""
@@ -31,7 +31,7 @@ _HEAD = 8192
 """Bytes in which a null byte means that a file is binary, as git decides it."""
 
 HASH_BYTES = 12
-"""As in `files.json` of a review."""
+"""The same as in `files.json` of a review."""
 
 _KINDS: dict[str, ListedKind] = {
     **dict.fromkeys(
@@ -45,18 +45,18 @@ _KINDS: dict[str, ListedKind] = {
     **dict.fromkeys(("csv", "tsv", "jsonl", "parquet", "npy", "npz", "arrow"), "data"),
     **dict.fromkeys(("tfrecord", "vocab", "svg", "log", "out"), "data"),
 }
-"""Kinds of files by the ending of their names."""
+"""Kinds of files by the suffix of their names."""
 
 _SOURCES = frozenset(
     ("py", "sh", "bash", "c", "cc", "cpp", "cu", "cuh", "h", "hpp", "rs", "go", "js", "pl", "sub")
 )
-"""Programs: a null byte does not keep a shell from running one."""
+"""Programs: a shell runs one even if it contains a null byte."""
 
 _STRUCTURED = frozenset(("json", "yaml", "yml", "txt", "xml", "lock"))
 
 
 class CodeFile(msgspec.Struct, frozen=True, gc=False):
-    """One file: its path below the tree's root; `kind` is empty for text that is compared."""
+    """One file; `path` is below the tree's root, `kind` is None for text that is compared."""
 
     path: str
     hash: str
@@ -66,7 +66,7 @@ class CodeFile(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def name(self) -> str:
-        """The name without its folders."""
+        """The file name without folders."""
         return self.path.rpartition("/")[2]
 
 
@@ -106,7 +106,7 @@ def benchmark_of(path: str) -> tuple[str, str]:
 
 
 def read_text(path: Path) -> bytes | None:
-    """The content of a text file; None where it is not to be compared or cannot be read."""
+    """The content of a text file; None if it is not compared or cannot be read."""
     try:
         with open_plain(path) as stream:
             data = stream.read(LARGEST_TEXT + 1)
@@ -145,7 +145,7 @@ def _file(path: Path, shown: str) -> CodeFile | None:
                 lines += block.count(b"\n")
                 last = block[-1:]
     except OSError:
-        # The check reports what cannot be read
+        # The check reports unreadable files
         return None
     kind = _kind(shown, size, binary=b"\0" in head)
     count = lines + (last != b"\n") if kind is None or b"\0" not in head else 0
@@ -160,7 +160,7 @@ def _kind(path: str, size: int, *, binary: bool) -> ListedKind | None:
     name = path.rpartition("/")[2].lower()
     ending = name.rpartition(".")[2] if "." in name else ""
     kind = _KINDS.get(ending)
-    # A shared library has its version behind its ending
+    # A shared library has its version after its suffix
     if kind is None and re.search(r"\.so\.[\d.]+$", name):
         kind = "compiled code"
     if kind is not None:

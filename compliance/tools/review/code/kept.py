@@ -1,4 +1,4 @@
-"""What an earlier review keeps of the code: `code.json` in its folder."""
+"""The code part of an earlier review: `code.json` in its folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 1 << 28
 
 
 def kept_hunks(folder: Path) -> frozenset[str]:
-    """The hunks that a review has shown; none where it was made without code."""
+    """The hunks that a review has shown; empty if it was made without code."""
     path = folder / CODE_FILE
     if not path.exists():
         if not folder.is_dir():

@@ -1,6 +1,6 @@
-"""What the first lines of logs say: when a run began, its settings, the configuration it names.
+"""The first lines of logs: the start of the run, its settings and the configuration it names.
 
-A review of code needs no verdicts, so that it reads a log up to the start of its run only.
+A review of code does not need verdicts, so it reads a log only up to the start of its run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from podium.logging_spec.keys import CONFIG_FILENAME, RUN_START
 from podium.logging_spec.reader.read import parse_log
 
 _SIZES = (1 << 16, 1 << 20)
-"""Bytes that are read of a log, and of one whose run starts further down."""
+"""The bytes that are read of a log, and of a log whose run starts further down."""
 
 _DEEPEST = 5
 MOST_LOGS = 20_000

@@ -1,4 +1,4 @@
-"""The content of `code.json` (`podium.code-review/1`): the code of a round that is left to read."""
+"""The content of `code.json` (`podium.code-review/1`): the unread code of a round."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPAQUE: tuple[ListedKind, ...] = ("compiled code", "archive", "checkpoint")
 """Files that hide code or results from a reviewer: each is a finding."""
 
 NAMED: tuple[ListedKind, ...] = (*OPAQUE, "large")
-"""Files that are named one by one where others are counted."""
+"""Maximum number of files that are named; the rest are counted."""
 
 
 class Hunk(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Hunk(msgspec.Struct, frozen=True, kw_only=True):
     id: Annotated[str, msgspec.Meta(description="hash of the path and the lines")]
     subjects: Annotated[
         Sequence[str],
-        msgspec.Meta(description="what the lines touch, such as timing; environment comes last"),
+        msgspec.Meta(description="subjects of the lines, such as timing; environment comes last"),
     ] = ()
     base_line: int
     line: int
@@ -42,7 +42,7 @@ class Hunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a reviewer has to read, next to its base if it has one."""
+    """A file that a reviewer has to read, with its base if it has one."""
 
     path: str
     kind: DiffKind
@@ -58,7 +58,7 @@ class FileDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Library(msgspec.Struct, frozen=True, kw_only=True):
-    """A vendored library: one line."""
+    """A vendored library, shown as one line."""
 
     path: str
     name: str
@@ -71,7 +71,7 @@ class Library(msgspec.Struct, frozen=True, kw_only=True):
         Sequence[str], msgspec.Meta(description="files of a library that write log records")
     ] = ()
     unverified: Annotated[
-        int, msgspec.Meta(description="lines of files that no known copy has, and that nobody read")
+        int, msgspec.Meta(description="lines of unread files that no known copy has")
     ] = 0
     remark: str = ""
 
@@ -92,16 +92,16 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True):
 
     value: str
     logged: Annotated[
-        str, msgspec.Meta(description="the value in the logs, where it is another")
+        str, msgspec.Meta(description="the value in the logs, if it is different")
     ] = ""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration file: its variables that differ from those of the cell's others."""
+    """A configuration file: its variables that differ from the other files of the cell."""
 
     path: str
     used_by: Annotated[
-        Sequence[str], msgspec.Meta(description="results whose logs name it, or its system")
+        Sequence[str], msgspec.Meta(description="results whose logs name it or its system")
     ] = ()
     values: Mapping[str, Variable] = {}
 
@@ -112,7 +112,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     submitter: str
     benchmark: str
     path: str
-    order: Annotated[str, msgspec.Meta(description="why it is read at this place")]
+    order: Annotated[str, msgspec.Meta(description="reason for its place in the reading order")]
     base: Annotated[str, msgspec.Meta(description="source of most of its files")] = ""
     to_read: int = 0
     files: int = 0
@@ -127,13 +127,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     ] = 0
     listed: int = 0
     sources: Annotated[
-        Mapping[str, int], msgspec.Meta(description="identical files by who had them first")
+        Mapping[str, int], msgspec.Meta(description="identical files by their first submitter")
     ] = {}
     diffs: Sequence[FileDiff] = ()
     libraries: Sequence[Library] = ()
     others: Annotated[Sequence[ListedFile], msgspec.Meta(description="files not diffed")] = ()
     removed: Annotated[
-        Sequence[str], msgspec.Meta(description="files of its earlier round that are gone")
+        Sequence[str], msgspec.Meta(description="removed files of its earlier round")
     ] = ()
     configurations: Sequence[Configuration] = ()
 
@@ -160,17 +160,17 @@ class CodeReview(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "
 
     @property
     def to_read(self) -> int:
-        """Lines that are left to read."""
+        """Unread lines."""
         return sum(cell.to_read for cell in self.cells)
 
     @property
     def by_cell(self) -> dict[tuple[str, str], int]:
-        """Lines that are left to read, by submitter and benchmark."""
+        """Unread lines by submitter and benchmark."""
         return {(cell.submitter, cell.benchmark): cell.to_read for cell in self.cells}
 
     @property
     def unverified(self) -> int:
-        """Lines of vendored libraries that nothing is known of."""
+        """Lines of vendored libraries that no known copy has."""
         return sum(cell.unverified for cell in self.cells)
 
 

@@ -1,4 +1,4 @@
-"""Files that are known when another is read: whose they are, and which of them is its base."""
+"""The files known when another file is read: their submitters, and the base of the file."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from podium.compliance.tools.review.code.similarity import LEAST_KEPT, Sketches,
 from podium.compliance.tools.review.code.vendored import VendoredFolder, version_of
 
 MOST_COMPARED = 8
-"""Files of one place, and files with like lines, that are compared with a file."""
+"""Maximum numbers of files with the same path, and with similar lines, compared with a file."""
 
 LEAST_RELATED = 0.2
-"""The part of its lines in another file that makes this a relative to be named."""
+"""Minimum share of its lines in another file for which that file is named."""
 
 
 def same_submitter(first: CodeTree, second: CodeTree) -> bool:
-    """Whether two trees are of one submitter: of one name, but for capitals."""
+    """Whether two trees are of one submitter: the same name, except for case."""
     return first.submitter.casefold() == second.submitter.casefold()
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A known file: its tree, by number, and the file."""
+    """A known file: the number of its tree, and the file."""
 
     tree: int
     file: CodeFile
 
 
 class Base(msgspec.Struct, frozen=True):
-    """A known file that another one is compared with; `kept` is the part of lines in common."""
+    """A known file that another one is compared with; `kept` is the share of common lines."""
 
     entry: Entry
     kept: float
@@ -43,7 +43,7 @@ class Base(msgspec.Struct, frozen=True):
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A copy of a vendored library that is known."""
+    """A known copy of a vendored library."""
 
     tree: int
     version: str
@@ -51,7 +51,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 class Pool:
-    """What is known so far, in the order in which it was read."""
+    """The files known so far, in the order in which they were read."""
 
     def __init__(self) -> None:
         self.trees: list[CodeTree] = []
@@ -62,10 +62,10 @@ class Pool:
         self._sketches = Sketches()
         self._copies: dict[str, list[Copy]] = defaultdict(list)
 
-    # --- what is known ---
+    # --- additions ---
 
     def add(self, tree: CodeTree, file: CodeFile, *, vendored: bool = False) -> None:
-        """Take a file in, unless the tree has its content already."""
+        """Add a file, unless the tree already has its content."""
         number = self._number(tree)
         holders = self._by_hash.setdefault(file.hash, [])
         is_new = not holders
@@ -81,7 +81,7 @@ class Pool:
             self._entries.append(entry)
 
     def add_library(self, tree: CodeTree, library: VendoredFolder) -> None:
-        """Take a vendored library in."""
+        """Add a vendored library."""
         files = {library.inside(file): file for file in library.files}
         copy = Copy(self._number(tree), version_of(tree.root, library), files)
         self._copies[library.name].append(copy)
@@ -94,26 +94,26 @@ class Pool:
             self.trees.append(tree)
         return self._numbers[tree.root]
 
-    # --- what is asked ---
+    # --- queries ---
 
     def path(self, entry: Entry) -> Path:
-        """Where a known file is."""
+        """The path of a known file."""
         return self.trees[entry.tree].root / entry.file.path
 
     def title(self, number: int, reader: CodeTree) -> str:
-        """Whose tree this is, for a reader of another: `own 5.0`, `NVIDIA 5.1`, `reference`."""
+        """The name of a tree for the reader of another: `own 5.0`, `NVIDIA 5.1`, `reference`."""
         tree = self.trees[number]
         own = same_submitter(tree, reader)
         return f"{'own' if own else tree.submitter} {tree.title}".strip()
 
     def identical(self, file: CodeFile, reader: CodeTree) -> Entry | None:
-        """The file with the same content: of the reader's own, else of who had it first."""
+        """The file with the same content: the reader's own, else the first known one."""
         holders = self._by_hash.get(file.hash, [])
         own = (each for each in holders if self._is_own(each.tree, reader))
         return next(own, holders[0] if holders else None)
 
     def base(self, file: CodeFile, reader: CodeTree) -> Base | None:
-        """The known file that has most lines of another; of equals the one known first."""
+        """The known file that has most lines of another; the first known one of equals."""
         path = reader.root / file.path
         there = self._by_place.get(benchmark_of(file.path), [])
         own = [each for each in there if self._is_own(each.tree, reader)]
@@ -126,7 +126,7 @@ class Pool:
         return found if found is not None and found.kept >= LEAST_RELATED else None
 
     def library(self, name: str, version: str, reader: CodeTree) -> Copy | None:
-        """The copy of a library to compare with: of this version, the reader's own, the first."""
+        """The copy of a library to compare with: same version first, then the reader's own."""
         copies = self._copies.get(name, [])
         return min(
             copies,

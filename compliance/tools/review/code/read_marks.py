@@ -1,6 +1,6 @@
-"""`read.toml`: hashes of files that somebody has reviewed, kept in git as objections are.
+"""`read.toml`: hashes of files that have been reviewed, kept in git like objections.
 
-One line for each file, in order of the hashes: git merges what several reviewers add.
+There is one line for each file, in the order of the hashes: git merges additions by reviewers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA: Literal["podium.read/1"] = "podium.read/1"
 LARGEST = 64 << 20
 
 _HASH = re.compile(rf"[0-9a-f]{{{2 * HASH_BYTES}}}")
-_HEAD = f"""# Files that somebody has read: podium review does not show them again.
+_HEAD = f"""# Files that have been read: podium review does not show them again.
 # `podium review code ROUND SUBMITTER/BENCHMARK --read read.toml --mark-read NAME` adds lines.
 schema = "{SCHEMA}"
 
@@ -33,7 +33,7 @@ schema = "{SCHEMA}"
 
 
 class ReadMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who has read a file, and when; `path` is where it was then."""
+    """The reader of a file, the date, and the path of the file at that time."""
 
     by: str
     date: str = ""
@@ -53,7 +53,7 @@ def read_schema() -> dict[str, Any]:
 
 
 def read_marks(path: Path) -> dict[str, ReadMark]:
-    """The files that are recorded as read, by hash; raises UsageFault for a faulty file."""
+    """The files that are recorded as read, by hash; raises UsageFault for an invalid file."""
     try:
         with open_plain(path) as stream:
             data = stream.read(LARGEST + 1)
@@ -71,7 +71,7 @@ def read_marks(path: Path) -> dict[str, ReadMark]:
 
 
 def write_marks(path: Path, marks: Mapping[str, ReadMark]) -> None:
-    """Write a file of records; raises UsageFault where it cannot be written."""
+    """Write a file of records; raises UsageFault if it cannot be written."""
     with draft_file(path) as stream:
         stream.write(marks_text(marks).encode("utf-8", "replace"))
 

@@ -1,6 +1,6 @@
 """The order in which the code of a round is read: the submitter that had it first comes first.
 
-The vendor of the accelerators, then the earliest logs. Names decide nothing.
+The vendor of the accelerators comes first, then the earliest logs. Names do not matter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FAMILIES = (
 
 
 class CodeFolder(msgspec.Struct, frozen=True):
-    """The code of one submission for one benchmark, with the place it has in the order."""
+    """The code of one submission for one benchmark, with its place in the order."""
 
     tree: CodeTree
     benchmark: str
@@ -52,7 +52,7 @@ def ordered(trees: Sequence[CodeTree], heads: Sequence[Sequence[LogHead]]) -> li
         for benchmark, files in by_benchmark.items():
             first = _first_log(logs, benchmark)
             reason = _reason(first, vendor=vendor)
-            # Where it is unknown who was first, the order must not depend on a name
+            # If it is unknown who was first, the order must not depend on names
             neutral = _digest(files)
             known = float("inf") if first is None else first
             order = (0 if vendor else 1, known, neutral)
@@ -64,7 +64,7 @@ def _reason(first: float | None, *, vendor: bool) -> str:
     if vendor:
         return "vendor of the accelerators"
     if first is None:
-        return "no logs: who was first is unclear"
+        return "no logs: the first submitter is unknown"
     return f"first log of {clock(first)[:10]}"
 
 

@@ -1,4 +1,4 @@
-"""The code of a whole round, read once: files, beginnings of logs, and the reading order."""
+"""The code of a whole round, read once: files, heads of logs, and the reading order."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class RoundCode(msgspec.Struct, frozen=True):
 
 
 def read_code(path: Path, options: Options) -> RoundCode:
-    """The code below a path; raises NothingToJudge where there is no submission."""
+    """The code below a path; raises NothingToJudge if it has no submission."""
     return code_of(discover([path], options))
 
 
 def code_of(inputs: Inputs) -> RoundCode:
-    """The code of the submissions that were found."""
+    """The code of the submissions in the inputs."""
     names = {choice.rules.name for choice in inputs.choices}
     title = names.pop() if len(names) == 1 else ""
     trees = [

@@ -1,4 +1,4 @@
-"""A review of the code of a round: what nobody has read yet, submitter by submitter."""
+"""A review of the code of a round: the unread lines, submitter by submitter."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from podium.compliance.tools.review.code.vendored import split
 
 BASES = ("auto", "reference", "earlier")
 SHARED = "shared"
-"""Stands for a benchmark's name: files above the folders of the benchmarks."""
+"""The name in place of a benchmark for files above the folders of the benchmarks."""
 
 
 class CodeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of a review of code.
+    """The options of a review of code.
 
-    `only` is SUBMITTER or SUBMITTER/BENCHMARK: the others are known, and not shown. `shown` are
-    the hunks of the review before.
+    `only` is SUBMITTER or SUBMITTER/BENCHMARK: other code is known but not shown. `shown` are the
+    hunks of the earlier review.
     """
 
     base: str = "auto"
@@ -41,7 +41,7 @@ class CodeRequest(msgspec.Struct, frozen=True, kw_only=True):
 def review_code(
     code: RoundCode, request: CodeRequest, *, earlier: Sequence[RoundCode] = ()
 ) -> CodeReview:
-    """Review the code of a round; raises UsageFault where the request names no submitter."""
+    """Review the code of a round; raises UsageFault if the request names an unknown submitter."""
     rounds = sorted(earlier, key=_round)
     _refuse_unknown(request, code, rounds)
     pool = _known(request, code, rounds)
@@ -49,7 +49,7 @@ def review_code(
     before = [tree for each in rounds for tree in each.trees]
     cells = []
     for folder in code.folders:
-        # A submission is not a base of itself
+        # A submission is not its own base
         asked = _is_asked(folder, request.only) and folder.tree.submitter != request.base
         cell = review_folder(folder, code.logs.get(folder.tree.root, ()), known, compare=asked)
         if asked:
@@ -97,7 +97,7 @@ def _refuse_unknown(request: CodeRequest, code: RoundCode, earlier: Sequence[Rou
 
 
 def _known(request: CodeRequest, code: RoundCode, earlier: Sequence[RoundCode]) -> Pool:
-    """What is known before the round is read."""
+    """The files that are known before the round is read."""
     pool = Pool()
     if request.reference is not None and request.base in ("auto", "reference"):
         tree = reference_tree(request.reference)

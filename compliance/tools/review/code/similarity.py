@@ -1,4 +1,4 @@
-"""How much of one file is in another, whatever their names: by their lines."""
+"""The share of one file that is in another, by lines; names do not matter."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from zlib import crc32
 from podium.compliance.tools.review.code.inventory import read_text
 
 SKETCH = 32
-"""Lines that stand for a file: those with the least hashes, which similar files share."""
+"""Lines that represent a file: those with the smallest hashes, which similar files share."""
 
 MOST_HOLDERS = 64
-"""Files beyond so many that share a line: such a line says nothing."""
+"""Maximum number of files that share a line; a more frequent line is not evidence."""
 
 MOST_LINES = 10_000
-"""Lines of a file that are kept in memory while others are compared with it."""
+"""Maximum number of lines of a file that stay in memory while others are compared with it."""
 
 LEAST_KEPT = 0.5
-"""The part of a file's lines that it must have in common with its base."""
+"""Minimum share of its lines that a file must have in common with its base."""
 
 
 class Sketches:
-    """Files by the lines that stand for them."""
+    """Files by the lines that represent them."""
 
     def __init__(self) -> None:
         self._holders: dict[int, list[int]] = defaultdict(list)
@@ -38,7 +38,7 @@ class Sketches:
                 holders.append(number)
 
     def nearest(self, path: Path, most: int) -> list[int]:
-        """The numbers of the files that share most with a file, the best first."""
+        """The numbers of the files that share most lines with a file, the best first."""
         counts = Counter(
             number for line in _sketch(lines_of(path)) for number in self._holders.get(line, ())
         )
@@ -50,7 +50,7 @@ def _sketch(lines: Counter[int]) -> list[int]:
 
 
 def lines_of(path: Path) -> Counter[int]:
-    """The lines of a text file, as hashes; none where it is not to be compared."""
+    """The lines of a text file, as hashes; empty if it is not compared."""
     found = _kept_lines(path)
     return _counted(read_text(path) or b"") if found is None else found
 
@@ -68,7 +68,7 @@ def _counted(data: bytes) -> Counter[int]:
 
 
 def kept(first: Path, second: Path) -> float:
-    """The part of the longer file's lines that both have."""
+    """The share of the longer file's lines that both files have."""
     a, b = lines_of(first), lines_of(second)
     longer = max(a.total(), b.total())
     return (a & b).total() / longer if longer else 0.0

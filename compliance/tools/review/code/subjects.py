@@ -1,4 +1,4 @@
-"""What changed lines touch: what decides a result first, the environment last."""
+"""The subjects of changed lines: those that decide a result first, the environment last."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SUBJECTS = (
 _PATTERNS = tuple((name, re.compile(words, re.IGNORECASE)) for name, words in _SUBJECTS)
 
 _CLOCK = re.compile(r"(?:init|run|block)_(?:start|stop)", re.IGNORECASE)
-"""What begins and ends timed intervals; it counts in the lines around a change as well."""
+"""Keys that begin and end timed intervals; they also count in the context of a change."""
 
 _DOCUMENTS = re.compile(r"(?:^|/)(?:readme|license|notice|changelog)[^/]*$|\.(?:md|rst)$", re.I)
 _ENVIRONMENTS = re.compile(
@@ -55,13 +55,13 @@ RANKS = ("timing", "logged key", "evaluation", "numerics", "data order", OTHER)
 
 
 def subjects(path: str, lines: Sequence[str]) -> tuple[str, ...]:
-    """What the lines of a hunk touch that are added or removed."""
+    """The subjects of the added and removed lines of a hunk."""
     changed = [line for line in lines if line[:1] in "+-"]
     if _DOCUMENTS.search(path):
         return (DOCUMENT,)
     text = "\n".join(line[1:] for line in changed)
     found = [name for name, pattern in _PATTERNS if pattern.search(text)]
-    # A line that moves past the end of the run moves that end, though git calls the line changed
+    # A line moved past the end of the run changes the timing, although git shows only that line
     if "timing" not in found and _CLOCK.search("\n".join(lines)):
         found.append("timing")
     if _keys().search(text):
@@ -74,12 +74,12 @@ def subjects(path: str, lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def rank(names: Sequence[str]) -> int:
-    """Where a hunk of these subjects comes: the least first."""
+    """The rank of a hunk with these subjects; the lowest comes first."""
     return min((RANKS.index(name) for name in names if name in RANKS), default=len(RANKS))
 
 
 @cache
 def _keys() -> re.Pattern[str]:
-    # A word such as seed or target has its own subject; a key of several words is nothing else
+    # A word such as seed or target has its own subject; a key of several words is unambiguous
     names = sorted(name for name in ALL if "_" in name)
     return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, names))})(?![a-z0-9])", re.I)

@@ -1,4 +1,4 @@
-"""Libraries that a submission brings along: where each begins, its name and its version."""
+"""Vendored libraries of a submission: the folder, name and version of each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from podium.compliance.judging.inputs.source_files import read_plain
 from podium.compliance.tools.review.code.inventory import CodeFile, benchmark_of
 
 LEAST_FILES = 20
-"""A smaller folder is read as code, whatever it has: a license alone must not hide a program."""
+"""A smaller folder is always read as code: a license alone must not hide a program."""
 
 MANY_FILES = 200
-"""A folder with so many files that are not configurations is a library without any mark."""
+"""A folder with at least this many files that are not configurations needs no other mark."""
 
 _BUILDS = ("setup.py", "pyproject.toml", "setup.cfg", "package.json", "CMakeLists.txt")
 _LICENSES = ("LICENSE", "LICENCE", "COPYING")
@@ -36,14 +36,14 @@ _MOST_READ = 12
 
 
 class VendoredFolder(msgspec.Struct, frozen=True):
-    """A vendored library in the code of one submission; `path` is that of its folder."""
+    """A vendored library in the code of one submission; `path` is its folder."""
 
     path: str
     files: list[CodeFile]
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
+        """The name of the folder."""
         return self.path.rpartition("/")[2]
 
     def inside(self, file: CodeFile) -> str:
@@ -58,7 +58,7 @@ def split(files: Sequence[CodeFile]) -> tuple[list[CodeFile], list[VendoredFolde
         for folder in _folders(file.path):
             below[folder].append(file)
     roots: list[str] = []
-    # Outermost first: what is in a library belongs to it
+    # Outermost first: everything in a library belongs to it
     for folder in sorted(below, key=lambda each: (each.count("/"), each)):
         inner = any(folder.startswith(f"{root}/") for root in roots)
         if not inner and _is_library(folder, below[folder]):
@@ -69,7 +69,7 @@ def split(files: Sequence[CodeFile]) -> tuple[list[CodeFile], list[VendoredFolde
 
 
 def _folders(path: str) -> Iterator[str]:
-    """The folders above a file that could be a library: those below the benchmark's own."""
+    """The folders above a file that could be a library: those below the benchmark's folder."""
     parts = path.split("/")
     first = 3 if "implementations" not in parts[:3] else 4
     for depth in range(first, len(parts)):
@@ -99,7 +99,7 @@ def _is_implementation(folder: str) -> bool:
 
 
 def version_of(root: Path, library: VendoredFolder) -> str:
-    """The version that a library states; empty where it states none."""
+    """The version that a library states; empty if it states none."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for file in library.files:
         by_name[file.name].append(file.path)

@@ -1,1 +1,1 @@
-"""What a review is shown as: pages with their curves, texts for a terminal, the folder of all."""
+"""The output of a review: pages with curves, text for a terminal, and the folder with all files."""

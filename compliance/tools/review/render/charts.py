@@ -1,7 +1,7 @@
 """Curves of all results of a benchmark as small multiples: drawn offline as SVG, and as data.
 
-The SVG is what prints and what is read without scripts; `interactive` has the page's script draw
-the same specification to hover over and to filter.
+The SVG is for printing and for readers without scripts. The script of the page draws the same
+specification with tooltips and filters.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from podium.compliance.tools.review.model import Curve, CurvePoint, ResultEntry,
 from podium.compliance.tools.review.render.specification import CurveKind, specification
 
 MOST_RESULTS = 24
-"""Results in one picture; those beyond come in the next."""
+"""Maximum number of results in one picture; the rest are in the next one."""
 
 MOST_POINTS = 20
-"""Points of a curve in a picture this small."""
+"""Maximum number of points of a curve in a picture of this size."""
 
 MOST_NAME = 44
 
 ZOOM = 0.2
-"""Quality is drawn from so far before the target, as a share of it."""
+"""Quality is drawn from this far before the target, as a share of the target."""
 
 KINDS = (
     CurveKind("quality", "Quality over training", "progress", reference=True),
@@ -39,14 +39,14 @@ KINDS = (
 )
 
 Row = dict[str, Any]
-"""A point of a curve, or where the reference of a result lies; `result` counts from 0."""
+"""A point of a curve, or the position of a result's reference; `result` counts from 0."""
 
 
 class Picture(NamedTuple):
-    """One picture: its files' name, its title, what a screen reader says, the SVG, and its data.
+    """One picture: the name of its files, its title, its alternative text, the SVG and its data.
 
-    `data` is what the page's script draws it from: `specification` (Vega-Lite, without data),
-    `rows`, and `runs`, the names of each result's runs.
+    The script of the page draws it from `data`: `specification` (Vega-Lite, without data), `rows`,
+    and `runs`, the names of each result's runs.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Picture(NamedTuple):
 
 
 def drawable() -> str:
-    """Why no curves can be drawn; empty where they can."""
+    """The reason why curves cannot be drawn; empty if they can."""
     from importlib.util import find_spec
 
     lacking = [name for name in ("altair", "vl_convert") if find_spec(name) is None]
@@ -65,9 +65,9 @@ def drawable() -> str:
 
 
 def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Iterator[Picture]:
-    """The pictures of one benchmark; none of what no run logs.
+    """The pictures of one benchmark, without quantities that no run logs.
 
-    Raises UsageFault where the libraries are not installed.
+    Raises UsageFault if the libraries are not installed.
     """
     for kind in KINDS:
         shown = [each for each in results if any(_curve(run, kind).points for run in each.runs)]
@@ -76,7 +76,7 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
             part = shown[start : start + MOST_RESULTS]
             name = f"{slug}-{kind.name}-{kind.over}-{start // MOST_RESULTS + 1}"
             text = f"{kind.title} of {benchmark}: one small chart for each of {len(part)} results, "
-            text += "one line for each run. The figures are in the tables of results and of runs."
+            text += "one line for each run. The tables of results and runs have the numbers."
             yield _picture(kind, part, name, text)
 
 
@@ -102,7 +102,7 @@ def _curve(run: RunEntry, kind: CurveKind) -> Curve:
 
 
 def _unit(result: ResultEntry, curve: Curve) -> str:
-    """What a curve counts: some logs call it epochs where the result has samples."""
+    """The unit of a curve: some logs count epochs although the result counts samples."""
     return result.unit if curve.unit and _axis(result) == 1.0 else curve.unit
 
 
@@ -111,7 +111,7 @@ def _file(run: RunEntry) -> str:
 
 
 def _titles(kind: CurveKind, result: ResultEntry) -> list[str]:
-    """What stands above a small chart: whose it is and, where it is drawn, the reference."""
+    """The lines above a small chart: the result and, if it is drawn, the reference."""
     text = clean(f"{result.submitter} · {result.system.name}")
     lines = [text if len(text) <= MOST_NAME else f"{text[: MOST_NAME - 1]}…"]
     rcp = result.rcp
@@ -132,7 +132,7 @@ def _rows(kind: CurveKind, result: ResultEntry, place: int) -> Iterator[Row]:
             if x is not None:
                 found.append({"result": place, "run": number, "x": x, "value": value})
         if found:
-            # Where a run ends tells beside the reference; of one point there is no line
+            # The end of a run is compared with the reference; a single point has no line
             if kind.reference or len(found) == 1:
                 found[-1]["end"] = True
             if kind.reference and run.sigmas_below is not None and run.sigmas_below > BAND:
@@ -145,7 +145,7 @@ def _rows(kind: CurveKind, result: ResultEntry, place: int) -> Iterator[Row]:
 
 
 def _shown(run: RunEntry, kind: CurveKind, target: float | None) -> Sequence[CurvePoint]:
-    """The points of a curve: of quality, the last part before the target, two at the least."""
+    """The points of a curve: for quality, the last part before the target, at least two."""
     points = _curve(run, kind).points
     if kind.name != "quality" or target is None:
         return points
@@ -157,7 +157,7 @@ def _shown(run: RunEntry, kind: CurveKind, target: float | None) -> Sequence[Cur
 
 
 def _reference(result: ResultEntry, place: int) -> Iterator[Row]:
-    """Where the reference converges, the band of single runs, and the least mean accepted."""
+    """The mean of the reference, the band of single runs, and the lowest accepted mean."""
     mean, minimum, share = result.rcp.mean, result.rcp.minimum, _axis(result)
     if mean is None or minimum is None or share is None:
         return
@@ -168,7 +168,7 @@ def _reference(result: ResultEntry, place: int) -> Iterator[Row]:
 
 
 def _axis(result: ResultEntry) -> float | None:
-    """What one unit of the reference is on the axis; None where no run converged."""
+    """One unit of the reference on the axis; None if no run converged."""
     return unit_share(
         [
             run.quality.points[-1][1] / run.to_converge
@@ -179,31 +179,31 @@ def _axis(result: ResultEntry) -> float | None:
 
 
 SCRIPT = "interactive.js"
-"""The file of the script, beside those of the pictures."""
+"""The file name of the script, in the folder of the pictures."""
 
 
 @cache
 def script() -> str:
-    """The script that draws pictures; raises UsageFault where the libraries are not installed."""
+    """The script that draws pictures; raises UsageFault if the libraries are not installed."""
     convert = needed("vl_convert", "a review with curves", "review")
     bundled: str = convert.javascript_bundle(asset(__package__, "curves.js"))
-    # A page loads it as a plain script, where the bundle's hundreds of names would be everybody's
+    # A page loads it as a plain script, in which the bundle's hundreds of names would be global
     return f"(() => {{{bundled}}})();\n"
 
 
 def data_script(picture: Picture) -> str:
-    """The data of one picture as a script: a page from `file://` may read no other file."""
+    """The data of one picture as a script: a page from `file://` cannot read other files."""
     points = [row for row in picture.data["rows"] if "value" in row]
     data = {
         "specification": picture.data["specification"],
         "runs": picture.data["runs"],
-        # Not an object each, whose names would be most of the file
+        # Arrays instead of objects, whose member names would be most of the file
         "points": [
             [row["result"], row["run"], row["x"], row["value"], *_marks(row)] for row in points
         ],
         "others": [row for row in picture.data["rows"] if "value" not in row],
     }
-    # All but ASCII is escaped
+    # All characters except ASCII are escaped
     text = json.dumps(data, separators=(",", ":"))
     return f"window.podiumCharts[{json.dumps(picture.name)}] = {text};\n"
 

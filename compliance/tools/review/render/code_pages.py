@@ -1,4 +1,4 @@
-"""The pages of a review of code: a matrix of submitters and benchmarks, and a page for each."""
+"""The pages of a code review: a matrix of submitters and benchmarks, and a page for each cell."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from podium.compliance.tools.review.code.model import NAMED, Cell, CodeReview, F
 
 INDEX = "code.html"
 MOST_LINES = 20_000
-"""Lines of hunks on one page; `podium review code` prints the others."""
+"""Maximum number of lines of hunks on one page; `podium review code` prints the rest."""
 
 TAB = " " * 4
 _ELEMENTS = {"+": "ins", "-": "del"}
 
 
 def code_pages(review: CodeReview, known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(file, text) of every page; `known` is what all pages of the folder show."""
+    """(file, text) of every page; `known` has the fields that all pages of the folder show."""
     templates = environment(__package__, {})
     named = slugs([cell.name for cell in review.cells], "code")
     files = {name: f"{file}.html" for name, file in named.items()}
@@ -44,7 +44,7 @@ def code_pages(review: CodeReview, known: Mapping[str, Any]) -> Iterator[tuple[s
 
 
 def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], int]:
-    """The files whose hunks fit on a page, and the number of lines that do not."""
+    """The files whose hunks fit on a page, and the number of lines that do not fit."""
     room, found, left = MOST_LINES, [], 0
     for diff in diffs:
         shown = []

@@ -1,4 +1,4 @@
-"""A review of code for a terminal: the matrix, and what is left to read of one submitter."""
+"""A code review for a terminal: the matrix, and the unread lines of one submitter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_NAMED = 8
 
 
 def code_text(review: CodeReview, width: int, *, detail: bool) -> str:
-    """The review for a terminal of so many columns; with `detail` every hunk is printed."""
+    """The review for a terminal with `width` columns; with `detail`, every hunk is printed."""
     lines = [*_head(review, width), "", *_matrix(review, width)]
     if detail:
         for cell in review.cells:
@@ -27,7 +27,7 @@ def _head(review: CodeReview, width: int) -> Iterator[str]:
     files = sum(cell.files for cell in review.cells)
     share = f" ({review.to_read / total:.2%})" if total else ""
     yield from wrap(
-        f"Code: {review.to_read:,} of {total:,} lines in {files:,} files are left to read{share}",
+        f"Code: {review.to_read:,} of {total:,} lines in {files:,} files are unread{share}",
         width,
     )
     if review.unverified:
@@ -69,7 +69,7 @@ def _matrix(review: CodeReview, width: int) -> Iterator[str]:
 
 def _cell(cell: Cell, width: int) -> Iterator[str]:
     yield from wrap(clean(f"== {cell.name}: {plural(cell.to_read, 'line')} to read"), width)
-    yield from wrap(clean(f"Read at this place: {cell.order}"), width)
+    yield from wrap(clean(f"Reading order: {cell.order}"), width)
     if cell.sources:
         origins = ", ".join(f"{count} of {name}" for name, count in cell.sources.items())
         yield from wrap(clean(f"Identical files: {origins}"), width)
@@ -82,7 +82,7 @@ def _cell(cell: Cell, width: int) -> Iterator[str]:
         for path in library.logging[:MOST_NAMED]:
             yield from wrap_path(clean(f"writes log records: {path}"), width, "  ", "    ")
     yield from _listed(cell, width)
-    yield from _named("Gone since the earlier round", cell.removed, width)
+    yield from _named("Removed since the earlier round", cell.removed, width)
     yield from _configurations(cell, width)
     for diff in cell.diffs:
         yield ""
@@ -95,7 +95,7 @@ def _listed(cell: Cell, width: int) -> Iterator[str]:
         kinds = (f"{count} {kind} ({state})" for (kind, state), count in sorted(counts.items()))
         yield from wrap(f"Not compared: {', '.join(kinds)}", width, "", "  ")
     opaque = [f"{each.path} ({each.kind})" for each in cell.others if each.kind in NAMED]
-    yield from _named("Cannot be read", opaque, width)
+    yield from _named("Not readable", opaque, width)
 
 
 def _named(title: str, paths: Sequence[str], width: int) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _configurations(cell: Cell, width: int) -> Iterator[str]:
     if not cell.configurations:
         return
     count = f"{len(used)} of {len(cell.configurations)}"
-    yield f"Configurations: {count} are named by a log, or name a system"
+    yield f"Configurations: {count} are named in a log or name a system"
     for each in used:
         yield from wrap_path(clean(each.path), width, "  ran ", "    ")
         for name, variable in each.values.items():
@@ -138,7 +138,7 @@ def _hunk(hunk: Hunk, width: int) -> Iterator[str]:
     yield clip(f"@@ -{hunk.base_line} +{hunk.line} @@ {', '.join(hunk.subjects)}", width)
     for line in hunk.lines:
         text = clean(line.replace("\t", TAB))
-        # Nothing is cut: what stands far to the right is code as well
+        # Long lines are not cut: the code far to the right counts as well
         room = max(width, 20)
         yield text[:room]
         yield from (f" {text[at : at + room - 1]}" for at in range(room, len(text), room - 1))

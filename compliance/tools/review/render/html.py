@@ -1,4 +1,4 @@
-"""The pages of a review: they ask no server for anything, and are read without scripts."""
+"""The pages of a review: they load nothing from servers and are readable without scripts."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from podium.compliance.tools.review.render.queue import (
 )
 
 MOST_EVIDENCE = 50
-"""Places of one objection that a page lists."""
+"""Maximum number of places of one objection on a page."""
 
 MOST_FIRST = 20
-"""Objections that the overview names."""
+"""Maximum number of objections in the overview."""
 
 PARTS = {
     "style.css": (*STYLE, "review.css", "code.css"),
     "review.js": (*SCRIPT, "review.js"),
 }
-"""What the style and the script of the pages are put together from."""
+"""The parts of the style sheet and the script of the pages."""
 
 
 NO_CODE: Mapping[tuple[str, str], int] = MappingProxyType({})
 
 
 class RuleText(NamedTuple):
-    """What the page of rules says of one; `rate` is on how many published results it fires."""
+    """The text of a rule on the page of rules; `rate` counts published results that violate it."""
 
     id: str
     says: str
@@ -57,7 +57,7 @@ class RuleText(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of something that has a name: a benchmark or a submission."""
+    """The page of a benchmark or a submission."""
 
     name: str
     file: str
@@ -74,7 +74,10 @@ def render(
     rules: RuleTexts,
     code: CodeReview | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """(file, text) of every page; `pictures` are those of each benchmark, `undrawn` why of none."""
+    """(file, text) of every page.
+
+    `pictures` are those of each benchmark; `undrawn` is the reason if there are none.
+    """
     pages = _Pages(review, title, rules, has_code=code is not None)
     to_read = NO_CODE if code is None else code.by_cell
     yield from assets()
@@ -89,7 +92,7 @@ def render(
 
 
 def assets() -> Iterator[tuple[str, str]]:
-    """(file, text) of what all pages load."""
+    """(file, text) of the assets that all pages load."""
     for name, parts in PARTS.items():
         yield name, joined(__package__, parts)
 
@@ -202,7 +205,7 @@ def _is_of(objection: Objection, entry: Any) -> bool:
 
 
 def folders(evidence: Sequence[Evidence]) -> list[tuple[str, list[Evidence]]]:
-    """Evidence by the folder that it is in, which is a result for logs."""
+    """Evidence by its folder, which is the result for logs."""
     found: dict[str, list[Evidence]] = {}
     for each in evidence:
         found.setdefault(each.path.rpartition("/")[0] or ".", []).append(each)
@@ -223,7 +226,7 @@ def _counts(review: Review, path: str) -> dict[str, int]:
 
 
 def _asked(objections: Sequence[Objection], path: str) -> int:
-    """How many open objections have evidence in a result."""
+    """The number of open objections with evidence in a result."""
     return sum(
         each.is_open
         and any(place.path == path or place.path.startswith(f"{path}/") for place in each.evidence)
@@ -232,7 +235,7 @@ def _asked(objections: Sequence[Objection], path: str) -> int:
 
 
 def _differing(results: Sequence[ResultEntry]) -> list[str]:
-    """The settings that not all results log alike."""
+    """The settings that differ among results."""
     keys = {key: None for each in results for key in each.settings}
     return [
         key

@@ -1,4 +1,4 @@
-"""What the first page of a review lists: one row for each cause, the gravest kinds first."""
+"""The list on the first page of a review: one row for each cause, the most serious kinds first."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from podium.compliance.tools.review.objections import gravity
 from podium.rules.finding import RANK, Severity
 
 MOST_LOGS = 2
-"""Logs up to which several rules that report the same logs have one cause."""
+"""Maximum number of logs for which several rules that report the same logs have one cause."""
 
 GRID = 1e-6
-"""A mean that is nearer to the minimum than this share of it equals it."""
+"""A mean equals the minimum if it is closer than this share of the minimum."""
 
 
 class Thumbnail(NamedTuple):
-    """A small picture of the evidence: paths of curves, or dots on a line with a rule."""
+    """A small picture of the evidence: paths of curves, or dots on a line with a mark."""
 
     label: str
     paths: Sequence[str] = ()
@@ -26,7 +26,7 @@ class Thumbnail(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """One row: the objection that leads, those that follow from the same cause."""
+    """One row: the leading objection, and the others with the same cause."""
 
     kind: str
     lead: Objection
@@ -36,7 +36,7 @@ class Cause(NamedTuple):
 
     @property
     def places(self) -> int:
-        """How many places show it."""
+        """The number of places."""
         return len({(each.path, each.line) for one in self.every for each in one.evidence})
 
     @property
@@ -83,7 +83,7 @@ def _row(review: Review, found: Sequence[Objection]) -> Cause:
 
 
 def benchmarks_of(objection: Objection, results: Sequence[ResultEntry]) -> list[str]:
-    """The benchmarks whose results an objection has evidence in."""
+    """The benchmarks of the results with evidence of an objection."""
     return [*dict.fromkeys(each.benchmark for each in _results(objection, results))]
 
 
@@ -95,7 +95,7 @@ def _results(objection: Objection, results: Sequence[ResultEntry]) -> Iterator[R
 
 
 def matrix(review: Review, benchmarks: Sequence[str]) -> dict[str, list[MatrixCell]]:
-    """By the path of each submission: a cell for each benchmark, and one for everything else."""
+    """For each submission, by path: a cell for each benchmark, and one for everything else."""
     found: dict[tuple[str, str], list[Objection]] = {}
     for each in review.objections:
         if each.is_open:
@@ -134,7 +134,7 @@ def _thumbnail(kind: str, objection: Objection, results: Sequence[ResultEntry]) 
 
 
 def _pair(objection: Objection, results: Sequence[ResultEntry]) -> list[str]:
-    """The curves of the runs that the first place names."""
+    """The curves of the runs that the first place of the evidence names."""
     if not objection.evidence:
         return []
     first = objection.evidence[0]
@@ -159,7 +159,7 @@ def curve_path(run: RunEntry) -> str:
 
 
 def distance(result: ResultEntry) -> Thumbnail | None:
-    """How far a result is from the minimum: from 20 % below it to 60 % above."""
+    """The distance of a result from the minimum, on a scale from 20 % below to 60 % above."""
     taken, least = result.to_converge, result.rcp.minimum
     if not taken or not least:
         return None
@@ -179,5 +179,5 @@ def minutes_dots(result: ResultEntry) -> list[int]:
 
 
 def is_tie(submission: float, minimum: float) -> bool:
-    """Whether a result equals the minimum: where evaluations are coarse, that means nothing."""
+    """Whether a result equals the minimum, which is not significant with coarse evaluations."""
     return abs(submission - minimum) <= GRID * abs(minimum)

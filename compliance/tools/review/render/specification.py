@@ -1,4 +1,4 @@
-"""What a picture of curves looks like: a Vega-Lite specification, without its data."""
+"""The design of a picture of curves: a Vega-Lite specification without data."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from podium.compliance.files.optional_imports import needed
 COLUMNS, WIDTH, HEIGHT = 3, 290, 150
 
 RUN, FAR, REFERENCE, TARGET = "#4c78a8", "#c0231c", "#b35900", "#555555"
-"""Colours of runs, of those outside the band, of the reference and of the quality to reach."""
+"""Colors of runs, of runs outside the band, of the reference and of the target quality."""
 
 CHOSEN = "!length(chosen) || indexof(chosen, datum.run) >= 0"
-"""Whether a run is shown: those that a reader has chosen, or all."""
+"""Whether a run is shown: the runs that a reader has selected, or all."""
 
 
 class CurveKind(NamedTuple):
-    """A quantity, and against what it is drawn; `reference` where the reference is drawn, too."""
+    """A quantity and its horizontal axis; with `reference`, the reference is drawn, too."""
 
     name: str
     title: str
@@ -35,28 +35,28 @@ def specification(
     live: bool,
     others: AbstractSet[str],
 ) -> dict[str, Any]:
-    """The specification of one picture; `live` for the page's script, which knows `chosen`.
+    """The specification of one picture; `live` is for the script of the page, which sets `chosen`.
 
-    `titles` are the lines above each small chart, `units` what the logs count progress in,
-    `others` which of `mean` (of a reference), `target` and `end` some row has. No text of a log
-    becomes part of an expression. Raises UsageFault where Altair is not installed.
+    `titles` are the lines above each small chart, `units` are the units of progress in the logs,
+    `others` are those of `mean` (of a reference), `target` and `end` that occur in the rows. Text
+    from logs is never part of an expression. Raises UsageFault if Altair is not installed.
     """
     title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
     whole = _whole(live)
     layers = (_layer(each, kind, title, others) for each in whole["spec"]["layer"])
     inner = whole["spec"] | {"layer": [each for each in layers if each is not None]}
-    # One benchmark takes seconds here and hours there, in samples here and in epochs there
+    # The results of one benchmark differ in scale (seconds, hours) and unit (samples, epochs)
     found = whole | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
-    # Expressions see this list by its name; the titles themselves are data
+    # Expressions refer to this list by name; the titles themselves are data
     known = {"name": "titles", "value": [[*lines] for lines in titles]}
     return found | {"params": [known, *found.get("params", ())]}
 
 
 @cache
 def _whole(live: bool) -> dict[str, Any]:
-    """A picture of all that any picture shows; the tests compare it with Altair's schema.
+    """A picture with everything that pictures can show; tests compare it with Altair's schema.
 
-    To build one takes as long as to draw one, so that pictures are cut from it.
+    Building a picture takes as long as drawing one, so the others are derived from this one.
     """
     altair = needed("altair", "a review with curves", "review")
     x = altair.X("x:Q", title="")
@@ -76,16 +76,16 @@ def _whole(live: bool) -> dict[str, Any]:
 def _layer(
     layer: dict[str, Any], kind: CurveKind, title: str, others: AbstractSet[str]
 ) -> dict[str, Any] | None:
-    """A layer with the titles of a picture; None where the picture has no row for it."""
+    """A layer with the titles of a picture; None if the picture has no rows for it."""
     encoding = layer["encoding"]
     x, y = encoding.get("x", {}), encoding.get("y", {})
-    # A layer without a row would have a scale without an end
+    # A layer without rows would have an infinite scale
     if {"filter": "datum.end"} in layer["transform"] and "end" not in others:
         return None
     if x.get("field") != "x":
         member = "target" if y.get("field") == "target" else "mean"
         return layer if member in others else None
-    # Samples come by the million: their digits would run into the next chart's
+    # Samples are counted in millions: their digits would overlap those of the next chart
     axis = {"axis": {"format": "~s", "tickCount": 5}} if kind.over == "progress" else {}
     named = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
     if "tooltip" in encoding:
@@ -96,7 +96,7 @@ def _layer(
 
 
 def _curves(altair: Any, x: Any, y: Any, *, live: bool) -> list[Any]:
-    """A line for each run, and a dot where it ends, where rows say so."""
+    """A line for each run, and a dot at its end if a row has one."""
     drawn = altair.Chart().transform_filter("isValid(datum.value)")
     width = altair.condition("datum.outside", altair.value(2), altair.value(1))
     if not live:
@@ -116,17 +116,17 @@ def _curves(altair: Any, x: Any, y: Any, *, live: bool) -> list[Any]:
     ]
     shown = drawn.transform_filter(CHOSEN)
     ends = shown.transform_filter("datum.end").mark_point(size=8, filled=True, opacity=1)
-    # What is hovered over is larger than what is seen
+    # The area for the pointer is larger than the visible mark
     hover = shown.mark_point(size=90, filled=True, opacity=0).encode(x=x, y=y, tooltip=tips)
     return [line, ends.encode(x=x, y=y, color=colour), hover]
 
 
 def _reference(altair: Any, *, live: bool) -> list[Any]:
-    """The band of single runs, the mean, and the least mean that is accepted."""
+    """The band of single runs, the mean, and the lowest accepted mean."""
     known = altair.Chart().transform_filter("isValid(datum.mean)")
     tips = [
         altair.Tooltip("mean:Q", title="mean of the reference", format=",.6~g"),
-        altair.Tooltip("minimum:Q", title="least mean accepted", format=",.6~g"),
+        altair.Tooltip("minimum:Q", title="lowest accepted mean", format=",.6~g"),
         altair.Tooltip("low:Q", title="band of single runs from", format=",.6~g"),
         altair.Tooltip("high:Q", title="to", format=",.6~g"),
     ]

@@ -1,4 +1,4 @@
-"""A review in short, for a terminal or as Markdown: submissions, and where to look first."""
+"""A summary of a review for a terminal or as Markdown: submissions, and where to look first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_UNASKED = 10
 
 
 def text(review: Review, width: int) -> str:
-    """The review for a terminal of so many columns."""
+    """The review for a terminal with `width` columns."""
     lines = [clean(f"Review of {title_of(review)}: {_summary(review)}")]
     lines += wrap(review.confidential, width)
     names = [clean(entry.submitter) for entry in review.submissions]
@@ -76,14 +76,14 @@ def _against(review: Review, width: int) -> list[str]:
             lines += wrap(clean(f"{result.path}: {edit}"), width, "  - ", "    ")
     unasked: Sequence[str] = review.against.unasked
     if unasked:
-        lines.append(f"Changed though no objection was about it ({len(unasked)}):")
+        lines.append(f"Changed without an objection ({len(unasked)}):")
         for path in unasked[:MOST_UNASKED]:
             lines += wrap(clean(path), width, "  - ", "    ")
     return lines
 
 
 def markdown(review: Review) -> str:
-    """The review as Markdown, such as for an issue or a summary of a job."""
+    """The review as Markdown, for example for an issue or a job summary."""
     lines = [f"# Review of {escape(title_of(review))}", "", f"{escape(_summary(review))}.", ""]
     lines += [review.confidential, "", "| submitter | policy | official | results | open |"]
     lines.append("|---|---|---|--:|--:|")
@@ -102,5 +102,7 @@ def markdown(review: Review) -> str:
         lines += [f"- {count} {kind}" for kind, count in sorted(counts.items())]
         for result in review.against.results:
             lines += [f"- {code(result.path)}: {escape(edit)}" for edit in result.edits]
-        lines += [f"- changed unasked: {code(path)}" for path in review.against.unasked]
+        lines += [
+            f"- changed without an objection: {code(path)}" for path in review.against.unasked
+        ]
     return "\n".join(lines) + "\n"

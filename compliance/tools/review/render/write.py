@@ -1,4 +1,4 @@
-"""The folder of a review: pages, `review.json`, and the files in which objections are followed."""
+"""The folder of a review: pages, `review.json`, and the files that track objections."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ README = """# Review of {title}
 
 {notice}
 
-Open index.html in a browser. It asks no server for anything.
+Open index.html in a browser. It loads nothing from servers.
 
-- `review.json`: all of it as data (`podium rules schema review`).
+- `review.json`: the whole review as data (`podium rules schema review`).
 {files}- `objections/ID.toml`: the state of each objection. Edit `state`, `by`, `date` and
   `comment`, and commit the folder: git merges the edits of several people.
-- `objections/SUBMITTER.md`: what to send to each submitter.
+- `objections/SUBMITTER.md`: the text to send to each submitter.
 {next}"""
 
 FILES = """- `files.json`: the hash of every file.
-- `code.json`: the code that is left to read; `read.toml`: who has read which file. Commit it, too.
+- `code.json`: the unread code; `read.toml`: who has read which file. Commit both.
 """
 NEXT = """
-On the next state of the round: `podium review ROUND --against THIS-FOLDER --output NEW-FOLDER`.
+For the next state of the round: `podium review ROUND --against THIS-FOLDER --output NEW-FOLDER`.
 """
 
 
 def title_of(review: Review) -> str:
-    """What a review is of, such as `training 5.1`."""
+    """The round of a review, such as `training 5.1`."""
     return f"{review.rules.usage} {review.rules.round}"
 
 
@@ -61,18 +61,20 @@ def write_review(
     code: CodeReview | None = None,
     marks: Mapping[str, ReadMark] | None = None,
 ) -> str:
-    """Write a review into a new folder, whole or not at all; returns why it has no curves, if so.
+    """Write a review into a new folder, as a whole or not at all.
+
+    Returns the reason why it has no curves; empty if it has curves.
 
     `code` is the review of the code, if any, and `marks` the files that are recorded as read.
-    Raises UsageFault where the folder is there and holds something, or cannot be made.
+    Raises UsageFault if the folder exists and is not empty, or cannot be created.
     """
     refuse_occupied(folder)
-    undrawn = drawable() if curves else "Curves were not asked for."
+    undrawn = drawable() if curves else "Curves were not requested."
     with draft_folder(folder) as draft, ThreadPoolExecutor(1) as aside:
         drawn: dict[str, Sequence[Picture]] = {}
         if not undrawn:
             drawn = _draw(draft / "charts", review)
-        # Bundling takes as long as the pages, and holds up nothing of Python
+        # Bundling takes as long as the pages and releases Python's lock
         bundled = aside.submit(script) if any(drawn.values()) else None
         title = title_of(review)
         for name, text in render(review, title, drawn, undrawn, rules, code):
@@ -125,5 +127,5 @@ def _objections(review: Review, title: str, rules: RuleTexts) -> Iterator[tuple[
 
 
 def _write(path: Path, text: str) -> None:
-    # Half a surrogate pair, of a name that is no UTF-8, is written as a question mark
+    # Half a surrogate pair, from a name that is not UTF-8, is written as a question mark
     path.write_text(text, encoding="utf-8", errors="replace", newline="\n")

@@ -1,4 +1,4 @@
-"""Scores in every format: text, JSON, CSV, Markdown, HTML, Excel and Parquet."""
+"""Render scores in every format: text, JSON, CSV, Markdown, HTML, Excel and Parquet."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from podium.compliance.tools.scoring.report import Scores
 
 BINARY = frozenset({"xlsx", "parquet"})
-"""Formats that are written to a file, never printed."""
+"""Formats that can only be written to a file."""
 
 
 def render(scores: Scores, name: str, *, long: bool = False) -> str:
-    """The scores as text in a format that is printed; `long` gives CSV one row per run."""
+    """The scores in a printable format; with `long`, CSV has one row per run."""
     if name == "json":
         return scores.to_json()
     if name == "csv":
-        # Loaded on demand: no command waits for the modules of a format it does not print
+        # Imported on demand, so that no command loads the modules of unused formats
         from podium.compliance.tools.scoring.render.rows import to_csv
 
         return to_csv(scores, long=long)
@@ -33,7 +33,7 @@ def render(scores: Scores, name: str, *, long: bool = False) -> str:
 
 
 def write_binary(scores: Scores, name: str, output: Path | None, *, long: bool = False) -> None:
-    """Write the scores to a file in a binary format; raises UsageFault where that cannot be."""
+    """Write the scores to a file in a binary format; raises UsageFault if this is impossible."""
     if output is None:
         raise UsageFault(f"--format {name} needs --output FILE")
     from podium.compliance.tools.scoring.render import sheets

@@ -1,4 +1,4 @@
-"""The scores of each benchmark as bars for a terminal."""
+"""The scores of each benchmark as a bar chart for a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def score_bars(scores: Scores, width: int) -> str:
-    """A bar for each valid time, the fastest of each benchmark and division first."""
+    """A bar for each valid time; the fastest comes first in each benchmark and division."""
     timed = [each for each in scores.results if each.score is not None and each.scaling != "weak"]
     timed.sort(key=lambda each: (each.benchmark, each.division, each.score or 0.0))
     lines = [

@@ -20,7 +20,7 @@ SCHEMA = "podium.comparison/1"
 
 
 def comparison_text(found: list[ScoreChange], width: int) -> str:
-    """A table of what can be compared, then what cannot and why."""
+    """A table of the comparable results, then the others with the reasons."""
     compared = [one for one in found if not one.why]
     lines: list[str] = []
     if compared:
@@ -45,7 +45,7 @@ def _entry(change: ScoreChange) -> ScoreEntry:
 
 
 def _rows(found: list[ScoreChange]) -> Iterator[Row]:
-    # Results come in order of path: those of one system are neighbours
+    # Results are sorted by path, so results of one system are adjacent
     for heading, group in groupby(found, key=lambda one: heading_of(_entry(one), several=False)):
         yield Heading(heading)
         for one in group:

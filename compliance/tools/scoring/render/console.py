@@ -1,4 +1,4 @@
-"""A report and the scores of the same logs, delivered as one text or one JSON object."""
+"""Print a report and the scores of the same logs as one text or one JSON object."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SCORED = ("text", "json")
 def with_scores(
     report: Outcome, scores: Scores, printing: Printing, one_message: OneMessage
 ) -> None:
-    """Deliver a report and the scores of the same logs: one text, or one JSON object.
+    """Print a report and the scores of the same logs: one text, or one JSON object.
 
-    For `one_message` see the rendering of a report as text.
+    `one_message` has the same meaning as in the rendering of a report as text.
     """
     if printing.format == "json":
         text = _as_json(report, scores)

@@ -1,4 +1,4 @@
-"""The arithmetic of one result, step by step, as a person would check it by hand."""
+"""The calculation of one score, step by step, for a check by hand."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _CASES = {
     "found": "measured",
     "interpolated": "interpolated",
     "below_range": "the smallest measured",
-    "above_range": "none as large",
+    "above_range": "larger than all measured",
     "none": "none",
 }
 
 
 def explain(scored: ScoredResult, width: int = 80) -> str:
-    """The runs, what is dropped and why, the mean, the factor, the score."""
+    """The runs, the dropped runs with reasons, the mean, the factor and the score."""
     entry = scored.entry
     title = f"{heading_of(entry, several=True)}: {clean(entry.benchmark)}"
     lines = [*wrap(title, width, "", "  "), *_wrong_times(scored, width), ""]
@@ -38,7 +38,7 @@ def explain(scored: ScoredResult, width: int = 80) -> str:
 
 
 def _wrong_times(scored: ScoredResult, width: int) -> Iterator[str]:
-    """The first fault of the times, from which all other numbers follow, and how many there are."""
+    """The first error in the times, which affects all other numbers, and the number of errors."""
     found = [*about_times(scored)]
     if found:
         name = found[0].path.rpartition("/")[2]
@@ -71,15 +71,15 @@ def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
 
 
 def _timed(scored: ScoredResult) -> str:
-    """From when to when a run is timed."""
+    """The definition of the time of a run."""
     result = scored.result
     ends_with = result.rules.benchmark(result.place.benchmark).ends_with
-    # The official summary knows run_stop only
+    # The official summary uses only run_stop
     if not ends_with or result.profile is Profile.VERIFIER:
         return "Time to train is run_stop - run_start."
     return (
         f"Time to train is the timestamp of {ends_with}: the seconds from run_start to the model "
-        "that won. run_stop is not looked at where there is one."
+        "that won. If there is such a timestamp, run_stop is ignored."
     )
 
 
@@ -93,15 +93,14 @@ def _mean(scored: ScoredResult, width: int) -> Iterator[str]:
     entry = scored.entry
     kept = [run.minutes for run in entry.run_list if run.scored and run.minutes is not None]
     if entry.minutes is None or not kept:
-        yield from wrap("2. The runs leave no mean: the result has no score.", width, "", "   ")
+        yield from wrap("2. The result has no mean and no score.", width, "", "   ")
         return
     display_path = [f"{minutes:.6f}" for minutes in kept]
-    # A result of unet3d keeps 32 of its 40 runs
+    # A result of unet3d has 32 scored runs
     if len(display_path) > 12:
         display_path = [*display_path[:5], "...", *display_path[-5:]]
     text = (
-        f"2. The mean of the {len(kept)} runs that are left: ({' + '.join(display_path)}) "
-        f"/ {len(kept)}"
+        f"2. The mean of the {len(kept)} remaining runs: ({' + '.join(display_path)}) / {len(kept)}"
     )
     # All digits: published scores can be compared to the last one
     yield from wrap(f"{text} = {entry.minutes!r} minutes.", width, "", "   ")
@@ -111,10 +110,10 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
     entry, factor, judged = scored.entry, scored.result.score.factor, scored.result.convergence
     if judged.submission is not None and judged.mean is not None:
         text = (
-            f"3. The runs converge after {figure(judged.submission)} {judged.unit} on average, "
-            f"those of the reference at batch size {numbers.count(judged.batch_size)} after "
-            f"{figure(judged.mean)} ({_CASES[judged.case]}); at least {figure(judged.minimum)} is "
-            f"needed: {judged.verdict}."
+            f"3. The runs converge after {figure(judged.submission)} {judged.unit} on average. "
+            f"The reference at batch size {numbers.count(judged.batch_size)} converges after "
+            f"{figure(judged.mean)} ({_CASES[judged.case]}); the minimum is "
+            f"{figure(judged.minimum)}: {judged.verdict}."
         )
         if judged.scaling_factor != 1:
             text += (
@@ -133,9 +132,9 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
     yield from wrap(source, width, "   ", "   ")
     if entry.factors == "published" and entry.factor_source == "none" and differs(entry):
         text = (
-            f"There is no scaling.json, and results of {entry.round} are published: their factors "
-            f"are those of such files alone. --factors computed multiplies by "
-            f"{entry.computed_factor!r}."
+            f"The result has no scaling.json, and the results of {entry.round} are published: "
+            "published scores use only factors from scaling.json. --factors computed multiplies "
+            f"by {entry.computed_factor!r}."
         )
         yield from wrap(text, width, "   ", "   ")
     if factor.note:
@@ -154,15 +153,15 @@ def _result(scored: ScoredResult, width: int) -> Iterator[str]:
     spread = entry.spread
     if spread is not None:
         yield from wrap(
-            f"The times deviate by {spread.deviation:.6g} minutes, {spread.relative:.2%} of their "
-            f"mean {spread.mean:.6g}; {spread.usual:.1%} is usual.",
+            f"The standard deviation of the times is {spread.deviation:.6g} minutes, "
+            f"{spread.relative:.2%} of the mean {spread.mean:.6g}; {spread.usual:.1%} is usual.",
             width,
             "   ",
             "   ",
         )
     if entry.energy_joules is not None:
         yield from wrap(
-            f"Energy: {entry.energy_joules!r} J, the mean of the runs scored; scaled "
+            f"Energy: {entry.energy_joules!r} J, the mean of the scored runs; scaled "
             f"{entry.scaled_energy_joules!r} J.",
             width,
             "   ",
@@ -177,7 +176,7 @@ def _weak(scored: ScoredResult, width: int) -> Iterator[str]:
     entry, throughput = scored.entry, scored.result.throughput
     assert throughput is not None
     yield from wrap(
-        f"1. Throughput: all instances given count (at least {entry.needed}); none is dropped.",
+        f"1. Throughput: all instances count (at least {entry.needed}); none is dropped.",
         width,
         "",
         "   ",
@@ -208,7 +207,7 @@ def _weak(scored: ScoredResult, width: int) -> Iterator[str]:
 
 
 def _instances(runs: list[RunEntry]) -> list[tuple[str, ...]]:
-    # HPC rules: throughput is timed from the first start, whichever instance made it
+    # HPC rules: throughput is timed from the first start of any instance
     origin = min((run.start_ms for run in runs if run.start_ms is not None), default=0.0)
     return [
         (

@@ -1,4 +1,4 @@
-"""Scores as Markdown: tables that GitHub shows, for a pull request or a job's summary."""
+"""Scores as Markdown tables, for a pull request or the summary of a CI job."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ WEAK = (
     "models/minute",
 )
 WORDS = 4
-"""Columns of words, before those of numbers."""
+"""Number of text columns, which come before the numeric columns."""
 
 
 def to_markdown(scores: Scores) -> str:
-    """Tables of results, then the findings."""
+    """The tables of results, then the findings."""
     said = [one for one in (factors_used(scores), summary(scores)) if one]
     lines = ["# Scores", "", *[escape(one) for one in said], ""]
     for title, heads, rows in sections(scores):
@@ -70,7 +70,7 @@ def sections(
 
 
 def _words(entry: ScoreEntry) -> tuple[str, ...]:
-    # Loose logs name no system: the path says whose row it is
+    # Loose logs name no system: the path identifies the row
     return (entry.submitter, entry.system or entry.path, entry.benchmark, entry.division)
 
 

@@ -1,4 +1,4 @@
-"""How numbers are written for people."""
+"""Format numbers for people."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ NONE = "-"
 
 
 def minutes(value: float | None) -> str:
-    """Minutes or a score: four decimals."""
+    """Minutes or a score, with four decimals."""
     return NONE if value is None else f"{value:.4f}"
 
 
 def factor(value: float) -> str:
-    """A factor; nothing where it changes nothing."""
+    """A factor; empty for 1."""
     return "" if value == 1 else f"{value:.4f}"
 
 
 def share(value: float | None) -> str:
-    """A share in percent."""
+    """A fraction as a percentage."""
     return NONE if value is None or not math.isfinite(value) else f"{value:.1%}"
 
 
 def count(value: float | None) -> str:
-    """A count, or a number that may have a fraction; never in powers of ten."""
+    """A count, or a number with decimals; never in scientific notation."""
     if value is None:
         return NONE
     if not math.isfinite(value):
@@ -32,15 +32,15 @@ def count(value: float | None) -> str:
 
 
 def figure(value: float | None) -> str:
-    """A mean, a minimum: six digits, never in powers of ten."""
+    """A mean or a minimum, with six digits; never in scientific notation."""
     if value is None:
         return NONE
-    # Samples run into millions, which the format `g` would write in powers of ten
+    # Samples may be millions, for which the format `g` would use scientific notation
     return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
 
 
 def energy(joules: float | None) -> str:
-    """Joules, in the unit that leaves few digits."""
+    """An energy in joules, in a unit that needs few digits."""
     if joules is None:
         return NONE
     for unit, size in (("GJ", 1e9), ("MJ", 1e6), ("kJ", 1e3)):

@@ -1,4 +1,4 @@
-"""Scores as one HTML page: its style and script stand in it, and it asks no server for anything."""
+"""Scores as one self-contained HTML page, with inline style and script and without requests."""
 
 from __future__ import annotations
 

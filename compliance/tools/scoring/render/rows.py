@@ -1,4 +1,4 @@
-"""Scores as flat rows and as CSV: one row for each result, or with `long` one for each run."""
+"""Scores as flat rows and as CSV: one row per result, or with `long` one row per run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _parts(prefix: str, part: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def run_rows(scores: Scores) -> Iterator[dict[str, Any]]:
-    """One row per run, with what names its result; seeds are a JSON list."""
+    """One row per run, with the identity of its result; seeds are a JSON list."""
     for entry in scores.results:
         yield from _runs(entry)
 
@@ -104,7 +104,7 @@ def run_columns() -> tuple[str, ...]:
     return (*_IDENTITY, "result", "run", *RUN_COLUMNS, "unit", "seed")
 
 
-# A spreadsheet runs a cell that begins so, and anyone may name a system in a log
+# A spreadsheet evaluates a cell that starts with one of these, and logs contain untrusted names
 _FORMULAS = ("=", "+", "-", "@")
 
 
@@ -121,7 +121,7 @@ def to_csv(scores: Scores, *, long: bool = False) -> str:
 
 
 def cell(value: Any) -> Any:
-    """A value for a spreadsheet: text that a program would take for a formula is quoted."""
+    """A value for a spreadsheet; a string that a program would treat as a formula is quoted."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Scores for other programs: an Excel workbook, a Parquet file; both need an extra."""
+"""Scores for other programs: an Excel workbook or a Parquet file; both need an extra."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from podium.compliance.tools.scoring.report import Scores
 
 EXTRA = "tables"
-"""The extra that brings what these formats need."""
+"""The extra that installs the libraries for these formats."""
 
 _Sheet = tuple[str, Sequence[str], Iterable[Mapping[str, Any]]]
 
@@ -45,7 +45,7 @@ def _finding(found: FindingEntry) -> dict[str, Any]:
 
 
 def write_sheets(sheets: Iterable[_Sheet], output: Path) -> None:
-    """Write a workbook by whichever of the two libraries for it is installed."""
+    """Write a workbook with one of the two supported libraries, whichever is installed."""
     found = _first_of("openpyxl", "xlsxwriter") or needed("openpyxl", "xlsx", EXTRA)
     stream = io.BytesIO()
     if found.__name__ == "openpyxl":
@@ -65,13 +65,13 @@ def _by_openpyxl(library: Any, sheets: Iterable[_Sheet], stream: io.BytesIO) -> 
             for at, name in enumerate(columns, 1):
                 cell = sheet.cell(number, at, _plain(row[name]))
                 if isinstance(row[name], str):
-                    cell.data_type = "s"  # never a formula, whatever it begins with
+                    cell.data_type = "s"  # never a formula, even if it looks like one
         sheet.freeze_panes = "A2"
     book.save(stream)
 
 
 def _by_xlsxwriter(library: Any, sheets: Iterable[_Sheet], stream: io.BytesIO) -> None:
-    # The library makes formulas and links of plain text unless told not to
+    # By default, the library turns strings into formulas and links
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with library.Workbook(stream, options) as book:
         for title, columns, rows in sheets:
@@ -128,10 +128,10 @@ _WORDS = frozenset(
 
 
 def _typed(arrow: Any, name: str, *, long: bool) -> Any:
-    """The type of a column: the same, whatever values a table happens to hold."""
+    """The type of a column, which does not depend on the values in the table."""
     if name in _WORDS:
         return arrow.string()
-    # Of a result it is the number of runs, of a run whether it did
+    # For a result, this is the number of runs; for a run, a flag
     if name == "converged" and not long:
         return arrow.int64()
     if name in _TRUTHS:
@@ -153,5 +153,5 @@ def _first_of(*names: str) -> Any:
 
 
 def _write(output: Path, data: bytes) -> None:
-    # Made in memory and renamed into place: no program opens half a workbook
+    # Created in memory and renamed, so that no program opens a partial workbook
     write_bytes(output, data)

@@ -1,4 +1,4 @@
-"""Plain tables of at most so many columns, with lines between their rows where wanted."""
+"""Plain tables with a maximum width, and optional headings between the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GAP = "  "
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A line across the table, above the rows it is about."""
+    """A line across the table, above its rows."""
 
     text: str
 
@@ -23,9 +23,9 @@ Row = Sequence[str] | Heading
 def table(
     heads: Sequence[str], rows: Iterable[Row], width: int, left: Sequence[int] = (0,)
 ) -> list[str]:
-    """The lines of a table; the columns in `left` hold words, the others numbers.
+    """The lines of a table; the columns in `left` contain text, the others numbers.
 
-    Where the table is too wide the widest column of words gives way: its cells are wrapped.
+    If the table is too wide, the cells of the widest text column are wrapped.
     """
     listed = list(rows)
     widths = _widths(heads, [row for row in listed if not isinstance(row, Heading)], width, left)
@@ -54,7 +54,7 @@ def _widths(
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[int]) -> list[str]:
-    # Numbers are never broken: half of one reads as another
+    # Numbers are never wrapped: a part of a number looks like another number
     wrapped = [wrap(cell, widths[i]) if i in left else [cell] for i, cell in enumerate(cells)]
     height = max(map(len, wrapped))
     lines = []

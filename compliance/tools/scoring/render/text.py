@@ -1,4 +1,4 @@
-"""Scores for people at a terminal: a table by system, throughput apart, then what is wrong."""
+"""Scores for a terminal: time to train by system, throughput, and the findings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def to_text(scores: Scores, width: int = 80, color: bool = False, quiet: bool = 
 
 
 def tables(scores: Scores, width: int) -> Iterator[str]:
-    """The results' tables: time to train, then throughput."""
+    """The tables of results: time to train, then throughput."""
     strong = [entry for entry in scores.results if entry.scaling == "strong"]
     weak = [entry for entry in scores.results if entry.scaling == "weak"]
     several = scores.rules.round == "several"
@@ -72,7 +72,7 @@ def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
 
 
 def strong_numbers(entry: ScoreEntry) -> tuple[str, ...]:
-    """The numbers of a time-to-train row, energy last."""
+    """The numbers of a time-to-train row; energy comes last."""
     return (
         f"{entry.converged}/{entry.runs}",
         numbers.minutes(entry.minutes),
@@ -96,27 +96,28 @@ def weak_numbers(entry: ScoreEntry) -> tuple[str, ...]:
 
 
 def differs(entry: ScoreEntry) -> bool:
-    """Whether a result is scaled by another factor than the reference points imply."""
-    # As many decimals as the tables show
+    """Whether the factor of a result differs from the factor of the reference points."""
+    # Compares the decimals that the tables show
     return numbers.factor(entry.factor) != numbers.factor(entry.computed_factor)
 
 
 def factors_used(scores: Scores) -> str:
-    """Which factors the scores are multiplied by; empty where that makes no difference."""
+    """The source of the factors; empty if all sources agree."""
     if not any(differs(entry) for entry in scores.results):
         return ""
     given = {entry.factors for entry in scores.results}
     if given == {"published"}:
-        used = "scaling.json alone, as in the published tables"
+        used = "scaling.json only, as in the published tables"
     elif given == {"computed"}:
-        used = "scaling.json, else what the reference points imply"
+        used = "scaling.json or, without one, of the reference points"
     else:
-        used = "scaling.json; in rounds not published else what the reference points imply"
-    return f"Scores use the factor of {used}. What the points imply is under computed."
+        used = "scaling.json or, in unpublished rounds without one, of the reference points"
+    points = "The column computed has the factor of the reference points."
+    return f"Scores use the factor of {used}. {points}"
 
 
 def heading_of(entry: ScoreEntry, *, several: bool) -> str:
-    """Who submitted a result, on which system, in which division."""
+    """The submitter, the system and the division of a result."""
     who = " / ".join(part for part in (entry.submitter, entry.system) if part) or entry.path
     more = [entry.division, entry.round if several else ""]
     listed = ", ".join(part for part in more if part)
@@ -124,7 +125,7 @@ def heading_of(entry: ScoreEntry, *, several: bool) -> str:
 
 
 def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> Iterator[str]:
-    """What is wrong: severity, path and rule; the sentence; how to fix it."""
+    """The findings: severity and path, rule and message, help."""
     for one in found:
         severity = one.severity.value
         lines = wrap_path(clean(one.path) or ".", width, f"{severity:<9}", _BODY)
@@ -132,18 +133,18 @@ def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> 
         if one.hint:
             lines += wrap(f"help: {clean(one.hint)}", width, _BODY, _BODY + "  ")
         if color:
-            # Coloured last: to the wrapping above, escape codes would be columns of text
+            # Colored last, because wrapping would count escape codes as text
             lines[0] = lines[0].replace(severity, f"{_STYLES[severity]}{severity}{_PLAIN}", 1)
         yield from lines
 
 
 def summary(scores: Scores) -> str:
-    """One sentence: how many results, by which rules, how many findings."""
+    """One sentence: the number of results, the rules, the number of findings."""
     counted = Counter(one.severity.value for one in scores.findings)
     rules = scores.rules
     which = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
     scored = sum(1 for e in scores.results if e.score is not None or e.models_per_minute)
     return clean(
-        f"{scored} of {len(scores.results)} results scored by {which} (profile {rules.profile}): "
+        f"{scored} of {len(scores.results)} results scored for {which} (profile {rules.profile}): "
         + ", ".join(plural(counted[name], name) for name in ("error", "warning", "note"))
     )

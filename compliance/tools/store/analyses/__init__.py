@@ -1,1 +1,1 @@
-"""What papers and press ask of results, each as a table with its method: docs/analysis.md."""
+"""Analyses of results, each as a table with its method: docs/analysis.md."""

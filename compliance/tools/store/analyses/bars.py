@@ -7,7 +7,7 @@ from podium.compliance.tools.store.analyses.table import UNOFFICIAL, Analysis
 
 
 def scaling_bars(made: Analysis, width: int) -> str:
-    """A bar for each number of chips of each family, with the mark that it is derived."""
+    """A bar for each number of chips of each family, with the notice that it is derived."""
     lines = [
         Bar(
             " · ".join(str(row[name]) for name in made.by if row[name]),

@@ -1,9 +1,9 @@
 """Intervals by resampling runs: of the ratio of two results' means, and of a relative spread.
 
-They are percentiles of resampled values, moved apart for few runs: a resample of n runs spreads
-less than n new runs would, by sqrt((n - 1) / n), and Student's t is wider than the normal
-distribution that percentiles would stand for. Means are resampled whole: of five runs drawn with
-replacement, those left between the ends spread far more than those of five new runs.
+The intervals are percentiles of resampled values, widened for few runs: a resample of n runs
+spreads less than n new runs would, by sqrt((n - 1) / n), and Student's t is wider than the normal
+distribution that percentiles assume. Means are resampled over all runs: if the ends of five runs
+drawn with replacement are dropped, the rest spreads far more than that of five new runs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from podium.compliance.tools.store.building.records import EXTRA
 
 RESAMPLES = 2000
 LEVEL = 0.9
-"""The share of intervals that hold the true value."""
+"""The share of intervals that contain the true value."""
 
 SEED = 20_181_212
-"""The same store gives the same intervals: the day on which 0.5 was published."""
+"""A fixed seed, so that a store always gives the same intervals: the day 0.5 was published."""
 
 _NORMAL = 1.6448536269514722
-# Student's t that 5 % lie above, by degrees of freedom from 1 on
+# The 95 % quantile of Student's t, by degrees of freedom from 1 on
 _T = (
     *(6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812),
     *(1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740, 1.734, 1.729, 1.725),
@@ -30,15 +30,15 @@ _T = (
 
 
 def numpy() -> Any:
-    """numpy, which the extra brings."""
+    """numpy, which the extra installs."""
     return needed("numpy", "an interval", EXTRA)
 
 
 def widening(first: int, second: int, dropped: tuple[int, int] = (0, 0)) -> float:
-    """By how much percentiles of a ratio are moved apart, for so many runs on either side.
+    """The factor that widens percentiles of a ratio, for the numbers of runs on either side.
 
-    Of normal values the mean between dropped ends spreads more than that of all: by 1.16 for the
-    middle one of three, by 1.01 for eight of ten.
+    For normal values, the mean between dropped ends spreads more than the mean of all: by 1.16 for
+    the middle one of three, by 1.01 for eight of ten.
     """
     freedom = first + second - 2
     share = (dropped[0] / first + dropped[1] / second) / 2
@@ -48,7 +48,7 @@ def widening(first: int, second: int, dropped: tuple[int, int] = (0, 0)) -> floa
 
 
 def olympic_means(values: Any, dropped: int) -> Any:
-    """Means of what is left of (…, runs, columns) once the first column's ends are dropped."""
+    """Means of (…, runs, columns) without the runs at the ends of the first column."""
     np = numpy()
     if not dropped:
         return values.mean(axis=-2)
@@ -61,9 +61,9 @@ def log_ratios(
 ) -> tuple[Any, Any, Any]:
     """Logarithms of ratios of means (base over other), and the ends of their 90 % intervals.
 
-    `base` and `other` are (…, runs, columns), the first column being the one by which runs are
-    dropped at the ends; the columns of `combine` say which sums of the columns' logarithms are
-    wanted. Each of the three is (…, combinations).
+    `base` and `other` are (…, runs, columns); runs at the ends of the first column are dropped.
+    Each column of `combine` has the coefficients of one sum of the columns' logarithms. Each of
+    the three results is (…, combinations).
     """
     np = numpy()
     rng = np.random.default_rng(SEED)
@@ -84,7 +84,7 @@ def _combined(base: Any, other: Any, dropped: tuple[int, int], combine: Any) -> 
 
 
 def _resampled(values: Any, resamples: int, rng: Any) -> Any:
-    """(resamples, …, runs, columns): as many runs drawn anew, with replacement."""
+    """(resamples, …, runs, columns): the same number of runs, drawn again with replacement."""
     np = numpy()
     runs = values.shape[-2]
     chosen = rng.integers(0, runs, (resamples, *values.shape[:-1]))

@@ -1,8 +1,8 @@
-"""Where the time of a training goes, and of which part a faster system saves most.
+"""A breakdown of the time of a training, and the parts in which a faster system saves time.
 
-The parts that the joint analysis of MLPerf HPC has: staging of data, evaluation, and training,
-which is the epochs to converge times the time of each. Initialisation is not timed, and stands
-beside them.
+The parts are those of the joint analysis of MLPerf HPC: staging of data, evaluation, and training,
+which is the epochs to converge times the time of each. Initialization is not timed and is listed
+separately.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ SHOWN = (
 NOTES = (
     (
         "Minutes, means of the scored runs: min = staging + evaluation + training; init is before "
-        "them. epochs: to converge; s/epoch: training over epochs."
+        "them. epochs: epochs to converge; s/epoch: training over epochs."
     ),
     (
-        "x: how many times faster than the slowest of the same round, model and division. CSV and "
-        "JSON have of which part how much of the saving is (saved_…), and models per minute."
+        "x: speedup over the slowest of the same round, model and division. CSV and JSON also have "
+        "the share of each part in the time saved (saved_…), and models per minute."
     ),
 )
 
 
 def breakdown(results: Sequence[ResultRow], *, suite: str | None = "hpc") -> Analysis:
-    """The parts of each result's time, and of which of them its saving is."""
+    """The parts of each result's time, and their shares in the time saved."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for one in results:
         if suite is not None and one.suite != suite:
@@ -55,7 +55,7 @@ def breakdown(results: Sequence[ResultRow], *, suite: str | None = "hpc") -> Ana
     for key in sorted(groups, key=lambda each: (each[0], round_order(each[1]), each[2:])):
         found = sorted(groups[key], key=lambda row: -(row["minutes"] or 0.0))
         rows += [row | _saved(found[0], row) for row in found]
-    title = "Breakdown: where the time goes"
+    title = "Breakdown of the time to train"
     return Analysis("breakdown", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 
@@ -88,7 +88,7 @@ def _epochs(one: ResultRow, run: RunRow) -> float | None:
 
 
 def _saved(slowest: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
-    """How many times faster, and the share of the saving that each part has; they make up 1."""
+    """The speedup, and the share of each part in the time saved; the shares add up to 1."""
     saving = slowest["minutes"] - row["minutes"]
     speedup = slowest["minutes"] / row["minutes"] if row["minutes"] else None
     if row is slowest or not saving:

@@ -17,22 +17,22 @@ from podium.compliance.tools.store.building.records import EXTRA
 SUFFIXES = (".svg", ".png", ".html")
 WIDTH, HEIGHT, COLUMNS = 240, 160, 3
 MOST_FACETS = 60
-"""Small charts in one picture; a filter by SQL makes fewer."""
+"""Maximum number of small charts in one picture; a filter by SQL reduces their number."""
 
 Rows = list[dict[str, Any]]
 
 
 def write_chart(made: Analysis, output: Path) -> None:
-    """Draw an analysis into a file of the kind that its name ends in.
+    """Draw an analysis into a file; the suffix of its name determines the format.
 
-    Raises UsageFault for another ending, an analysis without a chart or without rows.
+    Raises UsageFault for another suffix, an analysis without a chart or without rows.
     """
     if output.suffix not in SUFFIXES:
         raise UsageFault(f"{output} must end in {', '.join(SUFFIXES)}")
     if made.name not in CHARTS:
-        raise UsageFault(f"{made.name} has no chart; drawn are {', '.join(CHARTS)}")
+        raise UsageFault(f"{made.name} has no chart; expected one of {', '.join(CHARTS)}")
     if not made.rows:
-        raise UsageFault(f"there is nothing to draw: {made.name} has no rows")
+        raise UsageFault(f"nothing to draw: {made.name} has no rows")
     convert = needed("vl_convert", "a chart", EXTRA)
     write_bytes(output, _drawn(convert, _specification(made), output.suffix))
 
@@ -44,7 +44,7 @@ def _specification(made: Analysis) -> dict[str, Any]:
     notes = _lines([*made.notes, UNOFFICIAL])
     title = altair.TitleParams(made.title, subtitle=notes, anchor="start", orient="bottom")
     specification: dict[str, Any] = chart.properties(title=title).to_dict()
-    # Given to Altair, each row would be compared with its schema: that takes longer than to draw
+    # Altair would compare each row with its schema, which takes longer than drawing
     specification["data"] = {"values": _plain(rows)}
     return specification
 
@@ -54,7 +54,7 @@ def _drawn(convert: Any, specification: dict[str, Any], suffix: str) -> bytes:
         return str(convert.vegalite_to_svg(specification)).encode()
     if suffix == ".png":
         return bytes(convert.vegalite_to_png(specification, scale=2))
-    # With all scripts in it: the page asks no server for anything
+    # All scripts are included: the page loads nothing from servers
     return str(convert.vegalite_to_html(specification, bundle=True)).encode()
 
 
@@ -63,7 +63,7 @@ def _lines(notes: Sequence[str]) -> list[str]:
 
 
 def _plain(rows: Rows) -> Rows:
-    """Rows whose texts neither a terminal nor a page obeys: names come from submissions."""
+    """Rows whose strings have no effect on a terminal or a page: names come from submissions."""
     return [
         {name: _safe(value) if isinstance(value, str) else value for name, value in row.items()}
         for row in rows
@@ -75,7 +75,7 @@ def _safe(text: str) -> str:
 
 
 def _family(rows: Rows, names: Sequence[str]) -> Rows:
-    """The rows with the title of the small chart that each stands in."""
+    """The rows, each with the title of its small chart."""
     for row in rows:
         row["family"] = " · ".join(str(row[name]) for name in names if row.get(name))[:60]
     titles = list(dict.fromkeys(row["family"] for row in rows))[:MOST_FACETS]
@@ -93,7 +93,7 @@ def _facets(altair: Any, layers: Any, *, apart: bool = True) -> Any:
 
 def _scaling(altair: Any, rows: Rows) -> Any:
     _family(rows, ("suite", "round", "model", "submitter", "chip"))
-    # One row for each factor: a line each
+    # One row, and one line, for each factor
     factors = ("efficiency", "convergence", "throughput", "overhead")
     rows[:] = [
         {
@@ -110,7 +110,7 @@ def _scaling(altair: Any, rows: Rows) -> Any:
     ]
     x = altair.X("chips:Q", scale=altair.Scale(type="log", base=2), title="chips")
     base = altair.Chart().encode(x=x, color=altair.Color("factor:N", sort=factors))
-    value = altair.Y("value:Q", title="against the fewest chips")
+    value = altair.Y("value:Q", title="relative to the fewest chips")
     ends = base.transform_filter("isValid(datum.low)").mark_rule(opacity=0.5)
     layers = [
         base.mark_line(point=True).encode(y=value),
@@ -168,7 +168,7 @@ def _bars(column: str, title: str) -> Callable[[Any, Rows], Any]:
 
 
 def _kernels(altair: Any, rows: Rows) -> Any:
-    """TFLOP/s over the FLOP of a kernel; all-reduces by GB/s over milliseconds are left out."""
+    """TFLOP/s over the FLOP of a kernel, without all-reduces, which have GB/s instead."""
     rows[:] = [row for row in rows if row["tflops"]]
     _family(rows, ("part",))
     log = altair.Scale(type="log")
@@ -192,4 +192,4 @@ CHARTS: dict[str, Callable[[Any, Rows], Any]] = {
     "cost": _bars("cost", "US dollars"),
     "kernels": _kernels,
 }
-"""How each analysis is drawn."""
+"""The function that draws each analysis."""

@@ -1,4 +1,4 @@
-"""Statements about results checked against a store, to the digit that they print."""
+"""Published claims about results, compared with a store to the digits that they state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podium.compliance.tools.store.analyses.table import Analysis
 
 LARGEST = 1 << 24
 MOST_DIGITS = 12
-"""Digits behind the point of a number stated, or zeros in its power of ten."""
+"""Maximum number of decimals of a stated number, or of zeros in its power of ten."""
 
 REQUIRED = ("result", "number", "unit")
 COLUMNS = ("claim", "verdict", "stated", "found", "unit", "why", "result", "against")
@@ -30,13 +30,13 @@ UNITS = {
     "runs": None,
     "x": None,
 }
-"""What a number may be of: a column of the result; `x` is how many times faster than `against`."""
+"""The units of a number: columns of the result; `x` is the speedup over `against`."""
 
 NOTES = (
-    "A number is consistent where the store's, rounded to the digits stated, is the same.",
+    "A number is consistent if the store's, rounded to the stated digits, is the same.",
     (
-        "x: score of `against` over score of `result`; results are compared only where the table "
-        "of compatible results, division and benchmark allow it."
+        "x: score of `against` over score of `result`; results are only compared if the table of "
+        "compatible results, division and benchmark allow it."
     ),
 )
 
@@ -44,10 +44,10 @@ Claim = Mapping[str, str]
 
 
 def read_claims(path: Path) -> list[Claim]:
-    """The lines of a CSV of statements; raises UsageFault for what is none.
+    """The lines of a CSV file of claims; raises UsageFault for an invalid file.
 
     Columns: `result` (its path, the end of it, or a glob), `number`, `unit` (see `UNITS`), and
-    optionally `against` (for x) and `claim` (its words).
+    optionally `against` (for x) and `claim` (its text).
     """
     try:
         text = read_given(path, LARGEST).decode("utf-8-sig")
@@ -57,42 +57,42 @@ def read_claims(path: Path) -> list[Claim]:
             raise UsageFault(f"{path} lacks the columns {', '.join(missing)}")
         found: list[Claim] = []
         for row in reader:
-            told = {k: (v or "").strip() for k, v in row.items() if isinstance(k, str)}
-            _refuse(f"{path}, line {reader.line_num}", told)
-            found.append(told)
+            claim = {k: (v or "").strip() for k, v in row.items() if isinstance(k, str)}
+            _refuse(f"{path}, line {reader.line_num}", claim)
+            found.append(claim)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     return found
 
 
-def _refuse(where: str, told: Claim) -> None:
-    if told["unit"] not in UNITS:
-        raise UsageFault(f"{where}: unit is {told['unit']!r}; must be one of {', '.join(UNITS)}")
+def _refuse(where: str, claim: Claim) -> None:
+    if claim["unit"] not in UNITS:
+        raise UsageFault(f"{where}: unit is {claim['unit']!r}; expected one of {', '.join(UNITS)}")
     try:
-        number = Decimal(told["number"])
+        number = Decimal(claim["number"])
         finite = number.is_finite() and abs(_exponent(number)) <= MOST_DIGITS
     except InvalidOperation:
         finite = False
     if not finite:
-        raise UsageFault(f"{where}: number is {told['number']!r}; must be a number")
-    if told["unit"] == "x" and not told.get("against"):
-        raise UsageFault(f"{where}: against is empty; x needs the result that is compared with")
+        raise UsageFault(f"{where}: number is {claim['number']!r}; expected a number")
+    if claim["unit"] == "x" and not claim.get("against"):
+        raise UsageFault(f"{where}: against is empty; x needs the result to compare with")
 
 
 def claims(results: Sequence[ResultRow], stated: Sequence[Claim]) -> Analysis:
-    """Each statement: consistent, inconsistent or not comparable with the store, and why."""
+    """Each claim: consistent, inconsistent or not comparable with the store, and why."""
     rows = [_checked(results, one) for one in stated]
-    return Analysis("claims", "Claims, against the store", COLUMNS, rows, notes=NOTES)
+    return Analysis("claims", "Claims compared with the store", COLUMNS, rows, notes=NOTES)
 
 
-def _checked(results: Sequence[ResultRow], told: Claim) -> dict[str, Any]:
+def _checked(results: Sequence[ResultRow], claim: Claim) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "claim": told.get("claim") or f"{told['result']}: {told['number']} {told['unit']}",
-        "stated": float(told["number"]),
-        "unit": told["unit"],
+        "claim": claim.get("claim") or f"{claim['result']}: {claim['number']} {claim['unit']}",
+        "stated": float(claim["number"]),
+        "unit": claim["unit"],
         "found": None,
     }
-    words = [told["result"], *([told["against"]] if told["unit"] == "x" else [])]
+    words = [claim["result"], *([claim["against"]] if claim["unit"] == "x" else [])]
     meant = [named(results, word) for word in words]
     for word, found in zip(words, meant, strict=True):
         if len(found) != 1:
@@ -103,21 +103,21 @@ def _checked(results: Sequence[ResultRow], told: Claim) -> dict[str, Any]:
     against = obstacles(chosen[0], chosen[1]) if len(chosen) > 1 else []
     if against:
         return row | {"verdict": "not comparable", "why": "; ".join(against)}
-    return row | _verdict(told, chosen)
+    return row | _verdict(claim, chosen)
 
 
-def _verdict(told: Claim, chosen: Sequence[ResultRow]) -> dict[str, Any]:
-    value = _value(told["unit"], chosen)
+def _verdict(claim: Claim, chosen: Sequence[ResultRow]) -> dict[str, Any]:
+    value = _value(claim["unit"], chosen)
     if value is None:
-        return {"verdict": "not comparable", "why": f"the store has no {told['unit']} of it"}
-    stated = Decimal(told["number"])
-    # To the digit stated: 2.2 is any number from 2.15 to just below 2.25
+        return {"verdict": "not comparable", "why": f"the store has no {claim['unit']} for it"}
+    stated = Decimal(claim["number"])
+    # To the stated digits: 2.2 is any number from 2.15 to just below 2.25
     digit = Decimal(1).scaleb(_exponent(stated))
     rounded = Decimal(repr(float(value))).quantize(digit, ROUND_HALF_UP)
     same = rounded == stated
     said = differences(chosen[0], chosen[1]) if len(chosen) > 1 else []
     if not same:
-        said = [f"the store rounds to {rounded}", *said]
+        said = [f"the value in the store rounds to {rounded}", *said]
     elif chosen[0].division == "open":
         said = ["open division: its model may differ", *said]
     verdict = "consistent" if same else "inconsistent"

@@ -1,4 +1,4 @@
-"""Two results, or two systems, point by point, and why they may not be compared."""
+"""Two results, or two systems, point by point, and the reasons why they may not be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.compliance.tools.store.analyses.table import Analysis
 
 
 def obstacles(first: ResultRow, second: ResultRow) -> list[str]:
-    """Why two results must not be compared; empty where they may be."""
+    """The reasons why two results must not be compared; empty if they may be."""
     found = []
     if (first.suite, first.model) != (second.suite, second.model):
         found.append(f"benchmarks differ: {first.benchmark}, {second.benchmark}")
@@ -26,14 +26,14 @@ def obstacles(first: ResultRow, second: ResultRow) -> list[str]:
     if first.division != second.division:
         found.append(f"divisions differ: {first.division or '-'}, {second.division or '-'}")
     elif first.division == "open":
-        found.append("results of the open division may be of different models")
+        found.append("results of the open division may use different models")
     if first.scaling != second.scaling:
-        found.append("one is timed, the other one is throughput")
+        found.append("one is a time to train, the other a throughput")
     return found
 
 
 def differences(first: ResultRow, second: ResultRow) -> list[str]:
-    """What must be said beside a comparison that is allowed."""
+    """Differences that must be stated with an allowed comparison."""
     found = []
     for name, what in (("round", "rounds"), ("category", "categories"), ("chips", "chips")):
         one, other = getattr(first, name), getattr(second, name)
@@ -43,7 +43,7 @@ def differences(first: ResultRow, second: ResultRow) -> list[str]:
 
 
 def named(results: Sequence[ResultRow], word: str) -> list[ResultRow]:
-    """The results whose path a word is, ends, or matches as a glob; else those of a system."""
+    """The results whose path matches a word (whole, its end, or a glob), else those of a system."""
     word = word.rstrip("/") or word
     exact = [one for one in results if one.result == word or one.result.endswith(f"/{word}")]
     found = exact or [one for one in results if fnmatch.fnmatchcase(one.result, word)]
@@ -62,20 +62,20 @@ _PARTS = {
     "evaluation": "evaluation_minutes",
     "training": "training_minutes",
 }
-"""Parts of a run's minutes, by their names here."""
+"""Parts of a run's minutes: the name in the table, and the column."""
 
 COLUMNS = ("point", "a", "b", "b_over_a")
 
 
 def compare(results: Sequence[ResultRow], a: str, b: str) -> Analysis:
-    """What two words name, side by side: two results, or the results of two systems.
+    """Two results, or the results of two systems, side by side.
 
-    Raises UsageFault where a word names nothing, or several results that share no benchmark.
+    Raises UsageFault if a word names nothing, or if the results have no benchmark in common.
     """
     first, second = named(results, a), named(results, b)
     for word, found in ((a, first), (b, second)):
         if not found:
-            raise UsageFault(f"nothing in the store is named {word}")
+            raise UsageFault(f"no result or system in the store is named {word}")
     if len(first) == len(second) == 1:
         return _two_results(first[0], second[0])
     return _two_systems(first, second, a, b)
@@ -84,7 +84,7 @@ def compare(results: Sequence[ResultRow], a: str, b: str) -> Analysis:
 def _two_results(first: ResultRow, second: ResultRow) -> Analysis:
     rows = [_row(name, getattr(first, name), getattr(second, name)) for name in POINTS]
     rows += [_row(name, _mean(first, part), _mean(second, part)) for name, part in _PARTS.items()]
-    title = f"Compared: a is {first.result}, b is {second.result}"
+    title = f"Comparison: a is {first.result}, b is {second.result}"
     return Analysis("compare", title, COLUMNS, rows, notes=_notes(first, second))
 
 
@@ -102,7 +102,7 @@ def _notes(first: ResultRow, second: ResultRow) -> list[str]:
     against = obstacles(first, second)
     if against:
         return [f"Not comparable: {each}." for each in against]
-    return [f"To be said beside it: {each}." for each in differences(first, second)]
+    return [f"Note: {each}." for each in differences(first, second)]
 
 
 def _two_systems(
@@ -117,12 +117,12 @@ def _two_systems(
             continue
         rows.append(_row(f"{name} (minutes)", one.score, other.score))
     if not rows and not notes:
-        raise UsageFault(f"{a} and {b} name results that share no benchmark")
-    title = f"Compared: a is {a}, b is {b}"
+        raise UsageFault(f"{a} and {b} have no benchmark in common")
+    title = f"Comparison: a is {a}, b is {b}"
     return Analysis("compare", title, COLUMNS, rows, notes=notes)
 
 
 def _by_benchmark(found: Sequence[ResultRow]) -> dict[str, ResultRow]:
-    """The last round's timed result of each benchmark."""
+    """The timed result of each benchmark in the last round."""
     ordered = sorted(found, key=lambda one: round_order(one.round))
     return {one.model: one for one in ordered if one.score is not None}

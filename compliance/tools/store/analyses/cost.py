@@ -1,6 +1,7 @@
-"""Time and cost to accuracy, as DAWNBench defined them, from a table of prices that the user gives.
+"""Time and cost to accuracy, as DAWNBench defined them, with a table of prices from the user.
 
-Cost is hours times price; hours are those of the score, instances as many as hold the chips.
+Cost is hours times price times instances. The hours are from the score; there are as many instances
+as the chips need.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from podium.compliance.tools.store.analyses.material import ResultRow
 from podium.compliance.tools.store.analyses.table import Analysis, Shown
 
 LARGEST = 1 << 24
-"""Bytes of a table of prices."""
+"""Maximum size of a table of prices in bytes."""
 
 REQUIRED = (
     *("InstanceType", "AcceleratorName", "AcceleratorCount", "Region", "Price", "date", "source"),
@@ -39,7 +40,7 @@ SHOWN = (
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a table of prices: US dollars an hour for an instance with so many chips."""
+    """One line of a table of prices: US dollars an hour for an instance with its chips."""
 
     instance: str
     accelerator: str
@@ -52,7 +53,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_prices(path: Path) -> list[Price]:
-    """The prices of a CSV; raises UsageFault where a column, a date or a source is missing."""
+    """The prices of a CSV file; raises UsageFault if a column, a date or a source is missing."""
     try:
         text = read_given(path, LARGEST).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -64,28 +65,30 @@ def read_prices(path: Path) -> list[Price]:
             raise UsageFault(f"{path} lacks the columns {', '.join(missing)}")
         return [_price(path, reader.line_num, row) for row in reader]
     except csv.Error as error:
-        raise UsageFault(f"{path} is no CSV: {error}") from None
+        raise UsageFault(f"{path} is not a CSV file: {error}") from None
 
 
 def _price(path: Path, line: int, row: Mapping[str, str | None]) -> Price:
-    told = {name: (value or "").strip() for name, value in row.items() if isinstance(name, str)}
+    fields = {name: (value or "").strip() for name, value in row.items() if isinstance(name, str)}
     where = f"{path}, line {line}"
-    if not told["source"]:
-        raise UsageFault(f"{where}: source is empty; say where the price is from")
+    if not fields["source"]:
+        raise UsageFault(f"{where}: source is empty; expected the origin of the price")
     try:
-        date.fromisoformat(told["date"])
+        date.fromisoformat(fields["date"])
     except ValueError:
-        raise UsageFault(f"{where}: date is {told['date']!r}; must be as 2026-11-23") from None
-    spot = told.get("SpotPrice", "")
+        raise UsageFault(
+            f"{where}: date is {fields['date']!r}; expected a day such as 2026-11-23"
+        ) from None
+    spot = fields.get("SpotPrice", "")
     return Price(
-        instance=told["InstanceType"],
-        accelerator=told["AcceleratorName"],
-        count=int(_amount(where, "AcceleratorCount", told["AcceleratorCount"], whole=True)),
-        region=told["Region"],
-        price=_amount(where, "Price", told["Price"]),
+        instance=fields["InstanceType"],
+        accelerator=fields["AcceleratorName"],
+        count=int(_amount(where, "AcceleratorCount", fields["AcceleratorCount"], whole=True)),
+        region=fields["Region"],
+        price=_amount(where, "Price", fields["Price"]),
         spot=_amount(where, "SpotPrice", spot) if spot else None,
-        date=told["date"],
-        source=told["source"],
+        date=fields["date"],
+        source=fields["source"],
     )
 
 
@@ -96,7 +99,7 @@ def _amount(where: str, name: str, text: str, *, whole: bool = False) -> float:
         number = math.nan
     if not math.isfinite(number) or number <= 0 or (whole and not number.is_integer()):
         kind = "whole number" if whole else "number of US dollars an hour"
-        raise UsageFault(f"{where}: {name} is {text!r}; must be a {kind} above 0")
+        raise UsageFault(f"{where}: {name} is {text!r}; expected a {kind} above 0")
     return number
 
 
@@ -118,17 +121,17 @@ def cost(results: Sequence[ResultRow], prices: Sequence[Price], *, spot: bool = 
     used = sorted({f"{row['source']} ({row['date']})" for row in rows})
     notes = (
         (
-            "hours: the score; cost = hours x price x instances, as many as hold the chips. A "
-            "result was not made on the instance priced unless it says so."
+            "hours: the score; cost = hours x price x instances, as many as the chips need. A "
+            "result was made on the priced instance only if it says so."
         ),
-        "Prices: " + ("; ".join(used) or "none fits") + ".",
+        "Prices: " + ("; ".join(used) or "none matches") + ".",
     )
-    title = "Cost: US dollars to train, by the prices given"
+    title = "Cost: US dollars to train, with the given prices"
     return Analysis("cost", title, COLUMNS, rows, _BY, SHOWN, notes)
 
 
 def same_chip(given: str, chip: str) -> bool:
-    """Whether a price is of a chip: each word and number of its name stands in the other's."""
+    """Whether a price is for a chip: each word and number of its name is in the other name."""
     words, found = (_words(text) for text in (given, chip))
     return bool(words) and words <= found
 
@@ -143,9 +146,9 @@ def _row(one: ResultRow, price: Price, *, spot: bool) -> dict[str, Any] | None:
     if not one.chips or hourly is None or not same_chip(price.accelerator, one.chip or ""):
         return None
     hours, instances = (one.score or 0.0) / 60, math.ceil(one.chips / price.count)
-    told = (*_BY, "submitter", "system", "chips", "chip", "verdict", "result")
+    fields = (*_BY, "submitter", "system", "chips", "chip", "verdict", "result")
     return {
-        **{name: getattr(one, name) for name in told},
+        **{name: getattr(one, name) for name in fields},
         "hours": hours,
         "instance": price.instance,
         "instances": instances,

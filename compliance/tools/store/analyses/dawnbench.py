@@ -1,7 +1,7 @@
 """DAWNBench's entries: a JSON file about a training and a TSV file of its epochs; read and written.
 
-Its time to accuracy is the time of the first row that reaches the task's target; its board rounds
-seconds up, and costs to cents.
+The time to accuracy is the time of the first row that reaches the task's target. The board rounds
+seconds up and rounds costs to cents.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LARGEST = 1 << 24
 
 
 class Task(NamedTuple):
-    """A task: the columns of its TSV, the one that has the target, and the target as a share."""
+    """A task: its columns in a TSV file, the column with the target, and the target as a share."""
 
     name: str
     columns: tuple[str, ...]
@@ -46,7 +46,7 @@ TASKS = (
 
 
 class DawnbenchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the JSON file says; `cost_per_hour` in US dollars, the timestamp yyyy-mm-dd."""
+    """The content of the JSON file; `cost_per_hour` in US dollars, the timestamp yyyy-mm-dd."""
 
     version: str = "v1.0"
     author: str
@@ -62,7 +62,7 @@ class DawnbenchEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class EpochRow(NamedTuple):
-    """One line of the TSV: hours since the start, and what the task measures, as shares."""
+    """One line of the TSV file: hours since the start, and the task's measures as shares."""
 
     epoch: float
     hours: float
@@ -70,24 +70,24 @@ class EpochRow(NamedTuple):
 
 
 class Training(NamedTuple):
-    """A training's rows, and the task that their columns are of."""
+    """The rows of a training, and their task."""
 
     task: Task
     rows: Sequence[EpochRow]
 
     @property
     def hours(self) -> float | None:
-        """The hours of the first row that reaches the target; None where none does."""
+        """The hours of the first row that reaches the target; None if none does."""
         reached = (row.hours for row in self.rows if row.qualities[-1] >= self.task.target)
         return next(reached, None)
 
 
 def read_entry(path: Path) -> DawnbenchEntry:
-    """The entry of a JSON file; raises UsageFault for what is none."""
+    """The entry in a JSON file; raises UsageFault for an invalid file."""
     try:
         return msgspec.convert(read_json(_text(path)), DawnbenchEntry, strict=False)
     except (ValueError, msgspec.ValidationError) as error:
-        raise UsageFault(f"{path} is no DAWNBench entry: {error}") from None
+        raise UsageFault(f"{path} is not a DAWNBench entry: {error}") from None
 
 
 def read_training(path: Path) -> Training:
@@ -97,15 +97,15 @@ def read_training(path: Path) -> Training:
     task = next((each for each in TASKS if each.columns == head), None)
     if task is None:
         wanted = "; ".join(" ".join(each.columns) for each in TASKS)
-        raise UsageFault(f"{path} has the columns {' '.join(head) or 'none'}; must be {wanted}")
+        raise UsageFault(f"{path} has the columns {' '.join(head) or 'none'}; expected {wanted}")
     found = []
     for number, row in enumerate(rows[1:], 2):
         try:
             epoch, hours, *told = (float(cell) for cell in row)
         except ValueError:
-            raise UsageFault(f"{path}, line {number}: a value is no number") from None
+            raise UsageFault(f"{path}, line {number}: a value is not a number") from None
         if len(row) != len(head) or not all(map(math.isfinite, (epoch, hours, *told))):
-            raise UsageFault(f"{path}, line {number}: {len(row)} values; must be {len(head)}")
+            raise UsageFault(f"{path}, line {number}: expected {len(head)} values, got {len(row)}")
         found.append(EpochRow(epoch, hours, tuple(told)))
     percent = any(value > 1 for row in found for value in row.qualities)
     scale = 100.0 if percent else 1.0
@@ -115,7 +115,7 @@ def read_training(path: Path) -> Training:
 
 def board_time(seconds: float) -> str:
     """A time as the board prints it: seconds rounded up, `2:38` or `13:10:31`."""
-    # What is a whole second but for the last bits of a product is that second
+    # A product that differs from a whole second only in its last bits is that second
     whole = math.ceil(round(seconds, 6))
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
@@ -123,7 +123,7 @@ def board_time(seconds: float) -> str:
 
 
 def board_cost(dollars: float) -> str:
-    """A cost as the board prints it: to the cent, halves up."""
+    """A cost as the board prints it: rounded to cents, half up."""
     return f"${_cents(dollars)}"
 
 
@@ -132,11 +132,11 @@ def _cents(dollars: float) -> Decimal:
 
 
 def board(entries: Sequence[tuple[DawnbenchEntry, Training]]) -> Analysis:
-    """Time and cost to accuracy of entries, as the board had them, the fastest first."""
+    """Time and cost to accuracy of entries, as on the board, the fastest first."""
     rows = [_row(entry, training) for entry, training in entries]
     rows.sort(key=lambda row: (row["task"], row["hours"] is None, row["hours"] or 0.0))
     columns = ("task", "author", "model", "hardware", "hours", "time", "cost", "timestamp")
-    notes = ("time: of the first epoch at the target, seconds rounded up; cost: hours x price.",)
+    notes = ("time: the first epoch at the target, seconds rounded up; cost: hours x price.",)
     forms = {"time": board_time, "cost": board_cost}
     shown = [Shown(name, form=forms.get(name)) for name in columns]
     title = "DAWNBench: time and cost to accuracy"

@@ -1,4 +1,4 @@
-"""The results of a store with their runs, as analyses take them."""
+"""The results of a store with their runs, for analyses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.compliance.tools.store.schema import RESULTS, RUNS
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One run: the columns of `runs` that analyses look at. Times are minutes."""
+    """One run: the columns of `runs` that analyses use. Times are minutes."""
 
     file: str
     line: int | None
@@ -30,19 +30,19 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether it was timed and reached its target."""
+        """Whether the run was timed and reached its target."""
         return self.role in ("scored", "fastest", "slowest", "instance") and bool(self.minutes)
 
     @property
     def training_minutes(self) -> float | None:
-        """Its time without evaluation and staging."""
+        """The time without evaluation and staging."""
         if self.minutes is None:
             return None
         return self.minutes - (self.evaluation_minutes or 0.0) - (self.staging_minutes or 0.0)
 
 
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One result: the columns of `results` that analyses look at, and its runs."""
+    """One result: the columns of `results` that analyses use, and its runs."""
 
     suite: str
     round: str
@@ -90,7 +90,7 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
         return [run for run in self.runs if run.role == "scored"]
 
 
-# In the table `runs` is how many there are
+# In the table, `runs` is their number
 RESULT_FIELDS = [name for name in RESULTS.names if name in ResultRow.__struct_fields__[:-1]]
 RUN_FIELDS = [name for name in RUNS.names if name in RunRow.__struct_fields__]
 
@@ -113,6 +113,6 @@ def round_order(name: str) -> tuple[int, ...]:
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """The mean of what is known, None where a value is not, or there is none."""
+    """The mean of the values; None if a value is unknown or there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None

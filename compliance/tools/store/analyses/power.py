@@ -1,4 +1,4 @@
-"""Energy to train, of results whose power was measured."""
+"""Energy to train of results whose power was measured."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SHOWN = (
 
 NOTES = (
     (
-        "official J: as the official summary adds it up and scales it; where it has none, the "
-        "reason. derived J: mean energy of the scored runs from run_start to run_stop, of whole "
-        "nodes and the interconnect, as measured; not scaled. derived W: these joules over the "
-        "time of the same runs."
+        "official J: as the official summary computes and scales it, or the reason if it has none. "
+        "derived J: mean energy of the scored runs from run_start to run_stop, of whole nodes and "
+        "the interconnect, as measured; not scaled. derived W: these joules over the time of the "
+        "same runs."
     ),
-    "Only measured power is shown: no rated or estimated figure stands in for it.",
+    "Only measured power is shown, no rated or estimated figures.",
 )
 
 
 def power(results: Sequence[ResultRow]) -> Analysis:
-    """The energy of each result that measured it, the least first; a blank has its reason."""
+    """The energy of each result that measured it, the least first; a blank has a reason."""
     rows = [row for one in results if (row := _row(one)) is not None]
     rows.sort(key=lambda row: (*(row[name] for name in _BY), _least(row), row["result"]))
-    title = "Power: energy to train, where it was measured"
+    title = "Power: measured energy to train"
     return Analysis("power", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 

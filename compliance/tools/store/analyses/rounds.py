@@ -1,4 +1,4 @@
-"""The best results over the rounds, where MLCommons' table of compatible results allows it."""
+"""The best results over rounds that MLCommons' table of compatible results allows to compare."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ SHOWN = (
     *(Shown("over_last", "x last"), Shown("over_first", "x first")),
 )
 NOTES = (
-    "Closed results alone; categories are kept apart. score: minutes, with the published factor.",
+    "Closed results only, by category. score: minutes, with the published factor.",
     (
-        "x last, x first: how many times faster than the best of the round before in the table, "
-        "and of the first one. Rounds stand together only where MLCommons' table of compatible "
-        "results lets them be compared; chips differ."
+        "x last, x first: speedup over the best of the previous round in the table, and over the "
+        "best of the first one. Rounds are only combined if MLCommons' table of compatible results "
+        "allows it; chips differ."
     ),
 )
 
@@ -40,7 +40,7 @@ NOTES = (
 def rounds(results: Sequence[ResultRow], *, overall: bool = False) -> Analysis:
     """The fastest closed result of each round, by benchmark, availability and chip.
 
-    `overall`: of all chips and categories together.
+    With `overall`, chips and categories are combined.
     """
     best: dict[tuple[str, ...], dict[str, ResultRow]] = {}
     for one in results:
@@ -53,7 +53,7 @@ def rounds(results: Sequence[ResultRow], *, overall: bool = False) -> Analysis:
         if known is None or (one.score, one.result) < (known.score or 0.0, known.result):
             of_rounds[one.round] = one
     rows = [row for key in sorted(best) for row in _rows(key, best[key])]
-    title = "Rounds: the fastest closed results, where they may be compared"
+    title = "Rounds: the fastest closed results of comparable rounds"
     return Analysis("rounds", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 

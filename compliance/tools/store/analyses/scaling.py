@@ -1,10 +1,10 @@
-"""How far more accelerators shorten a training, and why not further.
+"""The speedup of a training by more accelerators, and its limits.
 
-Efficiency of n accelerators against the fewest of the same kind: base minutes times base
-accelerators over minutes times accelerators. It is the product of three:
+The efficiency of n accelerators, relative to the fewest of the same kind, is base minutes times
+base accelerators over minutes times accelerators. It is the product of three factors:
 
-- convergence: training that the base needs over what these need (epochs, samples);
-- throughput: training per minute and accelerator, evaluation and staging left out, over the base's;
+- convergence: the training that the base needs over the training that n need (epochs, samples);
+- throughput: training per minute and accelerator, without evaluation and staging, over the base's;
 - overhead: the share of the time that is training, over the base's.
 """
 
@@ -21,11 +21,11 @@ from podium.compliance.tools.store.analyses.table import Analysis, Shown
 
 FACTORS = ("efficiency", "convergence", "throughput", "overhead")
 
-# How each is made of the logarithms of minutes, training minutes, and training needed
+# The coefficients of the logarithms of minutes, training minutes, and training needed
 _COMBINE = ((1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, -1.0), (0.0, 1.0, -1.0, 0.0))
 
 LEAST_RUNS = 3
-"""Runs that an interval takes."""
+"""Minimum number of runs for an interval."""
 
 _BY = ("suite", "round", "model", "submitter", "chip", "division")
 _OWN = ("system", "chips", "base", "minutes", "batch", "kind")
@@ -46,20 +46,20 @@ NOTES = (
         "base: the fewest chips of the same submitter, chip, benchmark and round; minutes are "
         "olympic means, unscaled."
     ),
-    "kind: strong where the batch is the base's, else growing (batch: times the base's).",
-    "doubling: the efficiency of each doubling of the chips, if all are alike.",
-    "overhead is 1 where logs mark no evaluation and no staging: they are throughput then.",
+    "kind: strong with the base's batch size, else growing (batch: multiple of the base's).",
+    "doubling: the efficiency of each doubling of the chips, if all are equal.",
+    "overhead is 1 if logs mark no evaluation and no staging: they count as throughput then.",
     "CSV and JSON have 90 % intervals, by resampling the runs of both.",
 )
 
 MODEL_NOTES = (
     (
         "families: results of one submitter and chip with different numbers of chips; grown: the "
-        "most chips over the fewest."
+        "largest number of chips over the smallest."
     ),
     (
         "doubling: the efficiency of each doubling, from the fewest chips to the most; the median "
-        "of the families, and the ends."
+        "of the families, and the extremes."
     ),
 )
 
@@ -72,12 +72,12 @@ class _Split(NamedTuple):
 def scaling(results: Sequence[ResultRow]) -> Analysis:
     """Efficiency and its factors for every family of results with different numbers of chips."""
     rows = [row for family in families(results) for row in _rows(family)]
-    title = "Scaling: efficiency against the fewest chips, and its factors"
+    title = "Scaling: efficiency relative to the fewest chips, and its factors"
     return Analysis("scaling", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 
 def by_model(results: Sequence[ResultRow]) -> Analysis:
-    """How well each benchmark scales in each round: its families' largest systems side by side."""
+    """The scaling of each benchmark in each round: the largest systems of its families."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for family in families(results):
         last = [*_rows(family)][-1]
@@ -105,7 +105,7 @@ def families(results: Sequence[ResultRow]) -> list[list[ResultRow]]:
     """Timed results of one submitter, chip, benchmark and round, by chips; the fastest of each."""
     found: dict[tuple[Any, ...], dict[int, ResultRow]] = {}
     for one in results:
-        # Open results of one name may be of different models; what states no division may be open
+        # Open results of one name may use different models; a result without division may be open
         if one.scaling == "weak" or one.division != "closed" or one.score is None:
             continue
         if not one.chips or not one.minutes:
@@ -148,7 +148,7 @@ def _kind(batch: float | None) -> str:
 
 
 def _split(base: ResultRow, one: ResultRow) -> _Split:
-    """The factors and the ends of their intervals; None where logs do not tell."""
+    """The factors and the ends of their intervals; None if the logs do not have the values."""
     chips = (base.chips or 1) / (one.chips or 1)
     efficiency = (base.minutes or math.nan) / (one.minutes or math.nan) * chips
     nothing = (None,) * (2 * len(FACTORS))
@@ -174,13 +174,13 @@ def _ends(base: ResultRow, one: ResultRow, combine: Any, at: Any) -> tuple[float
     np = numpy()
     drops = (base.dropped, one.dropped)
     point, low, high = log_ratios(np.array(whole[0]), np.array(whole[1]), drops, combine)
-    # About the published value: where a run failed, those resampled are not those scored
+    # Around the published value: if a run failed, the resampled runs are not the scored ones
     pairs = np.exp(np.stack([low - point + at, high - point + at], axis=-1))
     return tuple(float(value) for pair in pairs for value in pair)
 
 
 def _measures(runs: Sequence[RunRow]) -> list[tuple[float, float, float]] | None:
-    """Minutes, training minutes and training needed of each run; None where one is not known."""
+    """Minutes, training minutes and training needed of each run; None if one is unknown."""
     found = []
     for run in runs:
         trained, needed = run.training_minutes, run.to_converge

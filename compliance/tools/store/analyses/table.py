@@ -1,4 +1,4 @@
-"""What an analysis gives: a table with its method, as text, CSV or JSON."""
+"""The output of an analysis: a table with its method, as text, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from podium.compliance.tools.store.queries.render import cell, render, text_tabl
 SCHEMA = "podium.analysis/1"
 
 UNOFFICIAL = "Derived by podium: not an official MLPerf® result, and not verified by MLCommons."
-"""What every derived number must say."""
+"""The notice that every derived number must have."""
 
 Row = Mapping[str, Any]
 
 
 class Shown(NamedTuple):
-    """A column of the text: its name, its heading, and to how many digits it shows numbers.
+    """A column of the text: its name, its heading, and the digits of its numbers.
 
-    `form` writes a value in its own way; data formats have the number.
+    `form` formats a value in a special way; data formats have the number.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Shown(NamedTuple):
     form: Callable[[Any], str] | None = None
 
     def cell(self, row: Row) -> Any:
-        """What the text shows: whole numbers stay numbers, others are cut to their digits."""
+        """The value in the text: whole numbers stay numbers, others are cut to their digits."""
         value = row.get(self.name)
         if self.form is not None:
             return None if value is None else self.form(value)
@@ -41,8 +41,8 @@ class Shown(NamedTuple):
 class Analysis(NamedTuple):
     """The rows of one analysis.
 
-    `by` are the columns that rows are grouped by, in order; `shown` those that the text has beside
-    them, which has not room for all. `notes` say how the numbers came about, and what was left out.
+    `by` are the columns by which rows are grouped, in order; `shown` are the other columns of the
+    text, which has no room for all. `notes` state the method and omissions.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Analysis(NamedTuple):
     notes: Sequence[str] = ()
 
     def render(self, form: Format, wide: int) -> str:
-        """The table in a format; CSV has the rows alone."""
+        """The table in a format; CSV has only the rows."""
         if form is Format.JSON:
             told = {"schema": SCHEMA, "analysis": self.name, "title": self.title}
             rows = [{name: row.get(name) for name in self.columns} for row in self.rows]
@@ -78,7 +78,7 @@ class Analysis(NamedTuple):
             head = fill(head, wide, subsequent_indent="  ")
             pieces.append(f"{head}\n{table}" if head else table)
         if not self.rows:
-            pieces.append("nothing in the store can be compared so\n")
+            pieces.append("the store has no results for this comparison\n")
         notes = (fill(note, wide, subsequent_indent="  ") for note in [*self.notes, UNOFFICIAL])
         pieces.append("\n".join(notes) + "\n")
         return "\n".join(pieces)

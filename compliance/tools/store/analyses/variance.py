@@ -1,8 +1,8 @@
-"""How far runs of one result lie apart, and how many it takes for a result to be repeatable.
+"""The spread among the runs of one result, and the number of runs for a repeatable result.
 
 The relative deviation of each result's runs is pooled over the results of a benchmark in a round.
-From the pooled, centred times follows by drawing how many runs bring 90 % of olympic means within
-5 % or 10 % of the true one: the reasoning by which the number of runs was chosen.
+Drawing from the pooled, centered times gives the number of runs for which 90 % of olympic means are
+within 5 % or 10 % of the true mean: the criterion by which the number of runs was chosen.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ NOTES = (
         "low to high: its 90 % interval."
     ),
     (
-        "5 %, 10 %: the fewest runs of which 90 % of olympic means lie so near to "
-        f"the true one; - where {MOST_RUNS} are too few."
+        "5 %, 10 %: the fewest runs for which 90 % of olympic means are this close to the true "
+        f"mean; - if {MOST_RUNS} are too few."
     ),
-    "needed: the runs that the rules ask for, which were chosen for 5 % (vision) or 10 % (others).",
+    "needed: the runs that the rules require, which were chosen for 5 % (vision) or 10 % (others).",
 )
 
 
@@ -53,7 +53,7 @@ def variance(results: Sequence[ResultRow]) -> Analysis:
             groups.setdefault(key, []).append(one)
     ordered = sorted(groups, key=lambda key: (key[0], round_order(key[1]), key))
     rows = [_row(key, groups[key]) for key in ordered]
-    title = "Variance: how far runs of one result lie apart"
+    title = "Variance: spread among the runs of one result"
     return Analysis("variance", title, COLUMNS, rows, _BY, SHOWN, NOTES)
 
 
@@ -78,7 +78,7 @@ def _row(key: tuple[str, ...], group: list[ResultRow]) -> dict[str, Any]:
 def pooled(times: Sequence[Sequence[float]]) -> tuple[float, float, float]:
     """The relative deviation of runs, pooled over results, and the ends of its 90 % interval.
 
-    The interval is that of the variance of normal values, by chi-squared in the approximation of
+    The interval is for the variance of normal values, with the approximation of chi-squared by
     Wilson and Hilferty.
     """
     freedom = sum(len(each) - 1 for each in times)
@@ -89,7 +89,7 @@ def pooled(times: Sequence[Sequence[float]]) -> tuple[float, float, float]:
 
 
 _Z = 1.6448536269514722
-"""What 5 % of normal values exceed."""
+"""The 95 % quantile of the normal distribution."""
 
 
 def _chi_squared(freedom: int, z: float) -> float:
@@ -103,7 +103,7 @@ def _squares(times: Sequence[float]) -> float:
 
 
 def runs_for(times: Sequence[Sequence[float]], dropped: int, tolerance: float) -> int | None:
-    """The fewest runs of which nine in ten olympic means lie within a tolerance of the true one."""
+    """The fewest runs for which 90 % of olympic means are within a tolerance of the true mean."""
     np = numpy()
     rng = np.random.default_rng(SEED)
     residuals = np.array([value for each in times for value in _residuals(each)])
@@ -124,6 +124,6 @@ def runs_for(times: Sequence[Sequence[float]], dropped: int, tolerance: float) -
 
 
 def _residuals(times: Sequence[float]) -> list[float]:
-    """Each time's distance from its result's mean, as if that were the true one."""
+    """The distance of each time from its result's mean, taken as the true mean."""
     middle, count = math.fsum(times) / len(times), len(times)
     return [(time / middle - 1) * math.sqrt(count / (count - 1)) for time in times]

@@ -1,1 +1,1 @@
-"""A store made from logs: read and judged by `checking`, written round by round."""
+"""Building a store from logs: `judging` reads and judges them, rounds are written one by one."""

@@ -1,4 +1,4 @@
-"""What a round's folder holds: by its content alone a round is known to be unchanged."""
+"""The content of a round's folder, which decides whether a round has changed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from podium.compliance.judging.cache.kept import hash_of_file
 from podium.compliance.judging.inputs.round_selection import configured_deadline, configured_rules
 
 THREADS = 2
-"""The hash is computed without Python's lock: one thread reads while another computes."""
+"""Hashing releases Python's lock: one thread reads while another computes."""
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A file, a link or a folder; the state is that of a file, the target that of a link."""
+    """A file, a link or a folder; files have a state, links have a target."""
 
     kind: str
     state: State | None = None
@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class RoundFiles(msgspec.Struct, frozen=True):
-    """What lies below a round's folder, by path, and when it was listed (ns since 1970)."""
+    """The entries below a round's folder, by path, and the time of listing (ns since 1970)."""
 
     root: str
     entries: dict[str, Entry]
@@ -52,9 +52,9 @@ class RoundFiles(msgspec.Struct, frozen=True):
         return sum(state[0] for state in self.states.values())
 
     def hash(self) -> str:
-        """A hash of every name, content and target of a link, and of what a podium.toml says.
+        """A hash of every name, content and link target, and of the content of a podium.toml.
 
-        The times of a file do not count: another file system may show another file with the same.
+        The times of files do not count: a different file on another file system may have the same.
         """
         hashed = hashlib.blake2b(digest_size=16)
         # The nearest podium.toml may be above the folder
@@ -75,10 +75,10 @@ class RoundFiles(msgspec.Struct, frozen=True):
         return os.fsencode(entry.target)
 
     def changed(self, content: str) -> str:
-        """A file that is not as it was when these were listed; empty where all are.
+        """A file that changed since the listing; empty if none did.
 
-        `content` is the hash of then. A file that was still new may have changed within one tick of
-        its clock, so its content is compared as well.
+        `content` is the hash at that time. A file that was new then may have changed within one
+        clock tick, so its content is compared as well.
         """
         now = files_of(Path(self.root))
         if now.entries != self.entries:
@@ -92,7 +92,7 @@ class RoundFiles(msgspec.Struct, frozen=True):
 
 
 def files_of(root: Path) -> RoundFiles:
-    """The files below a folder; raises NothingToJudge where there is no such folder."""
+    """The files below a folder; raises NothingToJudge if the folder does not exist."""
     if not root.is_dir():
         raise NothingToJudge(f"no such folder: {root}")
     listed_ns = time.time_ns()
@@ -101,7 +101,7 @@ def files_of(root: Path) -> RoundFiles:
 
 def _entries(root: Path) -> Iterator[tuple[str, Entry]]:
     for folder, folders, names in os.walk(root):
-        # A clone's own bookkeeping changes with every fetch
+        # The .git folder of a clone changes with every fetch
         folders[:] = [name for name in folders if name != ".git"]
         for name in (*folders, *names):
             path = os.path.join(folder, name)

@@ -1,4 +1,4 @@
-"""What a store says of the system of a result."""
+"""The columns of a store about the system of a result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podium.compliance.tools.store.building.spelling import category_name, chip_
 
 
 def machine_of(result: Result) -> dict[str, Any]:
-    """What the system is; its size from the logs where no description says it."""
+    """The system of a result; its size is from the logs if the description does not have it."""
     described = result.description
     logged = result.runs[0].facts
     nodes, chips, chip, category, framework = logged.nodes, None, "", logged.status, ""
@@ -18,7 +18,7 @@ def machine_of(result: Result) -> dict[str, Any]:
         nodes = described.nodes if described.nodes is not None else nodes
         category = described.category or described.status
         framework = described.framework
-        # Systems of HPC may have processors only
+        # HPC systems may only have processors
         counted = described.accelerators or described.processors
         own = described.accelerators
         chips = counted

@@ -1,6 +1,7 @@
-"""What a store takes of each log, in the process that reads it: its records as columns, its phases.
+"""The part of each log that a store keeps: records as columns, and phases.
 
-The rows travel as an Arrow batch, whose columns cost no object for each value.
+It is made in the process that reads the log. The rows are sent as an Arrow batch, whose columns
+need no object for each value.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from podium.rules.checks.points import evaluations, position
 from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
 
 EXTRA = "results"
-"""The extra that brings what a store needs."""
+"""The extra that installs the libraries for a store."""
 
 TYPES = {
     str: "text",
@@ -39,9 +40,9 @@ _encode_lines = msgspec.json.Encoder().encode_lines
 
 
 class LogRows(msgspec.Struct, frozen=True):
-    """Of one log: records and evaluations as batches of columns, and what the table of runs says.
+    """One log: records and evaluations as batches of columns, and the values of the runs table.
 
-    `line` is that of `run_start`, 1 without one; times are minutes.
+    `line` is the line of `run_start`, 1 without one; times are minutes.
     """
 
     batch: Any
@@ -53,7 +54,7 @@ class LogRows(msgspec.Struct, frozen=True):
 
 
 def take(task: Task, log: Log) -> LogRows | None:
-    """What a store keeps of a log, leniently read records included."""
+    """The part of a log that a store keeps, including leniently read records."""
     if task.kind != "log":
         return None
     arrow = needed("pyarrow", "a store", EXTRA)
@@ -75,7 +76,7 @@ def take(task: Task, log: Log) -> LogRows | None:
 def _placed(log: Log) -> tuple[list[int], list[Record]]:
     """The file line of every record, and the records."""
     if log.places is None and not log.lenient:
-        # As in nearly all logs; millions of pairs need not be made
+        # True for nearly all logs; avoids creating millions of pairs
         return [*log.lines], log.records
     placed = log.all_records()
     return [line for line, _ in placed], [record for _, record in placed]
@@ -104,7 +105,7 @@ def _batch(lines: list[int], records: list[Record], arrow: Any) -> Any:
 def _texts(values: Sequence[str | bytes | None], arrow: Any) -> Any:
     try:
         return arrow.array(values, arrow.string())
-    # Half a surrogate pair, which JSON may spell, has no UTF-8
+    # Half a surrogate pair, which JSON can escape, has no UTF-8 encoding
     except UnicodeEncodeError:
         return arrow.array([_encoded(value) for value in values], arrow.string())
 
@@ -126,7 +127,7 @@ def _shown(values: list[Any]) -> list[str | bytes | None]:
 
 
 def _as_json(values: list[Any]) -> Sequence[str | bytes]:
-    """Each value as JSON on one line, non-finite numbers by Python's names for them."""
+    """Each value as JSON on one line, non-finite numbers as Python writes them."""
     try:
         written = _encode_lines(values)
     except (UnicodeEncodeError, OverflowError):
@@ -134,7 +135,7 @@ def _as_json(values: list[Any]) -> Sequence[str | bytes]:
     lines = written.split(b"\n")[:-1]
     if b"null" not in written:
         return lines
-    # NaN has become null; most nulls were such before
+    # NaN has become null; most nulls were nulls before
     return [
         json_line(value) if value is not None and b"null" in line else line
         for value, line in zip(values, lines, strict=True)
@@ -184,7 +185,7 @@ def _evaluation(run: Run, index: int, begun: float | None) -> tuple[Any, ...]:
 
 
 def _evaluating(run: Run, begun: float | None) -> float | None:
-    """Minutes between eval_start and eval_stop while the run is timed; None where none is logged.
+    """Minutes between eval_start and eval_stop while the run is timed; None if none is logged.
 
     Several processes may log one evaluation: the first start opens it, the first stop closes it.
     """

@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 class TakenLog(msgspec.Struct, frozen=True):
-    """What is kept of a log until the end of its round: all but its records, which are written."""
+    """The part of a log that is kept until the end of its round: all except its records."""
 
     rules: Round
     records: int
@@ -37,9 +37,9 @@ class TakenLog(msgspec.Struct, frozen=True):
 
 
 class Material(msgspec.Struct, frozen=True):
-    """One round read: its report, its results, what was taken of each log, by its shown path.
+    """A round that has been read: its report, its results, and its logs by their shown paths.
 
-    `root` is the round's folder and `name` what its files' paths begin with.
+    `root` is the round's folder; the paths of its files begin with `name`.
     """
 
     root: Path
@@ -50,18 +50,18 @@ class Material(msgspec.Struct, frozen=True):
     rules: Round
 
     def place(self, shown: str) -> str:
-        """A path of the report as the store gives it."""
+        """A path of the report, in the form of the store."""
         return self.name if shown in ("", ".") else f"{self.name}/{shown}"
 
     def where(self, shown: str, line: int | None, rules: Round | None = None) -> Row:
-        """What each row begins with."""
+        """The first columns of each row."""
         own = rules or self.rules
         file = self.place(shown)
         return {"suite": own.usage, "round": own.name, "file": file, "line": line}
 
 
 def small_tables(material: Material) -> Iterator[tuple[str, Iterable[Row]]]:
-    """Every table but those of records and evaluations: its name, its rows by their places."""
+    """(name, rows) of every table except records and evaluations."""
     files = {each.path: each for each in material.outcome.files}
     runs: list[Row] = []
     results: list[Row] = []
@@ -146,7 +146,7 @@ def _span(result: Result) -> Row:
     known = rules.benchmark(result.place.benchmark)
     first, last = known.comparable or (rules.name, rules.name)
     names = [*rounds_of(rules.usage)]
-    # A benchmark may outlive the span in which its results compare
+    # A benchmark may exist longer than the rounds in which its results are comparable
     if first in names and last in names:
         inside = names.index(first) <= names.index(rules.name) <= names.index(last)
         first, last = (first, last) if inside else (rules.name, rules.name)
@@ -182,7 +182,7 @@ def _runs(
 
 
 def _zero_based(material: Material, result: Result) -> bool:
-    """Whether the logs number their epochs from 0, so that a run has one more than they say."""
+    """Whether the logs number epochs from 0, so that a run has one more than the last number."""
     ended = [
         (run.facts.run.to_converge, material.logs[run.display_path].taken.epochs)
         for run in result.runs
@@ -242,7 +242,7 @@ def evaluation_batches(material: Material, arrow: Any) -> Iterator[Any]:
 
 
 def utf8(value: Any) -> str | None:
-    """A text that has UTF-8: names of files need not."""
+    """A string that can be encoded as UTF-8: names of files need not be."""
     return None if value is None else str(value).encode("utf-8", "replace").decode()
 
 
@@ -321,7 +321,7 @@ def _findings(material: Material) -> Iterator[Row]:
 
 
 def _owners(outcome: Outcome) -> Callable[[str], str | None]:
-    """Who submits what lies at a path."""
+    """The function from a path to its submitter."""
     named = {each.path: each.submitter for each in outcome.submissions}
 
     def owner(path: str) -> str | None:
@@ -335,6 +335,6 @@ def _owners(outcome: Outcome) -> Callable[[str], str | None]:
 def _text(value: Any) -> str:
     try:
         return json_line(value)
-    # A value of a finding may be of any kind
+    # A value of a finding may have any type
     except (TypeError, ValueError):
         return json_text(value, None).strip()

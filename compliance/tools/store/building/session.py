@@ -37,11 +37,11 @@ from podium.rules.catalogue import find_round
 from podium.rules.model.round import Round
 
 Tell = Callable[[str], None]
-"""Called with a line on what is done."""
+"""Called with a line about each step."""
 
 
 class Built(msgspec.Struct, frozen=True):
-    """What a build did: the rounds that are in the store now, and those that it read."""
+    """The result of a build: the rounds in the store, and the rounds that it read."""
 
     rounds: list[RoundEntry]
     read: list[str]
@@ -57,12 +57,12 @@ def build(
     progress: Progress | None = None,
     tell: Tell | None = None,
 ) -> Built:
-    """Bring rounds into a store, each in place of one of the same name; other rounds stay.
+    """Add rounds to a store; each replaces the round of the same name, other rounds stay.
 
-    A round that holds what it was made of is not read, unless forced. Each is in the store as
-    soon as it is whole, and on the disk unless it need not be durable; what interrupts a build
-    leaves the rounds of before. Raises UsageFault for a store of another version, a path twice, or
-    a file that changes while it is read.
+    A round whose files did not change is only read with `force`. Each round is in the store as soon
+    as it is complete, and flushed to disk if `durable`; an interrupted build keeps the rounds of
+    before. Raises UsageFault for a store of another version, a repeated path, or a file that
+    changes while it is read.
     """
     needed("pyarrow", "a store", EXTRA)
     # A Python caller may have changed a podium.toml between two calls
@@ -82,7 +82,7 @@ def build(
             with _system_memory():
                 entry = _bring(source, store, options, progress)
             read.append(name)
-            # Read again: another build may have brought rounds meanwhile
+            # Read again: another build may have added rounds in the meantime
             known = _known(store)
             replaced = known.get(name)
             known[name] = entry
@@ -95,9 +95,9 @@ def build(
 
 @contextmanager
 def _system_memory() -> Iterator[None]:
-    """Take Arrow's memory from the system, and give back at the end what a round had.
+    """Let Arrow allocate memory from the system, and release a round's memory at the end.
 
-    Arrow's own pool keeps it: over 17 rounds in full that is 1.1 GB in place of 0.7 GB.
+    Arrow's own pool keeps it: over 17 full rounds this is 1.1 GB instead of 0.7 GB.
     """
     arrow = needed("pyarrow", "a store", EXTRA)
     before, pool = arrow.default_memory_pool(), arrow.system_memory_pool()
@@ -114,11 +114,11 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in paths:
         root = path.absolute()
-        # The folder that is called `.` has a name all the same
+        # The folder `.` has a name, too
         name = root.resolve().name if root.name in ("", "..") else root.name
         if name in found and found[name].resolve() != root.resolve():
             raise UsageFault(
-                f"{found[name]} and {root} have the same name, which tells rounds of a store apart"
+                f"{found[name]} and {root} have the same name; rounds of a store need unique names"
             )
         found[name] = root
     return found
@@ -132,7 +132,7 @@ def _known(store: Path) -> dict[str, RoundEntry]:
 
 @contextmanager
 def _made(store: Path, durable: bool) -> Iterator[None]:
-    """The store's folder; what is new of it is removed again where no round comes into it."""
+    """The store's folder; if it is new and gets no round, it is removed again."""
     place = store.absolute()
     missing = [each for each in (place, *place.parents) if not each.exists()]
     fresh = not (place / NAME).exists()
@@ -152,20 +152,20 @@ def _make(store: Path, durable: bool) -> None:
     new = [each for each in (place, *place.parents) if not each.exists()]
     try:
         if not new and not (place / NAME).exists() and not _unfinished(place):
-            raise UsageFault(f"{store} is no store, and not empty; choose a new folder")
+            raise UsageFault(f"{store} is not a store and not empty; choose a new folder")
         place.mkdir(parents=True, exist_ok=True)
         for each in new if durable else ():
             sync_path(each.parent)
     except OSError as error:
-        raise UsageFault(f"{store} cannot be made: {error.strerror}") from None
+        raise UsageFault(f"{store} cannot be created: {error.strerror}") from None
     remove_disposable(store / NAME, whatever=True)
     if not (store / NAME).exists():
-        # By it a store is known, whenever the build of its first round ends
+        # It marks the folder as a store, even if the build of the first round is interrupted
         write_index(store, [], durable=durable)
 
 
 def _unfinished(folder: Path) -> bool:
-    """Whether a folder holds nothing but what first builds that were killed have left."""
+    """Whether a folder contains only the remains of first builds that were killed."""
     return all(each.name.startswith(PREFIX) for each in folder.iterdir())
 
 
@@ -173,7 +173,7 @@ def _unfinished(folder: Path) -> bool:
 
 
 def _unchanged(source: _Source, entry: RoundEntry | None, store: Path) -> bool:
-    """Whether the store has a round of these files, judged by the same rules of this podium."""
+    """Whether the store has a round of these files, judged by the same rules and version."""
     rules = source.rules
     if entry is None or (entry.suite, entry.round, entry.rules) != (
         rules.usage,
@@ -203,17 +203,17 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
     folder = store / f"{plain_name(source.name)[:80]}-{content[:12]}"
     used = {entry.folder for entry in _known(store).values()}
     if folder.name in used:
-        # Forced, or judged by another podium: readers have the old one until the index names this
+        # Forced, or judged by another version: readers use the old one until the index names this
         folder = folder.with_name(f"{folder.name}-{_free(folder)}")
     if folder.exists():
-        # A build was killed between this and the index, which does not name it
+        # A build was killed before it wrote the index, which does not name this folder
         discard(folder)
     with draft_folder(folder, durable=source.durable) as draft:
         material, rows = _read(source, options, draft, progress)
         for table, found in small_tables(material):
             rows[table] = write_rows(draft, _TABLES[table], found)
         rows["evaluations"] = write_evaluations(draft, material)
-        # While a round was read nobody held its files
+        # The files were not locked while the round was read
         if changed := files.changed(content):
             raise UsageFault(f"{source.root / changed} changed while it was read; build again")
     return RoundEntry(
@@ -242,7 +242,7 @@ def _free(folder: Path) -> int:
 def _read(
     source: _Source, options: Options, draft: Path, progress: Progress | None
 ) -> tuple[Material, dict[str, int]]:
-    """Read and judge a round once; its records are written as they come."""
+    """Read and judge a round once; its records are written immediately."""
     root, name = source.root, source.name
     logs: dict[str, TakenLog] = {}
     with Records(draft) as records:
@@ -252,7 +252,7 @@ def _read(
             if isinstance(taken, LogRows):
                 records.add(one, name if one.display_path == "." else f"{name}/{one.display_path}")
                 count = taken.batch.num_rows
-                # Without the records: a round's would stay in memory to the end
+                # Without the records: those of a whole round would stay in memory
                 kept = msgspec.structs.replace(taken, batch=None)
                 logs[one.display_path] = TakenLog(find_round(*one.round.split()), count, kept)
 

@@ -1,4 +1,4 @@
-"""Spellings of chips and categories brought to one each, so that results of a kind are grouped."""
+"""Normalized spellings of chips and categories, so that similar results are grouped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BETWEEN = re.compile(r"[\s_-]+")
 def chip_of(text: str) -> str:
     """The model of a chip without its vendor and remarks, such as A100-SXM4-80GB.
 
-    Spellings of one chip differ in vendor, blanks, hyphens, capitals and remarks on its power.
+    Spellings of one chip differ in vendor, spaces, hyphens, case and remarks on its power.
     """
     bare = _VENDOR.sub(" ", _REMARK.sub(" ", text))
     bare = _MEMORY.sub(r"\1\2", bare)
@@ -31,9 +31,9 @@ def chip_of(text: str) -> str:
 
 
 def place_in(path: str) -> tuple[str, str]:
-    """The submitter and the system that a path names, "" each where it names none.
+    """The submitter and the system that a path names; each is "" if it names none.
 
-    For logs right below the folder of their system, which is not the layout of a result.
+    For logs directly below the folder of their system, which is not the layout of a result.
     """
     parts = path.split("/")
     if "results" not in parts:
@@ -45,7 +45,7 @@ def place_in(path: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=4096)
 def category_name(text: str) -> str:
-    """The category that a status names, by the words of descriptions; the text where it is none.
+    """The category that a status names, in the words of descriptions; the text if it names none.
 
     Logs say `onprem`, `cloud`, `preview` or `research`.
     """

@@ -1,4 +1,4 @@
-"""The unit of what a run converges in, checked by its size against the reference."""
+"""The unit of the training that a run needs, derived from its size and the reference."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from podium.rules.convergence.data import points_of
 from podium.rules.convergence.statistics import mean_of
 
 MOST_TIMES = 20.0
-"""Times by which a result may differ from the reference: by more, it counts something else."""
+"""The largest ratio of a result to the reference; with more, it has another unit."""
 
 ALIKE = 5.0
-"""Times by which steps times the batch size may differ from the reference's samples."""
+"""The largest ratio of steps times the batch size to the reference's samples."""
 
 
 class Converged(msgspec.Struct, frozen=True):
-    """How much training the target took, and in which unit."""
+    """The training needed to reach the target, and its unit."""
 
     value: float | None
     unit: str
@@ -28,12 +28,12 @@ class Converged(msgspec.Struct, frozen=True):
 def converged_in(
     result: Result, logged: Converged, batch_size: float | None, zero_based: bool
 ) -> Converged:
-    """What a run or a result converged in, in the unit that its size shows.
+    """The training that a run or a result needed, in the unit that matches its size.
 
-    Logs of 0.7 count the steps of BERT where others count samples. What fits no unit is left out:
-    a comparison with other results would be nonsense.
+    Logs of 0.7 count steps of BERT instead of samples. A value that matches no unit is omitted: it
+    could not be compared with other results.
     """
-    # Models of the open division differ, and so do their references
+    # Models of the open division differ from the reference
     if logged.value is None or result.division == "open":
         return logged
     if logged.unit == "epochs" and zero_based:
@@ -52,7 +52,7 @@ def _near(value: float, usual: float, times: float) -> bool:
 
 @lru_cache(maxsize=256)
 def _reference(usage: str, benchmark: str) -> float | None:
-    """The mean of the first points that any round has for a benchmark, in samples."""
+    """The mean of the first reference points of any round for a benchmark, in samples."""
     for name in rounds_of(usage):
         means = [
             mean_of(point.to_converge)

@@ -1,4 +1,4 @@
-"""Rows written as Parquet: records as they come, in bounded memory; small tables at once."""
+"""Rows written as Parquet: records one by one, in bounded memory; small tables at once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from podium.compliance.tools.store.building.rows import Material, evaluation_bat
 from podium.compliance.tools.store.schema import EVALUATIONS, RECORDS, VERSION, Table
 
 ROWS = 1 << 17
-"""Rows that are written at a time: what a reader skips or takes as one."""
+"""Rows of one row group, which a reader reads or skips as a whole."""
 
 LEVEL = 3
-"""Of zstd: higher levels take longer than they save."""
+"""The level of zstd: higher levels cost more time than they save."""
 
 
 def arrow_schema(table: Table) -> Any:
-    """The columns of a table as Arrow has them; the version stands in the metadata."""
+    """The columns of a table as an Arrow schema, with the version in the metadata."""
     arrow = needed("pyarrow", "a store", EXTRA)
     kinds = {
         "text": arrow.string(),
@@ -43,11 +43,11 @@ class _Writer:
     def __init__(self, folder: Path, table: Table) -> None:
         self.schema = arrow_schema(table)
         parquet = import_module("pyarrow.parquet")
-        # Texts hardly repeat: a dictionary of them is made, found too large, and thrown away
+        # Strings rarely repeat: a dictionary of them would become too large and be discarded
         words = [each.name for each in table.columns if each.kind == "word"]
         wholes = [each.name for each in table.columns if each.kind == "whole"]
         numbers = [each.name for each in table.columns if each.kind == "number"]
-        # Faults of the disk are reported in the same words for each file that podium writes
+        # Disk errors have the same message for each file that podium writes
         self.stream = new_file(folder / f"{table.name}.parquet")
         self.file = parquet.ParquetWriter(
             self.stream,
@@ -79,7 +79,7 @@ class Records:
         self.count = 0
 
     def add(self, one: FileVerdict, file: str) -> None:
-        """Add the records of a log, whose path in the store is given."""
+        """Add the records of a log; `file` is its path in the store."""
         suite, _, name = one.round.partition(" ")
         batch, arrow = one.taken.batch, self.arrow
         rows = batch.num_rows
@@ -110,13 +110,13 @@ class Records:
 
 
 def _same_text(text: str | None, rows: int, arrow: Any) -> Any:
-    """A column of one text, which is kept once."""
+    """A column with one string, which is stored once."""
     numbers = arrow.repeat(arrow.scalar(0, arrow.int8()), rows)
     return arrow.DictionaryArray.from_arrays(numbers, arrow.array([text], arrow.string()))
 
 
 def write_evaluations(folder: Path, material: Material) -> int:
-    """Write the evaluations of all logs; returns how many there are."""
+    """Write the evaluations of all logs; returns their number."""
     arrow = needed("pyarrow", "a store", EXTRA)
     writer = _Writer(folder, EVALUATIONS)
     try:
@@ -131,16 +131,16 @@ def write_evaluations(folder: Path, material: Material) -> int:
 
 
 PART = 1 << 13
-"""Rows of a small table that are in memory at a time: a round may have 100,000 findings."""
+"""Maximum number of rows of a small table in memory: a round may have 100,000 findings."""
 
 
 def write_rows(folder: Path, table: Table, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write a small table in parts, whose rows have all of its columns; returns how many."""
+    """Write a small table in parts; each row has all columns. Returns the number of rows."""
     writer = _Writer(folder, table)
     try:
         arrow = needed("pyarrow", "a store", EXTRA)
         waiting = iter(rows)
-        # An empty table has a row group as well
+        # An empty table also has a row group
         part = [*islice(waiting, PART)]
         writer.add(_table(part, table, writer.schema, arrow))
         while part := [*islice(waiting, PART)]:

@@ -1,1 +1,1 @@
-"""SQL over a store, behind locks; what it answers, as text, CSV, JSON or Parquet."""
+"""SQL queries on a store, isolated from the disk, with answers as text, CSV, JSON or Parquet."""

@@ -1,4 +1,4 @@
-"""A query asked and answered in the format wanted."""
+"""Run a query and write the answer in the requested format."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from podium.compliance.tools.store.queries.render import parquet_bytes, render
 
 
 def answer(store: Path, sql: str, form: Format, output: Path | None) -> None:
-    """Ask a store and print the rows, or write them to a file.
+    """Query a store and print the rows, or write them to a file.
 
-    Raises UsageFault for a store or a query that cannot be followed.
+    Raises UsageFault for an invalid store or query.
     """
     if form is Format.PARQUET and output is None:
         raise UsageFault("--format parquet needs --output FILE")
@@ -23,7 +23,7 @@ def answer(store: Path, sql: str, form: Format, output: Path | None) -> None:
     if form is Format.PARQUET and output is not None:
         read = getattr(found, "to_arrow_table", None) or found.fetch_arrow_table
         with followed(), warnings.catch_warnings():
-            # That another way would spare a copy is nothing to tell a user
+            # A warning about an avoidable copy is not useful to users
             warnings.simplefilter("ignore")
             rows = read()
         write_bytes(output, parquet_bytes(rows))

@@ -1,4 +1,4 @@
-"""A store as tables of a DuckDB connection that reaches no file of the disk."""
+"""A store as tables of a DuckDB connection that cannot access files on the disk."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from podium.compliance.tools.store.queries.views import VIEWS
 from podium.compliance.tools.store.schema import TABLES
 
 EXTRA = "results"
-"""The extra that brings DuckDB."""
+"""The extra that installs DuckDB."""
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
-    # A query could name variables of podium's own functions
+    # A query could otherwise name variables of podium's functions
     "python_enable_replacements": "false",
 }
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN(\s+ANALYZE)?\b", re.IGNORECASE)
 
 _LOCKS = (
-    # What does not fit into memory would be written to the working directory
+    # Data that does not fit into memory would be written to the working directory
     "SET temp_directory=''",
     "SET enable_external_access=false",
     "SET lock_configuration=true",
@@ -37,21 +37,21 @@ _LOCKS = (
 
 
 class QueryFault(UsageFault):
-    """SQL that cannot be followed."""
+    """SQL that cannot be executed."""
 
 
 def connect(store: Path) -> Any:
     """A connection with each table of a store, and the views of `VIEWS`.
 
-    No query on it writes any file, reads one that is not the store's, reaches the network or loads
-    an extension: the connection may open sealed copies in memory and nothing else. Where there are
-    none, it may open nothing, and has the rows in memory.
-    Raises UsageFault where there is no store, one of another version, or one with damaged files.
+    No query on it can write a file, read a file outside of the store, use the network or load an
+    extension: the connection can only open sealed copies in memory. If the system has no sealed
+    files, it can open nothing and has the rows in memory. Raises UsageFault if the store does
+    not exist, has another version or has damaged files.
     """
     index = read_index(store)
     duckdb = needed("duckdb", "a query", EXTRA)
     if not index.rounds:
-        raise UsageFault(f"the store {store} holds no rounds: podium results build")
+        raise UsageFault(f"the store {store} has no rounds; add some: podium results build")
     files = {table.name: _files(store, index, table.name) for table in TABLES}
     connection = duckdb.connect(":memory:", config=_CONFIG)
     try:
@@ -80,7 +80,7 @@ def ask(connection: Any, sql: str) -> Any:
         statement = _single(connection, sql)
         kind = _kind(statement)
         if kind == "EXPLAIN":
-            # Its text is an EXPLAIN and another statement, which EXPLAIN ANALYZE executes
+            # The text is EXPLAIN and another statement, which EXPLAIN ANALYZE executes
             found = _EXPLAIN.match(statement.query)
             rest = statement.query[found.end() :] if found else ""
             kind = f"EXPLAIN of {_kind(_single(connection, rest))}"
@@ -90,7 +90,7 @@ def ask(connection: Any, sql: str) -> Any:
 
 
 def fetch(found: Any) -> list[Any]:
-    """The rows of an answer; raises QueryFault where they cannot be computed or read."""
+    """The rows of an answer; raises QueryFault if they cannot be computed or read."""
     with followed():
         rows: list[Any] = found.fetchall()
         return rows
@@ -98,13 +98,13 @@ def fetch(found: Any) -> list[Any]:
 
 @contextmanager
 def followed() -> Iterator[None]:
-    """Raise QueryFault for what DuckDB raises."""
+    """Raise QueryFault for errors of DuckDB."""
     duckdb = needed("duckdb", "a query", EXTRA)
     try:
         yield
-    # Python has no text for bytes of a damaged file that are not UTF-8: a RuntimeError
+    # Bytes of a damaged file that are not UTF-8 raise a RuntimeError
     except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:
-        raise QueryFault(f"the query cannot be followed: {first_line(error)}") from None
+        raise QueryFault(f"the query failed: {first_line(error)}") from None
 
 
 def _single(connection: Any, sql: str) -> Any:
@@ -119,7 +119,7 @@ def _kind(statement: Any) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of DuckDB says, without the query that it repeats."""
+    """The message of a DuckDB error, without the query that it repeats."""
     said = [
         line.strip()
         for line in sealed.as_stored(str(error)).split("\n\n")[0].splitlines()

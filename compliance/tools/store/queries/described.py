@@ -1,4 +1,4 @@
-"""The tables and views of a store in words, as Markdown."""
+"""A description of the tables and views of a store, as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats of rows; alone, as a command that is only listed needs no more."""
+"""The formats of rows; a separate module, because the list of commands needs nothing else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Format(StrEnum):
-    """How rows are written."""
+    """The output format of rows."""
 
     TEXT = "text"
     CSV = "csv"

@@ -19,11 +19,11 @@ from podium.compliance.tools.store.queries.formats import Format
 Rows = Sequence[Sequence[Any]]
 
 LONGEST = (40, 28, 20, 14)
-"""Characters of a text in a table, fewer where it is too wide; CSV and JSON have all of it."""
+"""Maximum characters of a string in a table, fewer in a narrow one; CSV and JSON have all."""
 
 
 def render(columns: Sequence[str], rows: Rows, form: Format, columns_wide: int = 80) -> str:
-    """The rows in a format that is text; Parquet is `parquet_bytes`."""
+    """The rows in a text format; for Parquet, see `parquet_bytes`."""
     if form is Format.JSON:
         return json_text([dict(zip(columns, row, strict=True)) for row in rows])
     if form is Format.CSV:
@@ -36,12 +36,12 @@ def _csv(columns: Sequence[str], rows: Rows) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([spreadsheet_cell(name) for name in columns])
     writer.writerows([[spreadsheet_cell(value) for value in row] for row in rows])
-    # Half a surrogate pair, of a name that is no UTF-8
+    # Half a surrogate pair, from a name that is not UTF-8
     return stream.getvalue().encode("utf-8", "replace").decode()
 
 
 def text_table(columns: Sequence[str], rows: Rows, wide: int) -> str:
-    """Rows under their columns; texts are cut to fit, and else shown one value a line."""
+    """Rows as a table; strings are cut to fit, a table that is too wide has one value per line."""
     numbers = [
         all(isinstance(row[at], int | float) or row[at] is None for row in rows)
         for at in range(len(columns))
@@ -76,7 +76,7 @@ def _one_by_one(columns: Sequence[str], cells: list[list[str]]) -> str:
 
 
 def cell(value: Any, longest: int = LONGEST[0]) -> str:
-    """A value as a table shows it: numbers to six digits, long texts cut, absence as a dash."""
+    """A value as a table shows it: six digits of numbers, long strings cut, a dash for null."""
     if value is None:
         return "-"
     if isinstance(value, bool):

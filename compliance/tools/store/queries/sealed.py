@@ -1,7 +1,7 @@
-"""A store's Parquet files as a query reads them: copies in memory that nobody can write to.
+"""Copies of a store's Parquet files for queries: in memory, protected from writes.
 
-DuckDB has no setting that lets a query read a file and not write to it: each file that it may open
-is one that `COPY ... TO` may overwrite. So it never gets the path of a store's file.
+DuckDB has no setting that lets a query read a file but not write to it: `COPY ... TO` can overwrite
+every file that DuckDB can open. It therefore never gets the path of a store's file.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ _FOLDER = "/proc/self/fd"
 _COPY = re.compile(rf"{_FOLDER}/(\d+)")
 
 _paths: dict[str, str] = {}
-"""The files that have been copied, by the numbers of their copies."""
+"""The files that have been copied, by the descriptors of their copies."""
 
 CAN_SEAL = sys.platform == "linux" and os.path.isdir(_FOLDER)
-"""Whether this system has files in memory that the kernel protects from every change."""
+"""Whether this system has files in memory that the kernel protects from changes."""
 
 _LONGEST_NAME = 249
-"""Characters of the name of a file in memory.
+"""The length of the name of a file in memory.
 
 The kernel shows it as `/memfd:NAME (deleted)`, and DuckDB allows that path, too. With the longest
-name no disk can hold such a file: a query would make it otherwise, where it may write to `/`.
+possible name, no disk can have such a file; otherwise a query with write access to `/` could create
+it.
 """
 
 _PIECE = 1 << 20
-"""Bytes that are copied at a time."""
+"""The number of bytes that are copied at a time."""
 
 _MARK = b"PAR1"
-"""How a Parquet file begins and ends."""
+"""The first and last bytes of a Parquet file."""
 
 
 def readable(path: Path) -> str:
-    """The path that DuckDB reads a Parquet file by; raises UsageFault for a damaged file.
+    """The path from which DuckDB reads a Parquet file; raises UsageFault for a damaged file.
 
-    Without sealed files it is the path of the store's own file: `connect` copies its rows into
-    tables before a query comes, and then takes the path away.
+    Without sealed files, it is the path of the store's own file: `connect` copies its rows into
+    tables before the first query, and then disallows the path.
     """
     try:
         if path.parent.is_symlink() or path.is_symlink():
@@ -62,7 +63,7 @@ def readable(path: Path) -> str:
 
 
 def as_stored(text: str) -> str:
-    """A text of DuckDB's with the paths of the store's files in place of those of their copies."""
+    """A text from DuckDB in which the paths of the store's files replace those of the copies."""
     return _COPY.sub(lambda found: _paths.get(found[1], found[0]), text)
 
 
@@ -71,7 +72,7 @@ def _refused(path: Path, fault: str) -> UsageFault:
 
 
 def _is_whole(handle: int) -> bool:
-    """Whether a file has the ends of a Parquet file."""
+    """Whether a file begins and ends like a Parquet file."""
     size = os.fstat(handle).st_size
     head, tail = os.pread(handle, len(_MARK), 0), os.pread(handle, 8, max(0, size - 8))
     length = int.from_bytes(tail[:4], "little")
@@ -82,8 +83,8 @@ def _is_whole(handle: int) -> bool:
 def _sealed(path: str, _state: tuple[int, ...]) -> int:
     """A sealed copy of a file, by the file's path and state; raises OSError.
 
-    It stays open as long as the process: relations and cursors outlive the connection that they
-    are made by, and a number that is free again could become that of any other file.
+    It stays open as long as the process: relations and cursors outlive the connection that made
+    them, and a descriptor that is free again could be reused for another file.
     """
     import fcntl
 

@@ -1,4 +1,4 @@
-"""Views beside the tables, and queries to begin with: SQL as data."""
+"""Views in addition to the tables, and example queries: SQL as data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class View(NamedTuple):
-    """A view, or a query to begin with: its name, what it shows, its SQL."""
+    """A view or an example query: its name, description and SQL."""
 
     name: str
     says: str
@@ -16,12 +16,12 @@ class View(NamedTuple):
 VIEWS = (
     View(
         "valid",
-        "Timed results that have a valid score, whatever the verdict. Open ones are among them.",
+        "Timed results with a valid score and any verdict, including open results.",
         "SELECT * FROM results WHERE scaling = 'strong' AND score IS NOT NULL",
     ),
     View(
         "fastest",
-        "The fastest closed result of each benchmark and round; open results are never in it.",
+        "The fastest closed result of each benchmark and round, without open results.",
         "SELECT * FROM valid WHERE division = 'closed' "
         "QUALIFY row_number() OVER (PARTITION BY suite, round, benchmark ORDER BY score, result) "
         "= 1",
@@ -31,7 +31,7 @@ VIEWS = (
 QUERIES = (
     View(
         "rounds",
-        "What the store holds.",
+        "The content of the store.",
         "SELECT suite, round, count(*) AS results, count(DISTINCT submitter) AS submitters,\n"
         "       count(DISTINCT benchmark) AS benchmarks, sum(runs) AS runs\n"
         "FROM results GROUP BY suite, round ORDER BY suite, round",
@@ -45,7 +45,7 @@ QUERIES = (
     ),
     View(
         "keys",
-        "How often each log key is logged, and in how many logs.",
+        "The number of records of each log key, and the number of logs with it.",
         "SELECT key, count(*) AS records, count(DISTINCT file) AS logs\n"
         "FROM records GROUP BY key ORDER BY records DESC, key LIMIT 40",
     ),
@@ -59,20 +59,20 @@ QUERIES = (
     ),
     View(
         "curve",
-        "The evaluations of each run of a result; put its path in place of the last one.",
+        "The evaluations of each run of a result; replace the last one by its path.",
         "SELECT file, minutes, position, unit, value FROM evaluations\n"
         "WHERE result = (SELECT max(result) FROM results) ORDER BY file, number",
     ),
     View(
         "errors",
-        "Which rules are broken most, as errors that nothing excuses.",
+        "The rules with most errors, without waived ones.",
         "SELECT rule, count(*) AS findings, count(DISTINCT submitter) AS submitters\n"
         "FROM findings WHERE severity = 'error' AND NOT waived\n"
         "GROUP BY rule ORDER BY findings DESC, rule LIMIT 40",
     ),
     View(
         "records_again",
-        "Minutes of each run, worked out from the records alone.",
+        "Minutes of each run, computed from the records alone.",
         "SELECT file, (min(time_ms) FILTER (key = 'run_stop')\n"
         "              - min(time_ms) FILTER (key = 'run_start')) / 60000 AS minutes\n"
         "FROM records WHERE key IN ('run_start', 'run_stop') GROUP BY file ORDER BY file",

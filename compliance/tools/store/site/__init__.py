@@ -1,1 +1,1 @@
-"""A store as a folder of static pages: no server, no request to anywhere."""
+"""A store as a folder of static pages, without a server and without network requests."""

@@ -17,7 +17,7 @@ Analyse = Callable[[Sequence[ResultRow]], Analysis]
 
 
 class AnalysisPage(NamedTuple):
-    """An analysis that has a page: its file's name, what makes it, the command that prints it."""
+    """An analysis with a page: the name of its file, its command and its function."""
 
     name: str
     command: str
@@ -35,7 +35,7 @@ KINDS = (
 
 
 class Column(NamedTuple):
-    """A column of the page's table: heading as `heads` takes it, where its values are."""
+    """A column of the page's table: the heading in the syntax of `heads`, and its values."""
 
     heading: str
     shown: Shown
@@ -43,7 +43,7 @@ class Column(NamedTuple):
 
 
 def columns_of(made: Analysis) -> list[Column]:
-    """What an analysis is grouped by, to choose from, then what its text shows."""
+    """The columns by which an analysis is grouped, as filters, then the columns of its text."""
     shown = made.shown or [Shown(name) for name in made.columns if name not in made.by]
     found = [Column(f"?{name.replace('_', ' ')}", Shown(name), number=False) for name in made.by]
     for each in shown:

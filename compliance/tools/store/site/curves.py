@@ -1,4 +1,4 @@
-"""The charts of a result: what its runs reached, and where the reference stands."""
+"""The charts of a result: the quality of its runs, and the reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.compliance.tools.store.site.plots import (
 from podium.compliance.tools.store.site.row import Row, numbers
 
 MOST_POINTS, LEAST_POINTS, ALL_POINTS = 40, 10, 250
-"""Of one curve: as many as all curves of a chart have room for, within these bounds."""
+"""Bounds of the points of one curve: all curves of a chart share its room."""
 
 MOST_METRICS = 3
 
@@ -32,24 +32,24 @@ UNITS = {
     "step_num": "steps",
     "progress": "training",
 }
-"""Names on axes of what logs count; others stand as they are logged."""
+"""Names of units on axes; other units are shown as logged."""
 LONGEST_SEEDS = 60
 
 
 def colour(number: int) -> str:
-    """The class of a run's colour, by its place among the runs."""
+    """The class of a run's color, by its place among the runs."""
     return f"c{number % COLOURS}"
 
 
 def name_of(path: str) -> str:
-    """A log's name, without its folder."""
+    """The file name of a log, without its folder."""
     return clean(path.rpartition("/")[2])
 
 
 def curves(
     result: Row, runs: Sequence[Row], evaluations: Sequence[Row], points: Sequence[Row] = ()
 ) -> Iterator[Plot]:
-    """Quality over training for each metric, with the reference; over minutes without positions."""
+    """Quality over training for each metric, with the reference; else over minutes."""
     number = {run["file"]: at for at, run in enumerate(runs)}
     by_metric: dict[str, dict[str, list[Row]]] = {}
     for row in evaluations:
@@ -67,7 +67,7 @@ def curves(
             lines.append(Line(thinned(found_in, most), name_of(file), colour(number[file])))
         share = _share(runs, logs) if over == "position" else None
         if share is not None:
-            # Logs may count epochs where the result and its reference are in samples
+            # Logs may count epochs although the result and its reference count samples
             unit = result["unit"] or unit
             lines = [
                 line._replace(points=[(at / share, value) for at, value in line.points])
@@ -81,7 +81,7 @@ def curves(
 
 
 def _share(runs: Sequence[Row], logs: dict[str, list[Row]]) -> float | None:
-    """How much of a log's count one unit of the result is; None where no run converged."""
+    """One unit of the result in the unit of the log; None if no run converged."""
     ends = [
         logs[run["file"]][-1]["position"] / run["to_converge"]
         for run in runs
@@ -121,7 +121,7 @@ def _deviation(result: Row, points: Sequence[Row]) -> float | None:
 
 
 def convergence(result: Row, points: Sequence[Row]) -> Plot | None:
-    """How much training is needed by batch size: the reference's points, and the result."""
+    """The training needed by batch size: the points of the reference, and the result."""
     at, taken = result["batch_size"], result["to_converge"]
     if not at or not taken or not points:
         return None
@@ -136,7 +136,7 @@ def convergence(result: Row, points: Sequence[Row]) -> Plot | None:
     ]
     rules = []
     if result["rcp_minimum"] is not None:
-        text = f"the least mean that passes at this batch size: {result['rcp_minimum']:.5g}"
+        text = f"lowest mean that passes at this batch size: {result['rcp_minimum']:.5g}"
         rules.append(Rule(result["rcp_minimum"], text, "least", upright=False))
     label = "Training that the reference needs by batch size; this result in red"
     upward = Axis(f"{result['unit']} to converge")
@@ -144,36 +144,36 @@ def convergence(result: Row, points: Sequence[Row]) -> Plot | None:
 
 
 def _same_unit(result: Row, reference: Sequence[tuple[float, float]]) -> float | None:
-    """1, or what the reference's unit is in the result's, where both name the same point."""
+    """The reference's unit in the result's, if both name the same point, else 1."""
     mean = result["rcp_mean"]
     known = [each for size, each in reference if size == result["batch_size"]]
     if mean and known and result["rcp_case"] == "found":
         share = mean / known[0]
-        # Of one batch size there may be several points, and the mean leaves runs out
+        # There may be several points of one batch size, and the mean omits runs
         return 1.0 if 0.5 < share < 2 else share
     low, high = min(each for _, each in reference), max(each for _, each in reference)
     return 1.0 if low / 20 < result["to_converge"] < high * 20 else None
 
 
 def seeds_of(run: Row) -> str:
-    """The seeds of a run as people read them; they are stored as a list of JSON."""
+    """The seeds of a run in readable form; the store has a JSON list."""
     text = str(run["seed"] or "").replace('"', "").strip("[]")
     return text if len(text) <= LONGEST_SEEDS else f"{text[:LONGEST_SEEDS]}…"
 
 
 SAME = ("converged", "verdict", "official_verdict")
-"""Columns of runs that are told once where they are alike."""
+"""Columns of runs that are shown once if all runs have the same value."""
 
 
 def alike(runs: Sequence[Row]) -> dict[str, Any]:
-    """What all runs of a result say alike, of the columns that seldom differ."""
+    """The values that all runs of a result share, for columns that rarely differ."""
     if not runs:
         return {}
     return {name: runs[0][name] for name in SAME if len({run[name] for run in runs}) == 1}
 
 
 def margin(result: Row) -> float | None:
-    """By what share a result needs more training than the least that passes; derived."""
+    """The share by which a result needs more training than the lowest mean that passes; derived."""
     least, taken = result["rcp_minimum"], result["to_converge"]
     if not least or taken is None or not math.isfinite(taken):
         return None

@@ -1,4 +1,4 @@
-"""The charts of the analyses as their pages draw them: in the page's own colors, no library."""
+"""The charts on the pages of analyses: in the colors of the page, without a library."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from podium.compliance.tools.store.site.row import category
 Row = Mapping[str, Any]
 
 LEAST_POINTS = 3
-"""Numbers of chips of a family that is drawn; those with two are in the table."""
+"""Minimum count of chip numbers in a family that is drawn; the table has families with two."""
 
 MOST_BARS = 30
 
 
 class Bars(NamedTuple):
-    """Bars of one chart: for each its label, its parts as (class, start, width), its text."""
+    """The bars of one chart: for each, its label, its parts as (class, start, width), its text."""
 
     label: str
     rows: Sequence[tuple[str, Sequence[tuple[str, float, float]], str]]
@@ -29,7 +29,7 @@ class Bars(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A chart; `part` names what it is of as an address does, which hides it where it is not."""
+    """A chart; `part` has its filters in the form of an address, which can hide it."""
 
     part: str
     plot: Plot | None
@@ -45,13 +45,13 @@ class Part(NamedTuple):
 
 
 def parts(made: Analysis) -> list[Part]:
-    """The figures of an analysis: of the newest round first, if they are of one round each."""
+    """The figures of an analysis, by round (newest first) if each is of one round."""
     draw = _FIGURES.get(made.name)
     if draw is None:
         return []
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in made.rows:
-        # The rounds that may be compared stand in one chart
+        # Comparable rounds are in one chart
         name = "" if made.name == "rounds" else row["round"]
         groups.setdefault((row["suite"], name), []).append(row)
     order = sorted(groups, key=_newest_first)
@@ -126,7 +126,7 @@ def _variance(rows: Sequence[Row]) -> Iterator[Figure]:
         )
         for row in ordered
     ]
-    note = "Deviation of runs over their mean"
+    note = "Relative deviation of runs"
     yield Figure(_part(rows[0], "suite", "round"), None, (), Bars(note, bars))
 
 

@@ -1,4 +1,4 @@
-"""Findings as pages list them: those of one rule and message together."""
+"""Findings for pages, grouped by rule and message."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import NamedTuple
 from podium.compliance.tools.store.site.row import Row
 
 MOST_PLACES, MOST_GROUPS = {"error": 3, "warning": 3}, 15
-"""Places of one group, one where nothing is said, and groups that a result's page lists.
+"""Maximum places of a group by severity, one for notes, and maximum groups on a result's page.
 
-`podium check` has them all.
+`podium check` lists all of them.
 """
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
 class Group(NamedTuple):
-    """Findings of one rule that say the same; `places` are the first of so many `times`."""
+    """Findings of one rule with the same message; `places` are the first of `times` places."""
 
     severity: str
     rule: str
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The groups that are listed, the heaviest first, and how many more there are."""
+    """The listed groups, the most severe first, and the number of the rest."""
 
     groups: Sequence[Group]
     more: int
@@ -56,11 +56,11 @@ def _group(key: tuple[str, str, str, bool], rows: Sequence[Row]) -> Group:
 
 
 Tally = Counter[tuple[str, str, str, str]]
-"""How many findings: by submitter, suite and round, severity, rule."""
+"""Numbers of findings by submitter, suite and round, severity, and rule."""
 
 
 def tally(rows: Iterable[Row]) -> Tally:
-    """How often each rule found something in each submission."""
+    """The number of findings of each rule in each submission."""
     return Counter(
         (
             row["submitter"] or "",
@@ -73,7 +73,7 @@ def tally(rows: Iterable[Row]) -> Tally:
 
 
 def counted(counts: Tally) -> dict[str, list[tuple[str, str, str, int]]]:
-    """By submitter: (suite and round, severity, rule, how many), the heaviest first."""
+    """By submitter: (suite and round, severity, rule, number), the most severe first."""
     found: dict[str, list[tuple[str, str, str, int]]] = {}
     for (submitter, *key), count in counts.items():
         found.setdefault(submitter, []).append((key[0], key[1], key[2], count))

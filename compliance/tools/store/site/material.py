@@ -1,4 +1,4 @@
-"""What the pages are made from: all results at once, and the rest round by round."""
+"""The input of the pages: all results at once, and the rest round by round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.compliance.tools.store.site.row import Row, completed
 
 
 class Material(NamedTuple):
-    """What pages of several rounds need; rows are in the order of suites, rounds and paths.
+    """The rows for pages of several rounds, in the order of suites, rounds and paths.
 
     `systems` are the descriptions by (submitter's folder, system), in the order of rounds.
     """
@@ -28,10 +28,10 @@ class Material(NamedTuple):
 
 
 class OfRound(NamedTuple):
-    """What the pages of one round's results need, by the paths of results.
+    """The rows for the pages of one round's results, by the paths of results.
 
-    `findings` are those of what lies in a result's folder, and `counts` tells of all; `points` are
-    the reference's by benchmark.
+    `findings` are the findings in a result's folder, `counts` are the numbers of all findings, and
+    `points` are the reference points by benchmark.
     """
 
     runs: dict[str, list[Row]]
@@ -63,7 +63,7 @@ def read_material(store: Path, connection: Any) -> Material:
 
 
 def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -> OfRound:
-    """The rest of what one round's pages show; `results` are the paths of its results."""
+    """The other rows for one round's pages; `results` are the paths of its results."""
 
     def of_round(table: Any, order: str) -> list[Row]:
         return _rows(connection, table.name, table.names, order, (suite, name))
@@ -87,7 +87,7 @@ def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -
 def _rows(
     connection: Any, table: str, columns: Sequence[str], order: str, of: Sequence[str] = ()
 ) -> list[Row]:
-    # Names of tables and columns are the schema's own
+    # Names of tables and columns come from the schema
     text = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608 # nosec B608
     text += " WHERE suite = ? AND round = ?" if of else ""
     found = fetch(connection.execute(f"{text} ORDER BY {order}", [*of]))
@@ -103,7 +103,7 @@ def _by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
 
 
 def _result_of(file: str | None, known: set[str]) -> str | None:
-    """The result whose folder a path is, or lies in."""
+    """The result whose folder is a path or contains it."""
     place = file or ""
     while place and place not in known:
         place = place.rpartition("/")[0]
@@ -111,12 +111,12 @@ def _result_of(file: str | None, known: set[str]) -> str | None:
 
 
 def _description(result: Row) -> str:
-    """Where the description of a result's system lies."""
+    """The path of the description of a result's system."""
     home = str(result["result"]).rpartition("/results/")[0]
     return f"{home}/systems/{result['system']}.json"
 
 
 def _home(described: Row) -> str:
-    """The folder of the submitter that a description lies in."""
+    """The submitter's folder that contains a description."""
     parts = PurePosixPath(described["file"]).parts
     return parts[-3] if len(parts) > 2 and parts[-2] == "systems" else described["submitter"] or ""

@@ -17,7 +17,7 @@ from podium.compliance.tools.store.site.scatter import (
 )
 
 SIZES, NEAR = (8, 64, 512), 0.1
-"""Numbers of chips at which rounds are compared, and how far a result's may be off."""
+"""Numbers of chips at which rounds are compared, and the tolerance."""
 
 
 class Newest(NamedTuple):
@@ -59,7 +59,7 @@ def overviews(results: Sequence[Row]) -> Iterator[Overview]:
 
 
 def comparable(results: Sequence[Row]) -> list[Row]:
-    """The results of one benchmark that may be compared with its newest ones."""
+    """The results of one benchmark that are comparable with its newest ones."""
     newest = max(results, key=lambda row: round_order(row["round"]))
     span = (newest["comparable_from"], newest["comparable_to"])
     return [row for row in results if (row["comparable_from"], row["comparable_to"]) == span]
@@ -93,7 +93,7 @@ def _newest(model: str, every: Sequence[Row], newest: str) -> Newest:
 
 
 def spark(values: Sequence[float]) -> str:
-    """A path through values in a box of 100 by 20; empty of fewer than two."""
+    """A path through values in a box of 100 by 20; empty for fewer than two."""
     known = [value for value in values if abs(value) < LARGEST]
     if len(known) < 2:
         return ""
@@ -114,7 +114,7 @@ class AtSize(NamedTuple):
 
 
 def at_sizes(results: Sequence[Row]) -> list[AtSize]:
-    """Rounds compared at fixed numbers of chips; sizes with fewer than two rounds are left out."""
+    """Rounds compared at fixed numbers of chips, without sizes that have fewer than two rounds."""
     every = [row for row in comparable(results) if timed(row)]
     made = []
     for size in SIZES:

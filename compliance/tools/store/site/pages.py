@@ -1,4 +1,4 @@
-"""The pages of a site: they ask no server for anything, and are read without scripts."""
+"""The pages of a site: they load nothing from servers and are readable without scripts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PARTS = {
     "search.js": ("search.js",),
     "compare.js": ("compare.js",),
 }
-"""What the style and the scripts of the pages are put together from."""
+"""The parts of the style sheet and the scripts of the pages."""
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "category": category,
@@ -67,11 +67,11 @@ FILTERS: dict[str, Callable[..., Any]] = {
 Made = tuple[AnalysisPage, Analysis]
 
 _NEEDLESS = re.compile(r"\s*</(?:td|th|tr|li|dt|dd)>\s*")
-"""End tags that HTML takes for granted: a tenth of all bytes. What names hold has no tags."""
+"""End tags that are optional in HTML: a tenth of all bytes. Names contain no tags."""
 
 
 class Pages:
-    """The pages of one store; each method gives the text of one or (file, text) of several."""
+    """The pages of one store; each method returns (file, text) of its pages."""
 
     def __init__(self, material: Material, source: Source, made: Sequence[Made]) -> None:
         self.material, self.made = material, made
@@ -93,7 +93,7 @@ class Pages:
         return _NEEDLESS.sub("", text)
 
     def assets(self) -> Iterator[tuple[str, str]]:
-        """The style, the scripts, and the index of the search."""
+        """The style sheet, the scripts, and the index of the search."""
         for name, files in PARTS.items():
             yield name, joined(__package__, files)
         yield "search-data.js", search_script(self.material, self.places)
@@ -158,7 +158,7 @@ class Pages:
             yield file, self._render("benchmark.html.j2", file, **fields)
 
     def submitters(self, counts: Tally) -> Iterator[tuple[str, str]]:
-        """A page for each submitter; `counts` are of the findings of all rounds."""
+        """A page for each submitter; `counts` has the findings of all rounds."""
         findings = counted(counts)
         for name, file in self.places.submitters.items():
             fields = {
@@ -240,7 +240,7 @@ def _newest_of_each(row: Row) -> tuple[Any, ...]:
 
 
 def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
-    """The best times over rounds, a line for each category; with it (class, category)."""
+    """The best times over rounds, a line for each category, and its legend (class, category)."""
     legend = [(f"c{at % COLOURS}", category) for at, category in enumerate(span.best)]
     lines = [
         Line([(at, row["score"]) for at, row in span.best[name]], name, kind, dotted=True)

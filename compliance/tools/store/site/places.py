@@ -1,6 +1,6 @@
-"""Which file each page is, and the index that the search of the pages reads.
+"""The file of each page, and the index for the search.
 
-File names are plain, whatever submissions are called.
+File names have only plain characters, regardless of the names of submissions.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from podium.compliance.tools.store.site.material import Material
 from podium.compliance.tools.store.site.row import Row, category
 
 LONGEST = 36
-"""Characters that a name has in that of a file."""
+"""Maximum number of characters of a name within a file name."""
 
 
 class Places(NamedTuple):
-    """The files of pages, below the folder.
+    """The files of pages, relative to the folder.
 
-    Of results by their path, of systems by (submitter, system), of benchmarks by (suite, model).
+    Results are by path, systems by (submitter, system), benchmarks by (suite, model).
     """
 
     results: dict[str, str]
@@ -31,7 +31,7 @@ class Places(NamedTuple):
 
 
 def places_of(material: Material) -> Places:
-    """A page for everything that has a name; the same store gives the same files."""
+    """The files of all pages; the same store always gives the same files."""
     results = (
         (row["result"], [row["suite"], row["round"], row["submitter"], row["system"], row["model"]])
         for row in material.results
@@ -49,19 +49,19 @@ def places_of(material: Material) -> Places:
 
 def _files(folder: str, wanted: Iterable[tuple[Key, Iterable[str]]]) -> dict[Key, str]:
     plain = ((key, "-".join(plain_name(word, LONGEST) for word in words)) for key, words in wanted)
-    # A folder's name before it: some systems keep names such as `con` for themselves
+    # With a prefix: some operating systems reserve names such as `con`
     return {key: f"{folder}/{folder[0]}-{name}.html" for key, name in distinct(plain).items()}
 
 
 FACETS = ("suite", "round", "model", "division", "category", "chip", "submitter", "system")
-"""What results are filtered by; each value stands once in the index."""
+"""The columns by which results are filtered; the index has each value once."""
 
 NUMBERS = ("chips", "score", "spread", "batch_size", "to_converge", "over")
 """The numbers of each result that the search and the comparison show."""
 
 
 def search_script(material: Material, places: Places) -> str:
-    """Every result, submitter, system and benchmark, as few bytes each."""
+    """Every result, submitter, system and benchmark, in compact form."""
     words: dict[str, dict[str, int]] = {name: {} for name in (*FACETS, "unit", "span")}
     results = [
         _entry(
@@ -82,7 +82,7 @@ def search_script(material: Material, places: Places) -> str:
         "results": results,
         "pages": [[clean(name), _short(file), kind] for name, file, kind in pages],
     }
-    # All but ASCII is escaped
+    # All characters except ASCII are escaped
     return f"window.podiumSearch = {json.dumps(data, separators=(',', ':'))};\n"
 
 

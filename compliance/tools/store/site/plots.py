@@ -1,4 +1,4 @@
-"""Small charts as numbers that a template draws as SVG: no library on the pages, few bytes each."""
+"""Small charts as numbers that a template draws as SVG: compact, without a library on the pages."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from podium.compliance.reporting.pages.templates import brief
 
 WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 44
-"""Room for what stands beside the axes, in the same units."""
+"""Room for labels next to the axes, in the same units."""
 
 COLOURS = 8
-"""Of lines; the style has as many."""
+"""The number of line colors, as in the style sheet."""
 
 LARGEST = 1e250
-"""What can be drawn: beyond it, and on logarithmic axes below its inverse, room has no numbers."""
+"""The largest value that can be drawn; its inverse is the smallest on logarithmic axes."""
 
 Pairs = Sequence[tuple[float, float]]
 
 
 class Line(NamedTuple):
-    """Points that belong together, in order; `kind` is the class that the style knows.
+    """Points of one line, in order; `kind` is its class in the style sheet.
 
-    `title` is told where they are pointed at; none where it is empty.
+    `title` is its tooltip; an empty title has none.
     """
 
     points: Pairs
@@ -44,7 +44,7 @@ class Rule(NamedTuple):
 
 
 class Band(NamedTuple):
-    """A part of the axis across that is shaded."""
+    """A shaded part of the horizontal axis."""
 
     low: float
     high: float
@@ -52,7 +52,7 @@ class Band(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """What an axis counts; `names` stand at 0, 1, … where it counts nothing."""
+    """The quantity of an axis; `names` are the labels at 0, 1, … of an axis without numbers."""
 
     title: str
     log: bool = False
@@ -60,7 +60,7 @@ class Axis(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """What a template draws: coordinates are whole numbers from the upper left corner.
+    """The content of a chart: coordinates are whole numbers from the upper left corner.
 
     `lines` are (class, path, title), `dots` (class, across, down, title), `rules` (class, ends,
     title), `bands` (path, title).
@@ -84,7 +84,7 @@ def plot(
     rules: Sequence[Rule] = (),
     bands: Sequence[Band] = (),
 ) -> Plot | None:
-    """A chart of lines; None where no point can be drawn."""
+    """A chart of lines; None if no point can be drawn."""
     kept = [line._replace(points=[*_drawable(line.points, x, y)]) for line in lines]
     kept = [line for line in kept if line.points]
     if not kept:
@@ -122,13 +122,13 @@ def plot(
 
 
 def _path(points: Sequence[tuple[int, int]]) -> str:
-    """A line through points as SVG writes it, each seen from the one before: a third is spared."""
+    """A line through points as an SVG path with relative coordinates, which saves a third."""
     steps = (f"{a - c} {b - d}" for (c, d), (a, b) in pairwise(points))
     return f"M{points[0][0]} {points[0][1]}l{' '.join(steps)}".replace(" -", "-")
 
 
 def fits(value: float, axis: Axis) -> bool:
-    """Whether an axis has a place for a value."""
+    """Whether an axis can show a value."""
     return abs(value) < LARGEST and (not axis.log or value > 1 / LARGEST)
 
 
@@ -156,7 +156,7 @@ def scale(
         low, high = min(values), max(values)
     if axis.log:
         low, high = math.log10(low), math.log10(high)
-    # A curve must not lie on the frame, and one value alone must have room around it
+    # A curve must not touch the frame, and a single value must have room around it
     room = (high - low) * 0.04 or abs(low) * 0.1 or 1.0
     low, high = (low, high) if axis.names else (low - room, high + room)
 
@@ -181,7 +181,7 @@ def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """Round numbers between powers of ten: 1, 2 and 5, or fewer where there are many."""
+    """Round numbers between powers of ten: 1, 2 and 5, or fewer if there are many."""
     for among in ((1, 2, 5), (1,)):
         powers = range(math.floor(low), math.ceil(high) + 1)
         found = [each * 10.0**power for power in powers for each in among]

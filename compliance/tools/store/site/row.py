@@ -1,4 +1,4 @@
-"""A row of a table of a store, as pages show it, and the text to quote a result with."""
+"""A row of a store's table for pages, and the texts with which to quote a result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium.compliance.text.chips import chip_family
 from podium.logging_spec.limits import read_json
 
 Row = dict[str, Any]
-"""Its columns by name."""
+"""The values of a row by column name."""
 
 CATEGORIES = {
     "available cloud": "cloud",
@@ -22,11 +22,11 @@ CATEGORIES = {
     "rdi": "RDI",
     "preview": "preview",
 }
-"""Short names of categories; others stand as they are written."""
+"""Short names of categories; others are shown as written."""
 
 
 def completed(row: Row, minutes: Sequence[float]) -> Row:
-    """A row of `results` with what pages derive of it: the chip's family, spread, margin, runs."""
+    """A row of `results` with values that pages derive: the chip's family, spread, margin, runs."""
     score, deviation = row["minutes"], row["deviation"]
     least, taken = row["rcp_minimum"], row["to_converge"]
     return row | {
@@ -38,11 +38,11 @@ def completed(row: Row, minutes: Sequence[float]) -> Row:
 
 
 MOST_MEMBERS, LONGEST = 200, 2000
-"""Fields of one description, and characters of one value, that a page shows."""
+"""Maximum number of fields of one description, and of characters of one value, on a page."""
 
 
 def members(text: str | None) -> list[tuple[str, str]]:
-    """The members of a JSON object as texts, in order; none where the text is no such object."""
+    """The members of a JSON object as strings, in order; empty if the text is not an object."""
     try:
         found = read_json(text or "")
     except ValueError:
@@ -53,7 +53,7 @@ def members(text: str | None) -> list[tuple[str, str]]:
 
 
 def numbers(text: str | None) -> list[float]:
-    """The finite numbers of a JSON list; none where the text is not one."""
+    """The finite numbers of a JSON list; empty if the text is not a list."""
     try:
         found = read_json(text or "")
     except ValueError:
@@ -69,12 +69,12 @@ def _text(value: Any) -> str:
 
 
 def category(text: str | None) -> str:
-    """A category as tables name it."""
+    """The short name of a category for tables."""
     return CATEGORIES.get((text or "").lower(), text or "\u2013")
 
 
 def plain(value: float | None, digits: int = 6) -> str:
-    """A number without commas, which scripts read as well; a dash for None."""
+    """A number without commas, which scripts can read; a dash for None."""
     if value is None:
         return "\u2013"
     return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
@@ -84,10 +84,10 @@ SUITES = {
     "training": ("Training", "mlcommons.org/benchmarks/training"),
     "hpc": ("HPC", "mlcommons.org/benchmarks/training-hpc"),
 }
-"""What each suite is called, and where its results are published."""
+"""The name of each suite, and the place of its published results."""
 
 ENTRY, DATE = "[entry]", "[date of retrieval]"
-"""What the logs do not say, and whoever quotes fills in."""
+"""Values that are not in the logs, to be filled in by the reader who quotes a result."""
 
 TRADEMARK = (
     "The MLPerf name and logo are registered and unregistered trademarks of MLCommons Association "
@@ -97,7 +97,7 @@ TRADEMARK = (
 
 
 def footnotes(row: Row) -> tuple[str, str]:
-    """(text for a published result, text for one that is not); empty where there is no score."""
+    """(text for a published result, text for an unpublished one); empty without a score."""
     said = _quantity(row)
     if not said:
         return "", ""

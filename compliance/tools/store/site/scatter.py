@@ -26,7 +26,7 @@ OTHER = "cx"
 
 
 class Dot(NamedTuple):
-    """A result in a plot; `row` is its place in the table, `kind` the class of its color."""
+    """A result in a plot; `row` is its place in the table, `kind` is the class of its color."""
 
     x: int
     y: int
@@ -37,7 +37,7 @@ class Dot(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """What a template draws; `ideal` is the path of perfect scaling from the fewest chips."""
+    """The content of a plot; `ideal` is the path of perfect scaling from the fewest chips."""
 
     label: str
     titles: tuple[str, str]
@@ -48,7 +48,7 @@ class Scatter(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A number that results are plotted by; `derived` where it is not an official number."""
+    """A number by which results are plotted."""
 
     name: str
     value: Callable[[Row], float | None]
@@ -71,7 +71,7 @@ MEASURES = (
 
 
 def timed(row: Row) -> bool:
-    """Whether a result is a closed time on a known number of chips."""
+    """Whether a result is a closed time to train on a known number of chips."""
     return (
         row["division"] == "closed"
         and row["scaling"] != "weak"
@@ -81,7 +81,7 @@ def timed(row: Row) -> bool:
 
 
 def chip_colors(rows: Sequence[Row]) -> dict[str, str]:
-    """The class of each kind of chip: the most frequent of the newest rounds have colors."""
+    """The class of each kind of chip; the most frequent ones of the newest rounds have colors."""
     found: dict[str, str] = {}
     for name in sorted({row["round"] for row in rows}, key=round_order, reverse=True):
         counts = Counter(row["family"] for row in rows if row["round"] == name)
@@ -94,7 +94,7 @@ def chip_colors(rows: Sequence[Row]) -> dict[str, str]:
 def scatters(
     rows: Sequence[Row], colors: dict[str, str], label: str, measures: Sequence[Measure] = MEASURES
 ) -> Iterator[Scatter]:
-    """A plot for each measure that at least two results have; rows are those of the table."""
+    """A plot for each measure that at least two results have; `rows` are the rows of the table."""
     newest = max(rows, key=lambda row: round_order(row["round"]), default={})
     x = Axis("chips", log=True)
     for measure in measures:
@@ -118,7 +118,7 @@ def scatters(
 
 
 def _kind(row: Row, newest: Row, colors: dict[str, str]) -> str:
-    """The classes of a dot: no color where its round must not be compared with the newest."""
+    """The classes of a dot: no color if its round must not be compared with the newest."""
     if any(row[end] != newest[end] for end in ("comparable_from", "comparable_to")):
         return f"{OTHER} old"
     color = colors.get(row["family"], OTHER)

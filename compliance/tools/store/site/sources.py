@@ -1,4 +1,4 @@
-"""Links from pages to lines of logs, where it is said where these lie; else no link at all."""
+"""Links from pages to lines of logs, if the location of the logs is known; otherwise no links."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from urllib.parse import quote, urlsplit
 from podium.compliance.errors import UsageFault
 
 ROUND = "{round}"
-"""In the address of the source: the name of the round's folder, which paths begin with."""
+"""A placeholder in the address of the source for the round's folder, with which paths begin."""
 
 _UNCHANGED = "/:?#[]@!$&'()*+,;=%{}~-._"
 
 
 class Source(NamedTuple):
-    """Where the rounds lie: the beginning of a link, seen from the site's folder.
+    """The location of the rounds: the beginning of a link, relative to the site's folder.
 
-    `remote`: it is a web address, where `#L12` leads to a line.
+    With `remote`, it is a web address in which `#L12` refers to a line.
     """
 
     prefix: str = ""
     remote: bool = False
 
     def link(self, file: str | None, line: int | None = None, up: str = "") -> str:
-        """A link to a file of the store from a page in a folder; empty where there can be none."""
+        """A link to a file of the store from a page in a folder; empty if there is none."""
         parts = (file or "").split("/")
         if not self.prefix or any(part in ("", ".", "..") for part in parts):
             return ""
@@ -37,20 +37,20 @@ class Source(NamedTuple):
             rest = parts
         path = "/".join(quote(part, errors="replace") for part in rest)
         anchor = f"#L{line}" if self.remote and line else ""
-        # What is not remote is relative to the site's folder, and pages lie in folders of it
+        # A local path is relative to the site's folder, and pages are in folders of it
         return f"{'' if self.remote else up}{prefix.rstrip('/')}/{path}{anchor}"
 
 
 def source_of(text: str | None, site: Path) -> Source:
-    """Where `--source` says that the rounds lie: a web address, or a folder.
+    """The location of the rounds from `--source`: a web address or a folder.
 
-    Raises UsageFault for any other scheme than http and https, an address with a password, and a
-    folder that is not there.
+    Raises UsageFault for a scheme other than http and https, an address with a password, and a
+    folder that does not exist.
     """
     if not text:
         return Source()
     if not text.isprintable():
-        raise UsageFault("--source has characters that no address has")
+        raise UsageFault("--source has characters that are not allowed in an address")
     try:
         parsed = urlsplit(text)
         secret = parsed.username or parsed.password
@@ -58,7 +58,7 @@ def source_of(text: str | None, site: Path) -> Source:
         raise UsageFault(f"--source {text}: {error}") from None
     if parsed.scheme in ("http", "https") and parsed.netloc:
         if secret:
-            raise UsageFault("--source has a user's name or password, which pages would show")
+            raise UsageFault("--source has a user name or password, which pages would show")
         return Source(quote(text, safe=_UNCHANGED), remote=True)
     folder = Path(text.partition(ROUND)[0] or ".")
     if not folder.is_dir():
@@ -66,5 +66,5 @@ def source_of(text: str | None, site: Path) -> Source:
     try:
         relative = os.path.relpath(text, site)
     except ValueError:
-        raise UsageFault(f"--source {text} lies on another drive than the site") from None
+        raise UsageFault(f"--source {text} is on another drive than the site") from None
     return Source(quote(Path(relative).as_posix(), safe="/{}", errors="replace"))

@@ -15,7 +15,7 @@ LEFT, RIGHT, STEP = 210, 630, 22
 
 
 class Strip(NamedTuple):
-    """One line of a plot of runs: the result, its label, where its runs are."""
+    """One line of a plot of runs: the result, its label, the places of its runs."""
 
     result: str
     label: str
@@ -35,7 +35,7 @@ class Strips(NamedTuple):
 def strips(
     own: Row, rows: Sequence[Row], runs: Mapping[str, Sequence[Row]]
 ) -> tuple[Strips | None, Sequence[Row]]:
-    """The runs of a timed result and of the nearest results of its round; and these peers."""
+    """The runs of a timed result and of the nearest results of its round, and these peers."""
     if not timed(own):
         return None, ()
     near = [row for row in rows if timed(row) and row["model"] == own["model"]]
@@ -77,7 +77,7 @@ def run_dots(minutes: Sequence[float]) -> list[int]:
     if not known:
         return []
     low, high = min(known), max(known)
-    # A tenth of the time to each side at the least, so that a narrow spread looks narrow
+    # At least a tenth of the time to each side, so that a narrow spread looks narrow
     reach = max((high - low) / 2, (low + high) / 20)
     middle = (low + high) / 2
     return sorted({round(50 + 46 * (each - middle) / reach) for each in known})

@@ -1,4 +1,4 @@
-"""The benchmarks by rounds: what each cell of the first page says."""
+"""The benchmarks by rounds: the cells of the first page."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Best(NamedTuple):
 class Cell(NamedTuple):
     """One benchmark in one round.
 
-    `apart`: it must not be compared with the older round that the benchmark is in. `counts` are
-    (division, how many results).
+    With `apart`, it must not be compared with the benchmark's previous round. `counts` are
+    (division, number of results).
     """
 
     best: Sequence[Best]
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """One suite: its rounds, the newest first, and for each benchmark a cell or None for each."""
+    """One suite: its rounds, newest first, and for each benchmark a cell or None per round."""
 
     suite: str
     rounds: Sequence[str]
@@ -77,7 +77,7 @@ def _cell(results: Sequence[Row], *, apart: bool) -> Cell:
 
 
 def best_of(results: Sequence[Row]) -> list[Best]:
-    """The best closed results by category; open ones are never among them."""
+    """The best closed results by category, without open ones."""
     best: dict[tuple[bool, str], Best] = {}
     for row in results:
         rate = row["scaling"] == "weak"
@@ -100,7 +100,7 @@ def _rank(one: Best) -> float:
 
 
 class Span(NamedTuple):
-    """Rounds that may be compared, and for each category (place of the round, its best result)."""
+    """Comparable rounds, and for each category (place of the round, its best result)."""
 
     name: str
     rounds: Sequence[str]
@@ -108,7 +108,7 @@ class Span(NamedTuple):
 
 
 def spans(results: Sequence[Row]) -> list[Span]:
-    """The best closed times of one benchmark over the rounds, where there are at least two."""
+    """The best closed times of one benchmark over comparable rounds, if there are at least two."""
     found: dict[tuple[str, str], list[Row]] = {}
     for row in results:
         if row["division"] == "closed" and row["scaling"] != "weak" and row["score"] is not None:

@@ -1,4 +1,4 @@
-"""A site written into a new folder, whole or not at all."""
+"""Writing a site into a new folder, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.compliance.tools.store.site.sources import source_of
 
 
 class Written(NamedTuple):
-    """How much was written: pages, and bytes of all files."""
+    """The number of pages, and the bytes of all files."""
 
     pages: int
     bytes: int
@@ -35,7 +35,7 @@ class _Folder:
         for name, text in files:
             path = self.root / name
             path.parent.mkdir(exist_ok=True)
-            # Half a surrogate pair, of a name that is no UTF-8, is written as a question mark
+            # Half a surrogate pair, from a name that is not UTF-8, is written as a question mark
             data = text.encode("utf-8", "replace")
             path.write_bytes(data)
             self.bytes += len(data)
@@ -52,8 +52,8 @@ def write_site(
 ) -> Written:
     """Write the pages of a store into a new folder; `source` as in `source_of`.
 
-    Raises UsageFault where there is no store, `source` is nothing that links can lead to, or the
-    folder is there and holds something, or cannot be made.
+    Raises UsageFault if the store does not exist, if `source` is not valid for links, or if the
+    folder exists and is not empty or cannot be created.
     """
     refuse_occupied(folder)
     told = source_of(source, folder)
@@ -82,7 +82,7 @@ def write_site(
 
 
 def _by_round(material: Material) -> dict[tuple[str, str], list[Row]]:
-    """The results of each suite and round; rounds without any have findings all the same."""
+    """The results of each suite and round; rounds without results can have findings."""
     found: dict[tuple[str, str], list[Row]] = {
         (entry.suite, entry.round): [] for entry in material.rounds
     }

@@ -112,7 +112,7 @@ def test_too_few_runs_have_a_mean_but_no_score(tmp_path: Path) -> None:
     assert entry["score"] is None
     hints = [one["hint"] for one in document["findings"] if one["id"] == "score.invalid"]
     assert hints == [
-        "add 6 more runs of llama31_8b; `podium score --explain` says what each run lacks"
+        "add 6 more runs of llama31_8b; `podium score --explain` shows the problem of each run"
     ]
     verified = scores(made.root, "--round", "5.1", "--profile", "verifier")
     assert verified["results"][0]["score"] is not None

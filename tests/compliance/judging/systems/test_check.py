@@ -636,6 +636,12 @@ def test_a_division_that_is_no_spelling_of_one_is_an_error() -> None:
     assert (found.id, found.severity) == ("system.bad-division", Severity.ERROR)
 
 
+@pytest.mark.parametrize("division", ["", "  ", None])
+def test_an_empty_division_is_an_error(division: str | None) -> None:
+    found = only(judge(good(division=division)))
+    assert (found.id, found.severity) == ("system.bad-division", Severity.ERROR)
+
+
 # --- agreement ------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ def test_a_skeleton_is_refused_with_the_command_that_packs(skeleton: Path) -> No
     done = podium("bundle", "Acme", "Acme.tar.zst")
     assert done.exit_code == 1
     assert done.stderr.startswith(
-        "podium: Acme holds no results; `podium pack Acme` makes the tree"
+        "podium: Acme has no results; run `podium pack Acme` first, then bundle"
     )
     assert done.stderr.count("\n") == 1
     assert os.listdir(skeleton.parent) == ["Acme"]
@@ -35,7 +35,7 @@ def test_the_packed_tree_is_named_and_can_be_bundled(skeleton: Path) -> None:
     usual(skeleton.parent / "out")
     done = podium("bundle", "Acme", "Acme.tar.zst")
     assert done.exit_code == 1
-    assert "the packed tree is out/Acme: bundle that" in done.stderr
+    assert "bundle the packed tree instead: out/Acme" in done.stderr
     assert podium("bundle", "out/Acme", "Acme.tar.zst").exit_code == 0
 
 

@@ -70,7 +70,7 @@ def test_a_tree_as_packed_is_accepted(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert unpacked(tree, receipt) == Exit.CLEAN
-    assert "5 files as in the receipt" in capsys.readouterr().out
+    assert "5 files match the receipt" in capsys.readouterr().out
     assert run(["unpack", str(tree), "--verify", str(receipt)]) == Exit.CLEAN
     assert run(["unpack", str(tree.parent / "out"), "--verify", str(receipt)]) == Exit.CLEAN
 
@@ -94,8 +94,8 @@ def test_every_difference_is_named_and_nothing_is_unpacked(
         "  results/ex_n8/bert/result_0.txt:",
         "  results/ex_n8/bert/result_1.txt: is missing",
         "  results/ex_n8/bert/result_2.txt: is not in the receipt",
-        "  results/latest: links to ex_n8/bert; must to ex_n8",
-        "  systems/ex_n8.json: has 3 bytes; must have 2",
+        "  results/latest: links to ex_n8/bert; expected ex_n8",
+        "  systems/ex_n8.json: has 3 bytes; expected 2",
     ]
     assert not tree.with_name("out").exists()
     assert run(["unpack", str(tree), "--verify", str(receipt)]) == Exit.FOUND
@@ -107,7 +107,7 @@ def test_what_lies_beside_the_tree_is_named(
     assert unpacked(tree, receipt) == Exit.CLEAN
     (tree.parent / "out/extra").touch()
     assert run(["unpack", str(tree.parent / "out"), "--verify", str(receipt)]) == Exit.FOUND
-    assert "extra: is beside the tree" in capsys.readouterr().err
+    assert "extra: is outside the tree" in capsys.readouterr().err
 
 
 def test_links_and_files_are_not_taken_for_each_other(
@@ -119,8 +119,8 @@ def test_links_and_files_are_not_taken_for_each_other(
     (tree / "systems/ex_n8.json").symlink_to("other.json")
     assert unpacked(tree, receipt) == Exit.FOUND
     told = capsys.readouterr().err
-    assert "results/latest: is a file; must be a link" in told
-    assert "systems/ex_n8.json: is a link; must be a file" in told
+    assert "results/latest: is a file; expected a link" in told
+    assert "systems/ex_n8.json: is a link; expected a file" in told
 
 
 @pytest.mark.parametrize("more", [(), ("--receipt-in-tree",)])

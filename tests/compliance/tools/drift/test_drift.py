@@ -198,7 +198,7 @@ def test_a_difference_is_shown_as_text(release: Release) -> None:
         "    theirs  v['value'] == 0.9; EXACTLY_ONE",
     ]
     assert "    log     value 0.95: ours accepts, theirs rejects" in lines
-    assert lines[-1].endswith("logs asked of both.")
+    assert lines[-1].endswith("logs checked with both.")
     assert lines[-1].startswith("1 row to change: mlperf-logging ")
     assert max(map(len, lines)) <= 80
 

@@ -75,7 +75,7 @@ def test_settings_of_nobody_are_a_warning(tmp_path: Path, first: Submission) -> 
     assert set(found) == {"borrowing.not-a-group"}
     finding = found["borrowing.not-a-group"]
     assert (finding.severity, finding.path) == ("warning", first.folder())
-    assert finding.message.startswith(f"{RATE} not as in the result submitted first")
+    assert finding.message.startswith(f"{RATE} changed since the first submission")
     assert "no other submitter" in finding.message
 
 
@@ -91,7 +91,7 @@ def test_some_settings_of_a_lender_are_no_group(tmp_path: Path, first: Submissio
     result(tmp_path / "first", setting(**{RATE: 5e-4, DECAY: 2e-4}), "Bmce")
     result(tmp_path / "first", setting(**{RATE: 6e-4, DECAY: 3e-4}), "Cmce")
     finding = told(later(tmp_path, **{RATE: 5e-4}), first)["borrowing.not-a-group"]
-    assert f"Bmce/{first.folder()} differ in {DECAY}" in finding.message
+    assert f"Bmce/{first.folder()} differs in {DECAY}" in finding.message
 
 
 def test_one_does_not_borrow_of_oneself(tmp_path: Path, first: Submission) -> None:
@@ -114,7 +114,7 @@ def test_it_is_for_the_same_system(tmp_path: Path, first: Submission) -> None:
     assert "borrowing.system-changed" not in told(tree, first)
     finding = told(tree.system(framework="Another 2.0"), first)["borrowing.system-changed"]
     assert (finding.severity, finding.path) == ("warning", SYSTEM)
-    assert finding.message.startswith("framework not as in")
+    assert finding.message.startswith("framework changed since")
     # New settings make a new system a matter of borrowing; without them it is a corrected file.
     assert told(later(tmp_path).system(framework="Another 2.0"), first) == {}
 

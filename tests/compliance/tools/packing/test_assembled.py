@@ -46,7 +46,7 @@ def test_findings_lie_below_the_folder_that_was_given(loose: Loose) -> None:
     # Long paths continue on the next line
     whole = "".join(done.stdout.split())
     assert f"{loose.work}/results/ex_n8/llama31_405b/result_0.txt" in whole
-    assert "podium.toml names the results; judged as packed" in done.stderr
+    assert "podium.toml names the results; checking the packed tree" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["check", "doctor"])
@@ -56,7 +56,8 @@ def test_a_log_that_the_plan_refuses_is_named(command: str, loose: Loose) -> Non
     done = podium(command, loose.work, columns=200)
     assert done.exit_code == Exit.FOUND
     name = log.relative_to(loose.work)
-    assert f"{name} is left out: other hyperparameters than 2 runs: opt_name" in done.output
+    why = "hyperparameters differ from the 2 chosen runs: opt_name"
+    assert f"{name} is left out: {why}" in done.output
 
 
 def test_scores_are_those_of_the_named_results(loose: Loose) -> None:
@@ -73,7 +74,7 @@ def test_the_doctor_examines_the_named_results(loose: Loose) -> None:
     done = podium("doctor", loose.work)
     assert done.exit_code == Exit.CLEAN
     assert f"$ podium pack {loose.work}" in done.stdout
-    assert "nothing yet" not in done.stdout
+    assert "nothing to check yet" not in done.stdout
 
 
 @pytest.mark.parametrize("command", ["check", "score", "doctor"])
@@ -136,7 +137,7 @@ def test_a_link_that_leads_elsewhere_is_not_read(loose: Loose) -> None:
     log.symlink_to(moved)
     done = podium("check", loose.work)
     assert done.exit_code == Exit.USAGE
-    assert "which lies neither below its folder nor below the working directory" in done.stderr
+    assert "which is outside its folder and outside the working directory" in done.stderr
 
 
 def test_the_working_directory_may_hold_the_files(

@@ -41,7 +41,7 @@ def test_a_dry_run_writes_nothing_and_tells_what_goes_where(
     out = capsys.readouterr().out
     assert "result_0.txt" in out
     assert "< docs/README.md" in out
-    assert "Nothing was written" in out
+    assert "Dry run: nothing was written" in out
     *lines, last = out.splitlines()
     assert last.startswith("next: podium pack ")
     assert max(map(len, lines)) <= 80
@@ -99,7 +99,7 @@ def test_hidden_files_and_pythons_cache_are_left_out(
     assert "keep/a.py" in packed
     assert not packed & {".env", "__pycache__/a.pyc", "data/big.bin"}
     out = capsys.readouterr().out
-    assert "src/.env: its name begins with a dot" in out
+    assert "src/.env: its name starts with a dot" in out
     assert "src/data: excluded" in out
 
 
@@ -108,7 +108,7 @@ def test_a_pipe_is_never_opened(loose: Loose, capsys: pytest.CaptureFixture[str]
     os.mkfifo(loose.work / "src/pipe")
     os.mkfifo(loose.work / "runs/0/pipe.log") if (loose.work / "runs/0").is_dir() else None
     assert loose.pack() == Exit.CLEAN
-    assert "src/pipe: it is no regular file" in capsys.readouterr().out
+    assert "src/pipe: it is not a regular file" in capsys.readouterr().out
 
 
 def test_documents_may_be_folders_but_no_logs(
@@ -120,7 +120,7 @@ def test_documents_may_be_folders_but_no_logs(
     assert (loose.packed / "documentation/figures/a.svg").is_file()
     loose.configure(documents={f"{RESULT}/result_7.txt": "docs/README.md"})
     assert loose.pack() == Exit.USAGE
-    assert "give it under [[results]]" in capsys.readouterr().err
+    assert "list it under [[results]]" in capsys.readouterr().err
 
 
 def test_every_field_is_an_option_too(loose: Loose, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_other_content_is_not_overwritten_unless_it_is_named(
     before = files_in(loose.packed)
     assert loose.pack() == Exit.FOUND
     assert files_in(loose.packed) == before
-    assert "--replace it" in " ".join(capsys.readouterr().out.split())
+    assert "use --replace to overwrite it" in " ".join(capsys.readouterr().out.split())
     assert loose.pack("--replace", "benchmarks/llama31_405b/README.md") == Exit.CLEAN
     readme = loose.packed / "benchmarks/llama31_405b/README.md"
     assert readme.read_text().startswith("another")
@@ -289,7 +289,7 @@ def test_a_tree_without_systems_is_no_submission(
     assert loose.pack() == Exit.FOUND
     assert not loose.packed.exists()
     out = capsys.readouterr().out
-    assert "no systems folder" in out
+    assert "the folder systems is missing" in out
     assert "systems/ex_n8.json: this system has no description" in out
 
 

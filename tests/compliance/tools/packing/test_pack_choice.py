@@ -95,7 +95,7 @@ def test_of_more_runs_than_needed_the_median_window_is_taken(
     outside = {"runs/0.log", "runs/4.log", "runs/5.log"}
     assert {s for s, said in why(told).items() if "outside the median of 4" in said} == outside
     (said,) = [each["message"] for each in told["remarks"] if each["path"] == RESULT]
-    assert said.startswith("3 of 6 runs: of 4 windows of 3 consecutive launches")
+    assert said.startswith("3 of 6 runs: the window with the median score, from run 2, among 4")
 
 
 def test_a_run_that_did_not_converge_stays_in_its_window(
@@ -128,7 +128,7 @@ def test_a_round_without_the_window_rule_leaves_the_choice_to_the_submitter() ->
         [candidate(number, benchmark="resnet") for number in range(6)],
         {},
     )
-    assert "no rule to choose by" in chosen.problem
+    assert "no rule for choosing runs" in chosen.problem
     assert len(chosen.taken) == 6
 
 
@@ -151,7 +151,7 @@ def test_copies_are_refused_whatever_their_bytes(
     loose.put("runs/touched.log", b"a line of another program\n" + data)
     told = plan(loose, capsys)
     assert taken(told) == ["runs/0.log", "runs/1.log", "runs/2.log"]
-    assert why(told)["runs/same.log"].startswith("a copy: the same bytes as runs/1.log")
+    assert why(told)["runs/same.log"].startswith("a copy: identical to runs/1.log")
     assert why(told)["runs/touched.log"].startswith("a copy: ")
     assert all(each["refused"] for each in told["left_out"])
 
@@ -217,8 +217,8 @@ def test_what_is_no_run_is_refused(loose: Loose, capsys: pytest.CaptureFixture[s
     told = plan(loose, capsys)
     assert len(taken(told)) == 3
     said = why(told)
-    assert said["runs/notes.log"].startswith("it is not a log of a run")
-    assert said["runs/empty.log"].startswith("it is not a log of a run")
+    assert said["runs/notes.log"].startswith("it is not the log of a run")
+    assert said["runs/empty.log"].startswith("it is not the log of a run")
     assert said["runs/old.log"].startswith("it is compressed (gzip)")
     assert said["runs/begun.log"].startswith("it has no run_start")
 
@@ -231,7 +231,7 @@ def test_a_log_is_a_run_of_one_result_only(
     loose.fields["results"].append(loose.fields["results"][0] | {"system": "ex_n16"})
     loose.configure()
     assert loose.pack() == 1
-    assert "a run counts once" in " ".join(capsys.readouterr().out.split())
+    assert "each run counts once" in " ".join(capsys.readouterr().out.split())
     assert not loose.packed.exists()
 
 

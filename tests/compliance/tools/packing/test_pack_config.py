@@ -44,20 +44,20 @@ def said(fields: dict[str, Any]) -> str:
     [
         ({"submiter": "Acme"}, "unknown field submiter; did you mean submitter?"),
         ({"Systems": {}}, "unknown field Systems; did you mean systems?"),
-        ({"wholly_other": 1}, "unknown field wholly_other; must be one of submitter, usage"),
+        ({"wholly_other": 1}, "unknown field wholly_other; expected one of submitter, usage"),
         (
             {"results": [{"sytem": "a", "system": "b", "benchmark": "c"}]},
             "unknown field results[1].sytem; did you mean system?",
         ),
         ({"code": [{"folder": "a", "excludes": []}]}, "did you mean exclude?"),
-        ({"results": [{"benchmark": "c"}]}, "results[1].system is missing; must be given"),
+        ({"results": [{"benchmark": "c"}]}, "results[1].system is missing"),
         ({"division": "close"}, "division: input should be 'closed' or 'open'"),
-        ({"submitter": "a/b"}, "submitter: 'a/b' cannot name a folder"),
-        ({"submitter": ".."}, "'..' cannot name a folder"),
+        ({"submitter": "a/b"}, "submitter: 'a/b' is not a valid name"),
+        ({"submitter": ".."}, "'..' is not a valid name"),
         ({"documents": {"../x": "y"}}, "'../x' is not a path in the tree"),
         ({"documents": {"/x": "y"}}, "'/x' is not a path in the tree"),
-        ({"code": [{"folder": "a", "into": "results/x"}]}, "code cannot lie in results"),
-        ({"systems": {"a/b": "c"}}, "'a/b' cannot name a folder"),
+        ({"code": [{"folder": "a", "into": "results/x"}]}, "code cannot be in results"),
+        ({"systems": {"a/b": "c"}}, "'a/b' is not a valid name"),
         ({"round": 5}, "round: input should be a valid string"),
         ({"merge": "x"}, "merge: input should be a valid list"),
     ],
@@ -68,8 +68,8 @@ def test_a_mistake_is_named_with_its_place(fields: dict[str, Any], words: str) -
 
 def test_what_must_be_given_is_named_with_its_option() -> None:
     told = said({})
-    assert "submitter is missing; must be given (or --submitter)" in told
-    assert "round is missing; must be given (or --round)" in told
+    assert "submitter is missing: set it, or pass --submitter" in told
+    assert "round is missing: set it, or pass --round" in told
 
 
 def test_a_round_may_be_written_as_a_number() -> None:

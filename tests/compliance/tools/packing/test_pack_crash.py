@@ -172,7 +172,9 @@ def test_a_full_disk_leaves_the_old_tree(loose: Loose, monkeypatch: pytest.Monke
     monkeypatch.setattr(copying, "_write", full)
     byte_by_byte(monkeypatch)
     stands(
-        loose, lambda: pack(order(loose)), "no space left to write it; the old tree is unchanged"
+        loose,
+        lambda: pack(order(loose)),
+        "no space left on the device; the old tree is unchanged",
     )
 
 
@@ -193,7 +195,7 @@ def test_a_disk_that_is_really_full_leaves_the_old_tree(loose: Loose, small_disk
     (loose.work / "packed").symlink_to(small_disk)
     pack(order(loose))
     loose.put("src/large.txt", "word " * 60_000)
-    stands(loose, lambda: pack(order(loose)), "no space left to write it")
+    stands(loose, lambda: pack(order(loose)), "no space left on the device")
 
 
 # --- permissions ---
@@ -390,7 +392,7 @@ def test_calls_that_write_to_one_folder_come_one_after_the_other(loose: Loose) -
 def test_a_folder_held_too_long_is_told_of(tmp_path: Path) -> None:
     with (
         locked(tmp_path),
-        pytest.raises(UsageFault, match="another podium pack is writing to"),
+        pytest.raises(UsageFault, match="another `podium pack` is writing to"),
         locked(tmp_path, 0.1),
     ):
         pass

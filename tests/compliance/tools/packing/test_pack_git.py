@@ -87,7 +87,7 @@ def test_a_dirty_clone_is_refused(
     (clone / path).parent.mkdir(exist_ok=True)
     (clone / path).write_text("mine\n")
     assert review.pack(clone) == Exit.USAGE
-    assert "not committed" in capsys.readouterr().err
+    assert "has uncommitted changes" in capsys.readouterr().err
     assert git(clone, "branch", "--show-current") == "main"
     assert (clone / path).read_text() == "mine\n"
 
@@ -374,8 +374,8 @@ def test_since_tells_of_other_submitters_and_of_large_files_gone_again(
     assert run(["pack", "--since", "origin/main", "--git", str(clone)]) == Exit.FOUND
     out = " ".join(capsys.readouterr().out.split())
     assert "the folders of 2 submitters: Acme, Beta" in out
-    assert "stray.txt does not lie in a submitter's folder" in out
-    assert "Acme/large.bin has 50.0 MiB in a commit" in out
+    assert "stray.txt is not in a submitter's folder" in out
+    assert "Acme/large.bin is 50.0 MiB in a commit" in out
 
 
 def test_since_needs_a_ref_and_a_clean_clone(

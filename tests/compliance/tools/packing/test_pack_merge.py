@@ -74,7 +74,7 @@ def test_a_file_where_another_needs_a_folder_is_a_conflict(
     (tmp_path / "b").mkdir()
     (tmp_path / "b/results").write_text("a file")
     assert merge(tmp_path, first, tmp_path / "b") == Exit.FOUND
-    assert "needs a folder there" in " ".join(capsys.readouterr().out.split())
+    assert "needs a folder with this name" in " ".join(capsys.readouterr().out.split())
     assert not (tmp_path / "packed").exists()
 
 

@@ -167,7 +167,7 @@ def test_shared_code_is_named_after_who_had_it_first(
         each["submitter"]: each["message"] for each in notes if each["rule"] == "review.shared-code"
     }
     assert shared.keys() == {"Acme", "Bmce", "Cmce"}
-    assert all("are those of NVIDIA" in message for message in shared.values())
+    assert all("equal those of NVIDIA" in message for message in shared.values())
 
 
 def test_without_a_vendor_the_earliest_logs_come_first(

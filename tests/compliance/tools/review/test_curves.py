@@ -157,5 +157,5 @@ def test_runs_outside_the_band_are_those_of_the_note(
     (entry,) = made["results"]
     far = [each for each in entry["runs"] if each["sigmas_below"] > BAND]
     (note,) = [each for each in made["notes"] if each["rule"] == "review.outside-band"]
-    assert f"so are {len(far)} of {len(entry['runs'])} runs" in note["message"]
+    assert f"affected: {len(far)} of {len(entry['runs'])} runs" in note["message"]
     assert entry["target"] == 5.6

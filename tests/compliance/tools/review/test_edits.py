@@ -73,7 +73,7 @@ def test_a_setting_edited_in_the_same_runs_is_no_borrowing(tmp_path: Path) -> No
     found = against(tmp_path, lambda log: log.set("opt_end_learning_rate", 1e-9), 0, 1, 2)
     assert found is not None
     assert found["settings"].keys() == {"opt_end_learning_rate"}
-    assert found["allowed"].endswith("the runs are those of before: ask for their raw output")
+    assert found["allowed"].endswith("the runs are the same as before: ask for their raw output")
 
 
 def test_equal_logs_have_no_edits(tmp_path: Path) -> None:

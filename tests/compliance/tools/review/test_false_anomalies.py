@@ -43,7 +43,7 @@ def test_a_cache_that_fills_is_no_cut_interval(tmp_path: Path) -> None:
     tree = relearned(submission(tmp_path), 0, change=warming)
     assert [each for each in tree.check().findings if each.id == "speed.cut-interval"] == []
     (one,) = found(tmp_path, "review.slow-start")
-    assert "fall from 19.2 to 3.1 min; so in 3 of 3 runs" in one.message
+    assert "fall from 19.2 to 3.1 min; affected: 3 of 3 runs" in one.message
 
 
 def test_runs_that_all_overlap_are_of_several_systems(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_three_objections_are_followed_to_the_next_tree(
     assert changed["path"] == "Bmce/results/ex_n8/llama31_405b"
     assert changed["asked"] is True  # its log was objected to
     assert changed["settings"] == {FREE: [None, 7]}
-    assert "no settings of this benchmark" in changed["allowed"]
+    assert "do not allow borrowed settings" in changed["allowed"]
     assert against["files"]["added"] == ["Acme/systems/notes.txt"]
     assert "Acme/systems/notes.txt" in against["unasked"]
     assert "Acme/systems/notes.txt" in told
@@ -189,7 +189,7 @@ def test_an_objection_of_a_reviewers_own_is_kept(
     ("text", "complaint"),
     [
         ('id = "mine"\nstate = "closed"\n', "Invalid enum value 'closed'"),
-        ('id = "other"\n', "must be the file's name"),
+        ('id = "other"\n', "expected the name of the file"),
         ('id = "mine"\nstatus = "open"\n', "unknown field `status`"),
         ("id = \n", "Invalid value"),
     ],
@@ -232,7 +232,7 @@ def test_a_folder_that_is_no_review_is_refused(
     (reviewed / name).write_text('{"schema": 1')
     words = ["review", str(tmp_path / "first" / NAME), "--against", str(reviewed)]
     assert cli.run(words) == Exit.USAGE
-    assert "is no review that podium wrote" in capsys.readouterr().err
+    assert "is not a review by podium" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", ".hidden", "a/b", ""])
@@ -245,5 +245,5 @@ def test_an_objection_cannot_name_a_file_elsewhere(
     after = tmp_path / "after"
     words = ["review", str(tmp_path / "first" / NAME), "--against", str(reviewed)]
     assert cli.run([*words, "--output", str(after)]) == Exit.USAGE
-    assert "names an objection" in capsys.readouterr().err
+    assert "has the objection id" in capsys.readouterr().err
     assert not after.exists()

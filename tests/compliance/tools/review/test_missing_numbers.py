@@ -56,7 +56,7 @@ def test_the_gap_is_shown_with_its_log_and_line(tmp_path: Path) -> None:
     (one,) = found(tmp_path, RULE)
     assert one.path.endswith("result_2.txt")
     assert one.line == 1
-    assert "the jobs in the logs are numbered 5119, 5120, 5122; 5121 is of no run" in one.message
+    assert "the jobs in the logs are numbered 5119, 5120, 5122; 5121 is missing" in one.message
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def renamed(place: Path, *names: str) -> Submission:
 def test_numbers_at_the_end_of_long_names_begin_at_one(tmp_path: Path) -> None:
     renamed(tmp_path, *(f"result_5119-2405_0{number}.txt" for number in (6, 7, 8)))
     (message,) = messages(tmp_path)
-    assert "the logs are numbered 6, 7, 8; 1, 2, 3, 4, 5 are of no run here" in message
+    assert "the logs are numbered 6, 7, 8; 1, 2, 3, 4, 5 are missing" in message
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -58,7 +58,7 @@ def test_a_log_that_ends_early_is_one_objection(numbers: tuple[int, ...], tmp_pa
     assert (one["severity"], len(one["evidence"])) == ("error", len(numbers))
     assert "the last record is epoch_stop in line 25" in one["ask"]
     letter = (output / "objections" / "Acme.md").read_text(encoding="utf-8")
-    assert "explain it, or replace the run" in letter
+    assert "explain it or replace the run" in letter
     assert letter.count("## ") == len(asked)
 
 
@@ -160,7 +160,7 @@ def test_a_past_run_is_explained_or_replaced(tmp_path: Path) -> None:
     tree.log(2, lambda log: own(log, 2).drop("seed"))
     made, _ = review(tmp_path)
     asked = {each["ask"] for each in made["objections"] if each["rule"].startswith("closed.")}
-    assert all(each.startswith("explain it, or replace the run") for each in asked)
+    assert all(each.startswith("explain it or replace the run") for each in asked)
 
 
 def test_two_versions_of_the_code_are_an_objection(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_the_table_shows_both_and_says_which_it_uses(corpus: Path) -> None:
     shown = podium("score", path).output
     assert "factor  computed    score" in shown
     assert "            1.0278  87.6151" in shown
-    assert "Scores use the factor of scaling.json alone, as in the published tables." in shown
+    assert "Scores use the factor of scaling.json only, as in the published tables." in shown
     assert max(map(len, shown.splitlines())) <= 80
     explained = " ".join(podium("score", path, "--explain", "ssd").output.split())
     assert "--factors computed multiplies by 1.0277777777777777" in explained

@@ -215,7 +215,7 @@ def test_two_results_side_by_side() -> None:
     points = {row["point"]: row for row in made.rows}
     assert points["score"]["b_over_a"] == 0.5
     assert points["training"]["a"] == pytest.approx(9)
-    assert made.notes == ["To be said beside it: chips differ: 8, 16."]
+    assert made.notes == ["Note: chips differ: 8, 16."]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_two_results_side_by_side() -> None:
             {"round": "6.1", "comparable_from": "6.1", "comparable_to": "6.1"},
             "rounds 5.1 and 6.1 are not compatible for llama31_8b",
         ),
-        ({"scaling": "weak"}, "one is timed, the other one is throughput"),
+        ({"scaling": "weak"}, "one is a time to train, the other a throughput"),
     ],
 )
 def test_why_results_may_not_be_compared(said: dict[str, str], why: str) -> None:

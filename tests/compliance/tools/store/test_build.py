@@ -309,7 +309,7 @@ def test_a_full_disk_leaves_no_new_store(
     [
         ('{"schema": "podium.results/999", "rounds": []}', "is a store of 'podium.results/999'"),
         ('{"schema": "podium.review/1"}', "is a store of 'podium.review/1'"),
-        ('{"rounds": []}', "cannot be read: it is no index"),
+        ('{"rounds": []}', "cannot be read: it is not an index"),
         ("{", "cannot be read"),
         ('{"schema": "podium.results/2", "rounds": [{"name": 1}]}', "cannot be read"),
     ],

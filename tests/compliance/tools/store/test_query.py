@@ -212,7 +212,7 @@ def test_an_answer_outlives_its_connection_and_a_store_its_change(store: Path) -
 def test_bad_sql_is_one_line(sql: str, published: Path) -> None:
     done = ask(published, sql)
     assert done.exit_code == 2
-    assert done.stderr.startswith("podium: the query cannot be followed: ")
+    assert done.stderr.startswith("podium: the query failed: ")
     assert done.stderr.count("\n") == 1
 
 
@@ -283,7 +283,7 @@ def _footer(store: Path) -> None:
     [
         (_none, "no store at "),
         (_other, "is a store of 'podium.results/0'"),
-        (_empty, "holds no rounds"),
+        (_empty, "has no rounds"),
         (
             _short,
             "records.parquet is damaged: it is not a whole Parquet file; build its round again",
@@ -323,7 +323,7 @@ def test_text_that_is_not_utf_8_is_one_line(form: str, store: Path, tmp_path: Pa
     )
     done = ask(store, "SELECT submitter FROM results", *words)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("podium: the query cannot be followed: ")
+    assert done.stderr.startswith("podium: the query failed: ")
     assert done.stderr.count("\n") == 1
     assert "/proc/" not in done.stderr
     assert podium("results", "variance", "--store", store).exit_code == 2

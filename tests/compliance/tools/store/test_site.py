@@ -243,9 +243,9 @@ def test_a_folder_as_source_gives_links_that_lead_to_the_logs(
         ("javascript:alert(1)//", "neither an http(s) address nor a folder"),
         ("data:text/html,x", "neither an http(s) address nor a folder"),
         ("file:///etc", "neither an http(s) address nor a folder"),
-        ("https://me:secret@example.org/x", "user's name or password"),
+        ("https://me:secret@example.org/x", "user name or password"),
         ("https://[x", "--source"),
-        ("http://a\u202eb", "characters that no address has"),
+        ("http://a\u202eb", "characters that are not allowed in an address"),
         ("no/such/folder", "neither an http(s) address nor a folder"),
     ],
 )

@@ -161,11 +161,11 @@ def test_a_study_is_a_job_of_a_whole_run_or_of_so_many_steps(tmp_path: Path) -> 
     ("text", "said"),
     [
         (None, "jobs.csv cannot be read: No such file or directory"),
-        ("job,devices\na,1\n", "jobs.csv must have the columns job, devices, minutes"),
-        ("job,devices,minutes\na,one,3\n", "jobs.csv must have the columns job, devices, minutes"),
-        ("job,devices,minutes\na,1,nan\n", "a has no times above 0"),
-        ("job,devices,minutes\na,0,3\n", "a has no times above 0"),
-        ("job,devices,minutes\na,8,3\n", "a was measured on more than 4 devices only"),
+        ("job,devices\na,1\n", "jobs.csv: expected the columns job, devices, minutes"),
+        ("job,devices,minutes\na,one,3\n", "jobs.csv: expected the columns job, devices, minutes"),
+        ("job,devices,minutes\na,1,nan\n", "a: expected times above 0"),
+        ("job,devices,minutes\na,0,3\n", "a: expected times above 0"),
+        ("job,devices,minutes\na,8,3\n", "a was only measured on more than 4 devices"),
         ("job,devices,minutes\n", "no jobs"),
     ],
 )
@@ -181,10 +181,10 @@ def test_bad_tables_are_one_line(text: str | None, said: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "behind", "said"),
     [
-        ({"kind": "precision"}, "", "is no study of scaling"),
-        ({"variants": []}, "", "ncf has no times above 0"),
-        ({"variants": 3}, "", "no steps, or what is asked for is no number of them"),
-        ({}, "@many", "no steps, or what is asked for is no number of them"),
+        ({"kind": "precision"}, "", "is not a scaling study"),
+        ({"variants": []}, "", "ncf: expected times above 0"),
+        ({"variants": 3}, "", "expected step times in the study, and a number after @"),
+        ({}, "@many", "expected step times in the study, and a number after @"),
     ],
 )
 def test_bad_studies_are_one_line(

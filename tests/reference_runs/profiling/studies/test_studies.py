@@ -97,10 +97,10 @@ def test_devices_are_compared_by_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        ([profile(), profile()], "there are two profiles of ncf smoke fp32 on a device"),
+        ([profile(), profile()], "two profiles of ncf smoke fp32 on a device"),
         ([profile(levels=[])], "ncf smoke fp32 on a device has no steps of the run level"),
         ([{"benchmark": "ncf"}], "0.json is not a profile.json of podium profile"),
-        ([[1]], "0.json holds no JSON object"),
+        ([[1]], "0.json does not contain a JSON object"),
     ],
 )
 def test_bad_profiles_are_one_line(made: list[Any], said: str, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_what_is_not_there_is_skipped_and_what_breaks_has_failed(
         ("fp32", "measured", ""),
         ("tf32", "skipped", "cpu has no TF32"),
         ("bf16", "failed", "out of memory"),
-        ("fp16", "failed", "it ended with status 3"),
+        ("fp16", "failed", "exit status 3"),
     ]
     assert "tf32      skipped: cpu has no TF32" in study_text(study)
 

@@ -1,4 +1,4 @@
-// Bundled with Vega by interactive.py, which gives the name vegaEmbed
+// Bundled with Vega, which defines the name vegaEmbed
 const COLOURS = [
   "#4c78a8", "#e45756", "#54a24b", "#b279a2", "#f58518",
   "#439894", "#9d755d", "#d67195", "#7970a9", "#6b8e23",
@@ -14,7 +14,7 @@ const rowsOf = ({ points, others, runs }) => [
   ...others,
 ];
 
-// What a tooltip says comes from logs: it is text, whatever it looks like
+// The content of a tooltip comes from logs: it is always shown as text
 const tip = document.createElement("div");
 tip.className = "tip";
 tip.hidden = true;
@@ -79,15 +79,15 @@ window.podiumDraw = async (figure, picture) => {
   const { view } = await vegaEmbed(
     place,
     { ...picture.specification, data: { values: rowsOf(picture) } },
-    // `ast`: the policy of the pages forbids to compile expressions. Errors alone are logged: a run
-    // that is chosen may have no point in a chart, whose scale then has no end
+    // `ast`: the policy of the pages forbids compiled expressions. Only errors are logged: a
+    // selected run may have no point in a chart, which makes its scale infinite
     { mode: "vega-lite", ast: true, logLevel: 1, actions: false, defaultStyle: false, renderer: "canvas", tooltip: tell },
   );
-  // Vega has named it a document without a description
+  // Vega gives it the role of a document without a description
   const shown = place.querySelector("[role]") ?? place;
   shown.setAttribute("role", "img");
   shown.setAttribute("aria-label", still.alt);
-  // Paper shows it, and a picture that is out of sight is loaded late
+  // It is printed, and a picture outside of the view would be loaded late
   still.loading = "eager";
   figure.append(legendOf(view, Math.max(...picture.runs.map((names) => names.length))), place);
   figure.classList.add("drawn");

@@ -1,6 +1,6 @@
 (() => {
-  // Curves that can be pointed at take the place of the still ones as they come into view: what
-  // draws them is large. Where it fails the still ones stand
+  // Interactive curves replace the static ones when they come into view, because their script is
+  // large. If it fails, the static ones stay
   const loaded = new Map();
   const load = (name) => {
     if (!loaded.has(name)) {

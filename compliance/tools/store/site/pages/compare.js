@@ -1,4 +1,4 @@
-// Two to four results side by side; ratios only where the rules let them be compared
+// Two to four results side by side; ratios only if the rules allow the comparison
 (() => {
   const MOST = 4;
   const { facets, numbers, results } = window.podiumSearch;
@@ -36,7 +36,7 @@
     if (differ("suite") || differ("model")) return "These results are of different benchmarks: their times must not be compared.";
     if (differ("span")) return "These rounds must not be compared: the rules of the benchmark changed between them.";
     if (differ("division")) return "Results of different divisions must not be compared.";
-    if (list.some((row) => row.division !== "closed")) return "Open results may train different models: their times must not be compared.";
+    if (list.some((row) => row.division !== "closed")) return "Open results may use different models: their times must not be compared.";
     return "";
   };
 

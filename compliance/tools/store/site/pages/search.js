@@ -5,7 +5,7 @@
   const [chipsAt, scoreAt] = ["chips", "score"].map((name) => facets.length + data.numbers.indexOf(name));
   const hidden = ["system", "unit", "span"];
   const choosable = facets.filter((name) => !hidden.includes(name));
-  // Each result as the words that it is found by
+  // The searchable words of each result
   const texts = data.results.map((row) => facets.map((name, at) => data.facets[name][row[at]]).join(" ").toLowerCase());
   const names = data.pages.map(([name, , kind]) => `${name} ${kind}`.toLowerCase());
   const form = document.getElementById("search");
