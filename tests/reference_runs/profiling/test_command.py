@@ -268,7 +268,7 @@ def test_a_profile_that_dies_is_kept_as_far_as_it_went(
     assert [each["level"] for each in kept["levels"]] == ["bare", "run", "layers"]
     assert kept["layers"]
     assert (kept["operators"], kept["complete"]) == ([], False)
-    assert "cut short" in (folder / "profile.html").read_text()
+    assert "interrupted" in (folder / "profile.html").read_text()
 
 
 @pytest.mark.long
