@@ -1,9 +1,9 @@
-"""podium's tool: reads logs and trees, judges them, reports, packages."""
+"""The tool: reads logs and trees, judges them, reports, packages."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # typing takes time to load, and the handling of interrupts stands behind this
+if TYPE_CHECKING:  # typing takes time to load, which delays the handling of interrupts
     from typing import Any
 
     from podium.compliance.judging.systems.model import read_system as read_system

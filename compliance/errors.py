@@ -1,4 +1,4 @@
-"""What a caller can do wrong: one line for the user, and the exit status."""
+"""Errors of callers: one line for the user, and the exit status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from podium.compliance.exit_codes import Exit
 
 
 def interrupted(error: BaseException | None) -> bool:
-    """Whether an exception only came up while the user's interrupt was dealt with."""
+    """Whether an exception occurred while the user's interrupt was handled."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -17,14 +17,14 @@ def interrupted(error: BaseException | None) -> bool:
 
 
 class ComplianceError(Exception):
-    """Base of all: the message is a whole sentence for the user."""
+    """The base of all errors: the message is a complete sentence for the user."""
 
     status: ClassVar[Exit] = Exit.USAGE
 
 
 class UsageFault(ComplianceError):
-    """Arguments that cannot be followed."""
+    """Invalid arguments."""
 
 
 class NothingToJudge(ComplianceError):
-    """A path that does not exist, or holds nothing podium judges."""
+    """A path that does not exist, or contains nothing that podium judges."""

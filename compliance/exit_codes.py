@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What the process tells its caller."""
+    """The exit status of the process."""
 
     CLEAN = 0
     FOUND = 1

@@ -1,8 +1,8 @@
 """Ctrl-C at any moment of the command: one line and status 130, never a traceback.
 
-Until a command works there is nothing to clean up, and an exception may come up in the middle of an
-import: the process ends at once. A command that works gets a KeyboardInterrupt, so that it removes
-what it has half written; a second Ctrl-C ends it at once all the same.
+Before a command runs there is nothing to clean up, and an exception may occur in the middle of an
+import, so the process ends at once. A running command gets a KeyboardInterrupt, so that it removes
+partial files; a second Ctrl-C ends it at once.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ import sys
 from podium.compliance.exit_codes import Exit
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # this is loaded before all else: typing takes longer than the rest
+if TYPE_CHECKING:  # this module is loaded first, and typing takes longer than the rest
     from types import FrameType
 
 LINE = b"podium: interrupted\n"
 
 
 def take_over() -> None:
-    """Let an interrupt end the process from now on: for the command only, not where it is imported.
+    """Let an interrupt end the process from now on; only for the command, not for importers.
 
-    A shell that ignores interrupts for what runs in the background, and a handler that somebody
-    else has set, are left alone.
+    Interrupts that a shell ignores for background processes stay ignored, and the handler of other
+    code is kept.
     """
     if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _raise):
         signal.signal(signal.SIGINT, _end)
         sys.unraisablehook = _unraisable
-        # What is registered first is called last
+        # The first registered handler is called last
         atexit.register(_leave)
 
 
 def raise_once() -> None:
-    """Let the next interrupt raise KeyboardInterrupt, and one after it end the process."""
+    """Let the next interrupt raise KeyboardInterrupt, and the one after it end the process."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, _raise)
 
 
 def end_at_once() -> None:
-    """Let the next interrupt end the process: for a command that has nothing to clean up."""
+    """Let the next interrupt end the process, for a command without cleanup."""
     if signal.getsignal(signal.SIGINT) is _raise:
         signal.signal(signal.SIGINT, _end)
 
 
 def raise_always() -> None:
-    """Let each interrupt raise KeyboardInterrupt, as Python has it."""
+    """Let each interrupt raise KeyboardInterrupt, as by default in Python."""
     if signal.getsignal(signal.SIGINT) in (_end, _raise):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def ignore(status: int) -> None:
-    """Let no interrupt change anything any more: the work is done, and this is its status."""
+    """Ignore further interrupts: the work is done, with this status."""
     global _status
     _status = status
     if signal.getsignal(signal.SIGINT) in (_end, _raise):
@@ -61,7 +61,7 @@ def ignore(status: int) -> None:
 
 
 def was_raised() -> bool:
-    """Whether a KeyboardInterrupt came up: some libraries make another error of it."""
+    """Whether a KeyboardInterrupt occurred: some libraries turn it into another error."""
     return _raised
 
 
@@ -69,8 +69,8 @@ _status, _raised = 0, False
 
 
 def _leave() -> None:
-    # Where an interrupt came up in an `exec`, as dataclasses are made by, Python would end by the
-    # signal, whatever its status
+    # After an interrupt in an `exec`, which dataclasses use, Python would end by the signal,
+    # regardless of the status
     if _status == Exit.INTERRUPTED:
         os._exit(_status)
 
@@ -90,7 +90,7 @@ def _raise(_number: int, _frame: FrameType | None) -> None:
 
 
 def _unraisable(event: sys.UnraisableHookArgs) -> None:
-    # Raised in a finalizer, an interrupt would be printed and forgotten
+    # An interrupt that is raised in a finalizer would be printed and ignored
     if event.exc_type is KeyboardInterrupt:
         _end()
     sys.__unraisablehook__(event)

@@ -1,3 +1,3 @@
-"""The version of podium: as reports and `podium --version` give it, and the package's own."""
+"""The version of podium, for reports, `podium --version` and the package."""
 
 VERSION = "0.2.0"

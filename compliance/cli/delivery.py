@@ -1,4 +1,4 @@
-"""What commands do around their one call: refuse, select, warn, print or write."""
+"""Steps that commands share: refuse, select, warn, print or write."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 
 REMOVE_UNUSED = "if no other call uses it, remove it"
-"""What to do about a folder whose owner is not certainly gone."""
+"""The advice for a folder that another call may still use."""
 
 
 def warn(message: str) -> None:
-    """One line on standard error."""
+    """Print one line to standard error."""
     typer.echo(f"podium: {message}", err=True)
 
 
 def suggest(*words: object) -> None:
-    """The next command, as the last line of an answer."""
+    """Print the next command as the last line of the output."""
     from podium.compliance.reporting.console import print_text
 
     print_text(f"{_next_line(words)}\n")
 
 
 def suggest_after_verdict(*words: object) -> None:
-    """The next command on standard error: the last line of the answer is a verdict."""
-    # Where both streams go to one file, the answer comes first
+    """Print the next command to standard error: the last line of the output is the verdict."""
+    # If both streams go to one file, the output comes first
     sys.stdout.flush()
     typer.echo(_next_line(words), err=True)
 
@@ -49,24 +49,24 @@ def suggest_after_verdict(*words: object) -> None:
 def _next_line(words: Sequence[object]) -> str:
     from podium.compliance.text.terminal import clean
 
-    # On one line however long it is, to be copied
+    # On one line of any length, so that it can be copied
     return f"next: {clean(shlex.join(['podium', *map(str, words)]))}"
 
 
 def shown_from_here(path: Path) -> Path:
-    """A path as it is typed in the working directory, where it is in it."""
+    """A path, relative to the working directory if it is inside."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def suggest_unpack(archive: Path, receipt: Path | None) -> None:
-    """The command that unpacks an archive, and verifies it where there is a receipt."""
+    """Suggest the command that unpacks an archive, and verifies it if there is a receipt."""
     verify = () if receipt is None else ("--verify", shown_from_here(receipt))
     suggest("unpack", archive, "--output", "received", *verify)
 
 
 def suggest_pack(path: Path, *, begun: bool) -> None:
-    """The command that packs a folder with a podium.toml; else what a submission still lacks."""
+    """Suggest `podium pack` for a folder with a podium.toml, else `podium doctor`."""
     configured = (path / "podium.toml").is_file()
     if configured and begun:
         suggest_after_verdict("pack", path)
@@ -75,20 +75,20 @@ def suggest_pack(path: Path, *, begun: bool) -> None:
 
 
 def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
-    """One line on standard error for each folder that a killed call has left behind."""
+    """Print one line to standard error for each folder that a killed call has left."""
     from podium.compliance.text.terminal import clean
     from podium.compliance.text.words import age_text, size_text
 
     for each in found:
         facts = f"{size_text(each.size)}, {age_text(each.age)} old"
-        warn(f"left behind by a call that was killed: {clean(str(each.folder))} ({facts}); {what}")
+        warn(f"left by a killed call: {clean(str(each.folder))} ({facts}); {what}")
 
 
 def clear_leftovers(*targets: Path, whatever: bool = False) -> None:
-    """Remove what killed calls that made these files or folders have left in the same folder.
+    """Remove the folders that killed calls for these targets have left next to them.
 
-    What may be in use, or may hold more than a draft, is named and stays. `whatever`: the calls
-    may have made other files or folders there.
+    A folder that may be in use, or may have more than a draft, is named and kept. `whatever`:
+    include calls for other targets in the same folder.
     """
     from podium.compliance.files.staging import leftovers, remove_disposable
 
@@ -104,7 +104,7 @@ def clear_leftovers(*targets: Path, whatever: bool = False) -> None:
 def with_named_results(given: GivenPaths, options: Options) -> Iterator[GivenPaths]:
     """The paths, with an assembled tree for each folder whose podium.toml names its results.
 
-    Says so on standard error. Raises UsageFault where such a tree cannot be packed.
+    Each assembled tree is reported on standard error. Raises UsageFault if a tree cannot be packed.
     """
     from podium.compliance.judging.inputs.named_results import names_results
     from podium.compliance.judging.inputs.round_selection import RoundRequest
@@ -121,24 +121,24 @@ def with_named_results(given: GivenPaths, options: Options) -> Iterator[GivenPat
 
 
 def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:
-    """Raise UsageFault where an option's file lies in a tree that is read: nothing is changed."""
+    """Raise UsageFault if an option's file is in a tree that is read, which must not change."""
     from podium.compliance.reporting.console import inside
 
-    # A file in the tree would be part of the submission, and be judged by the next call
+    # A file in the tree would be part of the submission, and the next call would judge it
     if output is not None and inside(output, list(trees)):
-        raise UsageFault(f"{option} {output} lies in the tree being read; choose a path outside")
+        raise UsageFault(f"{option} {output} is inside the tree being read; choose a path outside")
 
 
 def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
     """The globs of an option that is repeated, or given once with commas between them.
 
-    Raises UsageFault for those that match no rule: a misspelt selector must not look like a clean
-    report.
+    Raises UsageFault for a glob that matches no rule: the report of a misspelled selector must not
+    look clean.
     """
     pieces = [glob.strip() for one in given or () for glob in one.split(",")]
     selectors = tuple(glob for glob in pieces if glob)
     if selectors:
-        # Builds the rules of every round, which a call without selectors need not wait for
+        # Builds the rules of every round; a call without selectors does not wait for this
         from podium.compliance.rulebook.selectors import unmatched
 
         wrong = [*unmatched(option, selectors)]
@@ -148,7 +148,7 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
 
 
 def refuse_unknown(form: str) -> None:
-    """Raise UsageFault for a format of a plug-in that is not there, before anything is judged."""
+    """Raise UsageFault for the format of a missing plug-in, before anything is judged."""
     name, dot, _ = form.partition(".")
     if not dot:
         return
@@ -162,7 +162,7 @@ def refuse_unknown(form: str) -> None:
 
 @contextmanager
 def working(engine: str | None, jobs: int | None) -> Iterator[Engine | None]:
-    """Who judges files, as `--engine` says; None for processes, which need no preparation."""
+    """The engine that `--engine` names; None for processes, which need no preparation."""
     if engine is None:
         yield None
         return
@@ -174,9 +174,9 @@ def working(engine: str | None, jobs: int | None) -> Iterator[Engine | None]:
 
 
 def deliver_report(report: Outcome, printing: Printing) -> None:
-    """Print a report, or write it, in a format of podium's own or of a plug-in.
+    """Print or write a report in a built-in format or a format of a plug-in.
 
-    Where the plug-in fails, it is named, and the report is printed as text: a verdict is not lost.
+    If the plug-in fails, a warning names it, and the report is printed as text: no verdict is lost.
     """
     from podium.compliance.reporting.console import deliver, send
 
@@ -189,13 +189,13 @@ def deliver_report(report: Outcome, printing: Printing) -> None:
             return
         name = printing.format.partition(".")[0]
         unwritten = f"; {printing.output} is not written" if printing.output else ""
-        warn(f"plug-in {name} takes no part: {why}{unwritten}")
+        warn(f"plug-in {name} is skipped: {why}{unwritten}")
         printing = printing._replace(format="text", output=None)
     deliver(report, printing, rulebook())
 
 
 def rulebook() -> Rulebook:
-    """What formats may ask about rules; nothing is loaded until they ask."""
+    """The facts about rules that formats use, loaded on first use."""
     from podium.compliance.reporting.console import Rulebook
 
     return Rulebook(_rule_texts, _has_one_message)

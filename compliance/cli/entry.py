@@ -13,23 +13,23 @@ from podium.compliance.interrupts import ignore, raise_once, take_over, was_rais
 
 
 def main() -> None:
-    """Run the command; every way out ends in one of the contract's exit statuses."""
+    """Run the command and exit with one of the documented statuses."""
     take_over()
     open_streams()
     status = run(sys.argv[1:])
-    # What the interpreter does at its end would turn an interrupt into a traceback
+    # An interrupt while the interpreter shuts down would print a traceback
     ignore(status)
     drop_output()
     sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
-    """The exit status of one call; what went wrong is one line on standard error."""
-    # Even absolute paths are compared with it
+    """The exit status of one call; a fault is printed as one line to standard error."""
+    # Absolute paths are compared with it, too
     try:
         os.getcwd()
     except OSError as error:
-        _print_error(f"the working directory cannot be read: {error.strerror}")
+        _print_error(f"cannot read the working directory: {error.strerror}")
         return Exit.USAGE
     try:
         status = _called(arguments)
@@ -43,7 +43,7 @@ def run(arguments: list[str]) -> int:
         status = Exit.INTERRUPTED
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None and not interrupted(error):
-            # A disk or a network's folder that fails in the middle is no fault of podium's
+            # A disk or a network folder that fails is not a fault of podium
             _print_error(f"{os.fsdecode(error.filename)}: {error.strerror}")
             return Exit.USAGE
         status = _failed(error)
@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _called(arguments: list[str]) -> int:
-    # Imported here, so that `main` can have fewer collections meanwhile.
+    # Imported here, so that `main` can reduce garbage collections first
     from podium.compliance.cli.registry import SHELL_OPTIONS, load_commands
 
     if arguments and arguments[0] in SHELL_OPTIONS:
@@ -63,20 +63,20 @@ def _called(arguments: list[str]) -> int:
     else:
         command = load_commands(arguments)
         raise_once()
-        # click must not end the process itself: each end has one of podium's statuses
+        # click must not exit the process itself: the exit status must be one of podium's
         status = command(arguments, prog_name="podium", standalone_mode=False)
-    # While an output that takes no more can still be reported: at exit Python complains by itself
+    # Flush while a failing output can still be reported: at exit, Python prints its own message
     sys.stdout.flush()
     return int(status or 0)
 
 
 def _failed(error: Exception) -> int:
-    """The exit status after an exception of click, or of podium itself."""
+    """The exit status after an exception of click or of podium itself."""
     import typer
 
     if isinstance(error, typer.Abort) or interrupted(error) or was_raised():
         return Exit.INTERRUPTED
-    # Some versions of typer use click, others a copy of it: its errors are those that `show`.
+    # Some versions of typer use click, others a copy of it: their errors have a method `show`
     if hasattr(error, "show"):
         error.show()
         return Exit.USAGE
@@ -89,12 +89,12 @@ def _failed(error: Exception) -> int:
 def _print_error(message: str) -> None:
     from podium.compliance.text.terminal import clean
 
-    # A message may quote what a file holds
+    # A message may quote the content of a file
     _tell("podium: " + "\n".join(map(clean, message.split("\n"))))
 
 
 def _tell(text: str) -> None:
-    # Where standard error takes nothing, the exit status still tells
+    # If standard error cannot be written, the exit status still reports the fault
     with suppress(OSError, OutputRefused):
         sys.stderr.write(f"{text}\n")
 

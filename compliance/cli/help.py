@@ -1,4 +1,4 @@
-"""What the help looks like: commands in panels with whole summaries, an example a line."""
+"""The layout of the help: commands in panels with full summaries, one example per line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDEST = 100
 
 
 class PanelGroup(TyperGroup):
-    """A group that lists its commands in panels; click alone would cut their summaries."""
+    """A group that lists its commands in panels; plain click would cut their summaries."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one section for each panel, in order of its first command."""
@@ -32,9 +32,9 @@ class DefaultGroup(PanelGroup):
     """A group whose first command may be called without its name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put in the first command's name where the line begins with no command's, nor asks help.
+        """Insert the first command's name unless the line starts with a command or asks for help.
 
-        Its options may stand first, too, as the group has none of its own.
+        The line may start with an option of that command, because the group has no options.
         """
         if args and args[0] not in (*self.commands, *ctx.help_option_names):
             args = [next(iter(self.commands)), *args]
@@ -47,18 +47,18 @@ def summary(text: str) -> str:
 
 
 def group(about: str, kind: type[PanelGroup] = PanelGroup) -> typer.Typer:
-    """A command that holds commands."""
+    """A command that has subcommands."""
     return typer.Typer(
         cls=kind,
         help=about,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,  # rich is slow to load, and its panels cut long words
-        pretty_exceptions_enable=False,  # cli.py reports a fault in one line
+        pretty_exceptions_enable=False,  # `entry` reports a fault in one line
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
     )
 
 
 def examples(*lines: str) -> str:
-    """An epilog with each example on its own line: click re-wraps text that has no such mark."""
+    """An epilog with each example on a separate line: click re-wraps text without the mark."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])

@@ -1,6 +1,6 @@
 """Options that several commands share, declared and explained once.
 
-`podium check` loads this module on every call, so it holds only what is cheap to build.
+`podium check` loads this module on every call, so everything here must be cheap to build.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Division(StrEnum):
 
 
 class _FormatNames:
-    """What `--format` takes: a format of podium's own, or PLUGIN.NAME; completed from `choices`."""
+    """The type of `--format`: a built-in format or PLUGIN.NAME; completed from `choices`."""
 
     __name__ = "FORMAT"
     choices = FORMATS
@@ -45,7 +45,7 @@ class _FormatNames:
 
 
 class AnswerFormat(StrEnum):
-    """How an answer that has no tables is printed."""
+    """Formats of output that has no tables."""
 
     TEXT = "text"
     JSON = "json"
@@ -53,7 +53,7 @@ class AnswerFormat(StrEnum):
 
 # --- which rules ---
 
-# Neither has a default: what is not given is left to podium.toml and to names of folders
+# Neither has a default: podium.toml and the names of folders supply a missing value
 UsageOption = Annotated[
     Usage | None,
     typer.Option("--usage", help="Suite; default from podium.toml or a folder's name."),
@@ -106,21 +106,19 @@ IgnoreOption = Annotated[
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")]
 
-# --- how it is printed ---
+# --- output ---
 
-# None and not text: inside GitHub Actions the default is another
+# None and not text: the default differs in GitHub Actions
 ReportFormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="Default text, or github inside GitHub Actions.",
+        help="Output format; default text, or github in GitHub Actions.",
         parser=_FormatNames(),
         metavar=f"[{'|'.join(_FormatNames.choices)}|PLUGIN.FORMAT]",
     ),
 ]
-AnswerFormatOption = Annotated[
-    AnswerFormat, typer.Option("--format", help="How to print the answer.")
-]
+AnswerFormatOption = Annotated[AnswerFormat, typer.Option("--format", help="Output format.")]
 OutputOption = Annotated[
     Path | None,
     typer.Option("--output", help="Write to this file instead of printing.", metavar="FILE"),
@@ -128,36 +126,38 @@ OutputOption = Annotated[
 RelativeToOption = Annotated[
     Path | None,
     typer.Option(
-        "--relative-to", help="Show paths from here; default the working directory.", metavar="DIR"
+        "--relative-to",
+        help="Show paths relative to DIR; default the working directory.",
+        metavar="DIR",
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no progress bar.")]
-NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
+NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colors.")]
 
 NoSyncOption = Annotated[
     bool,
-    typer.Option(
-        "--no-sync", help="Do not wait for the disk; a power cut may lose what is written."
-    ),
+    typer.Option("--no-sync", help="Do not sync to disk; a power failure may lose the files."),
 ]
 
-# --- how it is worked out ---
+# --- engines ---
 
 JobsOption = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.", metavar="N"),
+    typer.Option(
+        "--jobs", "-j", min=1, help="Number of processes; default all cores.", metavar="N"
+    ),
 ]
 EngineOption = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        help="processes (the default), dask, or dask:ADDRESS for a scheduler that runs already.",
+        help="processes (the default), dask, or dask:ADDRESS of a running scheduler.",
         metavar="ENGINE",
     ),
 ]
 
 
 def processes(jobs: int | None) -> int:
-    """How many processes `--jobs` allows."""
-    # cpu_count is None where the system does not tell
+    """The number of processes that `--jobs` allows."""
+    # cpu_count is None if the system does not report it
     return jobs or os.cpu_count() or 1

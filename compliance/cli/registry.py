@@ -1,4 +1,4 @@
-"""Which commands there are, and how the help lists them."""
+"""The list of commands, and their order in the help."""
 
 from __future__ import annotations
 
@@ -17,36 +17,35 @@ ABOUT = "Check, score and package MLPerf Training and HPC results."
 
 
 class Command(NamedTuple):
-    """Where a command lies below `commands` (module and name), and its summary in the help."""
+    """The location of a command below `cli` (module and name), and its summary in the help."""
 
     path: str
     about: str
 
 
-# The summaries are repeated here, so that the help can be printed without importing a command;
-# a test compares each with the first line of the command's own help
+# The summaries are repeated here so that the help needs no import of a command;
+# a test compares each with the first line of the command's help
 PANELS = {
-    "Judge": {
+    "Check": {
         "check": Command(
             "judging.check:check",
-            "Judge logs against their round's rules: what is wrong, where, and how to fix it.",
+            "Check logs against the rules of their round; report errors with place and fix.",
         ),
         "preflight": Command(
             "judging.preflight:preflight",
-            "Judge hyperparameters before the run: violations, missing keys, when to evaluate.",
+            "Check hyperparameters before a run: violations, missing keys, evaluation schedule.",
         ),
         "watch": Command(
             "judging.watch:watch",
-            "Judge logs while they are written: progress, findings, expected end.",
+            "Check logs while they are written: progress, findings, expected end.",
         ),
         "review": Command(
             "judging.review:app",
-            "Review a round: compare results, find anomalies, write objections and follow them.",
+            "Review a round: compare results, find anomalies, write and track objections.",
         ),
         "serve": Command(
             "judging.serve:serve",
-            "Answer programs by the Model Context Protocol: check, score, explain rules; reads "
-            "only.",
+            "Run a read-only server of the Model Context Protocol: check, score, explain rules.",
         ),
     },
     "Score and converge": {
@@ -56,13 +55,13 @@ PANELS = {
         ),
         "rcp": Command(
             "scoring.rcp:app",
-            "Reference convergence points: compare results with them, plan runs, show them.",
+            "Compare results with reference convergence points, plan runs, show points.",
         ),
     },
-    "Analyse": {
+    "Analyze": {
         "results": Command(
             "analysis.results:app",
-            "Many rounds as tables: build a store of them, query it, analyse it.",
+            "Build a store of many rounds, query it and analyze it.",
         ),
     },
     "Run": {
@@ -72,15 +71,15 @@ PANELS = {
         ),
         "profile": Command(
             "running.profile:app",
-            "Profile a trainer: steps, layers and kernels, and what measuring each costs.",
+            "Profile a trainer: steps, layers and kernels, and the overhead of measuring.",
         ),
         "kernels": Command(
             "running.kernels:app",
-            "Kernels measured one by one: DeepBench's lists, a trainer's own, and comparisons.",
+            "Measure single kernels, of DeepBench's lists or of a trainer, and compare devices.",
         ),
         "data": Command(
             "running.data:app",
-            "Datasets of the bundled trainers: made from what is published, and verified.",
+            "Prepare and verify the datasets of the bundled trainers.",
         ),
     },
     "Package": {
@@ -90,33 +89,33 @@ PANELS = {
         ),
         "system": Command(
             "packaging.system:app",
-            "System descriptions (systems/*.json): write and check them, print their schema.",
+            "Write and check system descriptions (systems/*.json), and print their schema.",
         ),
         "doctor": Command(
             "packaging.doctor:doctor",
-            "List in order what a submission still lacks, with the command for each.",
+            "List the steps that a submission still lacks, in order, with a command for each.",
         ),
         "fix": Command(
             "packaging.fix:fix",
-            "Show what podium can fix by itself: names, JSON, junk, permissions; --write fixes it.",
+            "Show automatic fixes of names, JSON, junk files and permissions; --write makes them.",
         ),
         "pack": Command(
             "packaging.pack:pack",
-            "Assemble a submission: plan, copy, check, swap in, write a receipt.",
+            "Assemble a submission: plan, copy, check, replace the old tree, write a receipt.",
         ),
         "bundle": Command(
             "packaging.bundle:bundle",
-            "Write a submission as one archive, with its SHA-256 and SHA-1 beside it.",
+            "Write a submission as one archive, with its SHA-256 and SHA-1 in separate files.",
         ),
         "unpack": Command(
             "packaging.unpack:unpack",
-            "Unpack a bundle into a new folder, or not at all, and verify it by its receipt.",
+            "Unpack a bundle into a new folder, all or nothing, and verify it with its receipt.",
         ),
     },
     "Rules": {
         "rules": Command(
             "rulebook.rules:app",
-            "The rules themselves: list, explain and compare them; legal hyperparameters.",
+            "List, explain and compare the rules; print legal hyperparameters.",
         ),
         "schema": Command(
             "rulebook.schema:schema",
@@ -125,37 +124,37 @@ PANELS = {
         ),
         "plugins": Command(
             "rulebook.plugins:plugins",
-            "List the plug-ins that are installed: what each adds, and whether it can be loaded.",
+            "List the installed plug-ins: what each adds, and whether it can be loaded.",
         ),
     },
     "Compatibility": {
         "compat": Command(
             "compatibility.compat:app",
-            "The official MLCommons tools by their own names and flags, with true exit codes.",
+            "The official MLCommons tools with their names and flags, and correct exit codes.",
         ),
     },
 }
 """Every command in the panels and the order of the help."""
 
 HIDDEN = {
-    "man": Command("shell.man:man", "Print this command's manual page, for man."),
+    "man": Command("shell.man:man", "Print the manual page of podium, for man."),
 }
-"""Commands that the help does not list: makers of packages call them."""
+"""Commands that the help does not list; packaging scripts call them."""
 
 SHELL_OPTIONS = ("--install-completion", "--show-completion", "--complete")
-"""Options that stand first, and are followed without any command; the last is for shells alone."""
+"""Options that come first and need no command; only shells use the last."""
 
 
 def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
-    """The whole command; only the part of it that these arguments call does more than be listed.
+    """The root command, with the called command loaded and all others only listed.
 
-    What is not called is not imported: `podium check` need not wait for the rest, nor the help for
-    any of it.
+    A command that is not called is not imported: `podium check` does not wait for other commands,
+    and the help waits for none.
     """
     # The root's options take no values, so that the first word without a hyphen is the command
     called = next((word for word in arguments if not word.startswith("-")), None)
     app = group(ABOUT)
-    # Only where the root's own options may be read or listed are all of them built
+    # Build all options of the root only if they may be parsed or listed
     app.callback()(_root if arguments and not arguments[0].startswith("-") else _whole_root)
     for panel, commands in PANELS.items():
         for name, command in commands.items():
@@ -180,7 +179,7 @@ def _add(app: typer.Typer, name: str, command: Command, panel: str | None) -> No
 
 
 def _listed() -> None:
-    """Stands for a command that is not called."""
+    """The placeholder of a command that is not called."""
 
 
 def _version(wanted: bool) -> None:
@@ -201,7 +200,7 @@ def _shell_option(name: str, about: str) -> Any:
 
 
 _NoPluginsOption = Annotated[
-    bool, typer.Option("--no-plugins", help="Leave out the plug-ins that are installed.")
+    bool, typer.Option("--no-plugins", help="Do not load the installed plug-ins.")
 ]
 
 
@@ -219,10 +218,10 @@ def _whole_root(
     ] = None,
     show: Annotated[
         str | None,
-        _shell_option("show-completion", "Print what completes for bash, zsh or fish."),
+        _shell_option("show-completion", "Print the completion script of bash, zsh or fish."),
     ] = None,
 ) -> None:
     del version  # its callback has answered
     leave_out(no_plugins)
     if install is not None or show is not None:
-        raise UsageFault("completion is asked for alone: podium --install-completion bash")
+        raise UsageFault("use the completion option alone: podium --install-completion bash")

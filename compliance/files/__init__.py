@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, the standard streams, and libraries that an extra brings.
+"""Atomic files, the standard streams, and libraries of extras.
 
-Imports the errors only.
+Imports only the errors.
 """

@@ -1,4 +1,4 @@
-"""Files and folders written under a temporary name, and renamed when they are whole."""
+"""Files and folders written under a temporary name, and renamed when complete."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from podium.compliance.files.staging import staging
 
 
 def refuse_occupied(folder: Path) -> None:
-    """Raise UsageFault where a new folder cannot have this path: only an empty one may be there."""
+    """Raise UsageFault if a new folder cannot have this path: only an empty folder may exist."""
     if folder.is_symlink() or (folder.exists() and not _is_empty_folder(folder)):
         raise UsageFault(f"{folder} already exists; choose a new folder")
 
 
 def _is_empty_folder(folder: Path) -> bool:
-    """Whether this is a folder that can be read and holds nothing."""
+    """Whether this is a readable empty folder."""
     try:
         return folder.is_dir() and not any(folder.iterdir())
     except OSError:
@@ -29,28 +29,28 @@ def _is_empty_folder(folder: Path) -> bool:
 
 
 def usual_mode(bits: int) -> int:
-    """The permissions of a new file (0o666) or folder (0o777), by this process's umask.
+    """The permissions of a new file (0o666) or folder (0o777) with this process's umask.
 
-    Temporary files and folders are made for their owner alone; what they become is like any other.
+    Temporary files and folders are private; the final ones have the usual permissions.
     """
-    # The mask cannot be read without being set; it is set back at once, as threads share it
+    # The mask cannot be read without being set; it is restored at once, because threads share it
     mask = os.umask(0)
     os.umask(mask)
     return bits & ~mask
 
 
 def new_file(path: Path) -> IO[bytes]:
-    """A file that is not there yet, to write to; raises OSError."""
+    """A new file to write to, which must not exist; raises OSError."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, usual_mode(0o666))
     return io.BufferedWriter(cast("io.RawIOBase", Output(handle)))
 
 
 @contextmanager
 def draft_folder(path: Path, *, durable: bool = True) -> Iterator[Path]:
-    """A temporary folder beside `path` that takes its name in the end, or is removed.
+    """A temporary folder next to `path`, which gets its name at the end or is removed.
 
-    Where it is durable, it is on the disk before it has the name, and the name thereafter.
-    Raises UsageFault where it cannot be made, filled or renamed.
+    With `durable`, it is synced to disk before the rename, and its name after it.
+    Raises UsageFault if it cannot be made, filled or renamed.
     """
     parent = path.absolute().parent
     try:
@@ -61,7 +61,7 @@ def draft_folder(path: Path, *, durable: bool = True) -> Iterator[Path]:
             draft.chmod(usual_mode(0o777))
             if durable:
                 sync_tree(draft)
-            # An empty folder of this name is replaced; on one that has got files it fails
+            # Replaces an empty folder with this name; fails for a folder with files
             os.replace(draft, path)
     except OSError as error:
         raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
@@ -71,10 +71,10 @@ def draft_folder(path: Path, *, durable: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def draft_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
-    """A temporary file beside `path` that takes its name in the end, or is removed.
+    """A temporary file next to `path`, which gets its name at the end or is removed.
 
-    Where it is durable, it is on the disk before it has the name, and the name thereafter.
-    Raises UsageFault where it cannot be made, written or renamed.
+    With `durable`, it is synced to disk before the rename, and its name after it.
+    Raises UsageFault if it cannot be made, written or renamed.
     """
     try:
         with staging(path, draft=True) as folder:
@@ -93,10 +93,10 @@ def draft_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def draft_files(paths: Sequence[Path], *, durable: bool = True) -> Iterator[list[IO[bytes]]]:
-    """Temporary files that take their names in the end, in this order, or are all removed.
+    """Temporary files that get their names at the end, in this order, or are all removed.
 
-    The paths are in one folder. Where one of them cannot have its name, those before it that were
-    not there lose theirs. Raises UsageFault as `draft_file` does.
+    The paths are in one folder. If a file cannot get its name, earlier new files are removed.
+    Raises UsageFault as `draft_file` does.
     """
     last = paths[-1]
     try:
@@ -130,9 +130,9 @@ def _rename_all(drafts: Sequence[Path], paths: Sequence[Path]) -> None:
 
 
 def sync_names(folder: Path, path: Path) -> None:
-    """Bring a folder's list of names to the disk, `path` among them, which is there already.
+    """Sync a folder's list of names, which includes the existing `path`.
 
-    Raises UsageFault where that fails.
+    Raises UsageFault if that fails.
     """
     try:
         sync_path(folder)

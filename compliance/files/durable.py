@@ -1,6 +1,6 @@
-"""Bytes brought to files and files to the disk: the calls of the system that all writing goes by.
+"""The system calls of all writing: bytes to files, and files to disk.
 
-What `sync_…` has returned for is there after the machine has lost its power.
+After `sync_…` has returned, the data survives a power failure.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EROFS)
-"""How file systems say that they bring nothing to a disk, or no folders."""
+"""Error numbers of file systems that cannot sync, or cannot sync folders."""
 
 _AT_ONCE = 8
-"""Files brought to the disk at a time: the file system writes one journal entry for several."""
+"""Files synced at a time: the file system writes one journal entry for several."""
 
 
 def write_all(handle: int, data: bytes | bytearray | memoryview) -> None:
-    """Write all bytes to a descriptor, in as many calls as it takes; OSError where it cannot."""
+    """Write all bytes to a descriptor, in as many calls as needed; raises OSError."""
     left = memoryview(data)
     while left:
         count = os.write(handle, left)
-        # A write of nothing would be tried for ever
+        # A write of 0 bytes would be repeated forever
         if count == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         left = left[count:]
 
 
 def write_new(path: str | Path, pieces: Iterator[bytes], *, executable: bool = False) -> int:
-    """Write a new file, which must not exist; returns its bytes."""
-    # Nothing that exists is ever opened, nor a link followed
+    """Write a new file, which must not exist; return the number of bytes."""
+    # Opens no existing file and follows no link
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     handle, size = os.open(path, flags, 0o777 if executable else 0o666), 0
     try:
@@ -45,13 +45,13 @@ def write_new(path: str | Path, pieces: Iterator[bytes], *, executable: bool = F
 
 
 class Output(io.RawIOBase):
-    """A descriptor as a stream that writes every byte it is given; closing it closes that."""
+    """A descriptor as a stream that writes all bytes; closing it closes the descriptor."""
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
 
     def writable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def fileno(self) -> int:
@@ -59,7 +59,7 @@ class Output(io.RawIOBase):
         return self._handle
 
     def write(self, data: bytes | bytearray | memoryview, /) -> int:  # type: ignore[override]
-        """Write all of the bytes."""
+        """Write all bytes."""
         write_all(self._handle, data)
         return len(data)
 
@@ -71,7 +71,7 @@ class Output(io.RawIOBase):
 
 
 def sync(handle: int) -> None:
-    """Bring a file or a folder to the disk, where the file system can; OSError where it fails."""
+    """Sync a file or a folder, if the file system supports it; raises OSError."""
     try:
         os.fsync(handle)
     except OSError as error:
@@ -80,27 +80,27 @@ def sync(handle: int) -> None:
 
 
 def sync_path(path: str | Path) -> None:
-    """Bring a file's content, or the names in a folder, to the disk."""
+    """Sync the content of a file, or the names in a folder."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     try:
         sync(handle)
     except OSError as error:
-        # `fsync` knows no name, and the user must be told one
+        # The error of `fsync` has no file name, which the user needs
         raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
     finally:
         os.close(handle)
 
 
 def sync_tree(root: Path) -> None:
-    """Bring all below a folder to the disk, and the folder's own list of names.
+    """Sync everything below a folder, and the folder's list of names.
 
-    After all is written, not after each file: most is on its way to the disk by then.
+    Called after all files are written, because most data is on its way to disk by then.
     """
     files, folders = [], []
     for folder, _, names in os.walk(root):
         folders.append(folder)
         paths = (os.path.join(folder, name) for name in names)
-        # A link is a name only, and with its folder on the disk
+        # A link is only a name, which is synced with its folder
         files += [path for path in paths if not os.path.islink(path)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(sync_path, files))
@@ -109,7 +109,7 @@ def sync_tree(root: Path) -> None:
 
 
 def make_folders(path: Path, *, durable: bool) -> None:
-    """Make a folder and those above it that are missing."""
+    """Make a folder and its missing parents."""
     path = path.absolute()
     missing = [each for each in (path, *path.parents) if not each.exists()]
     path.mkdir(parents=True, exist_ok=True)

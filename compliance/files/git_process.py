@@ -1,4 +1,4 @@
-"""Git as a process: its output, time and memory have bounds."""
+"""Git as a process with bounds on output, time and memory."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 READING_SECONDS = 300.0
-"""How long git may read from its own folder."""
+"""Time limit for git to read from its folder."""
 
 WORKING_SECONDS = 3600.0
-"""How long git may read or write the files of a clone, or talk to a remote."""
+"""Time limit for git to read or write files of a clone, or to access a remote."""
 
 MEMORY_BYTES = 4 << 30
-"""What one git process may allocate."""
+"""Maximum memory of one git process."""
 
 OUTPUT_BYTES = 256 << 20
-"""What one git process may print: the names of some million files."""
+"""Maximum output of one git process: the names of some million files."""
 
 _ERROR_BYTES = 64 << 10
 _BLOCK = 1 << 16
 _GRACE_SECONDS = 2.0
 
-# In these messages git has left out a password, but not a token in the place of the name
+# In these messages git omits a password, but not a token in place of the user name
 _CREDENTIALS = re.compile(r"://[^/\s@]+@")
 
 
@@ -57,13 +57,13 @@ def run_git(
     seconds: float,
     text: bytes = b"",
 ) -> Finished:
-    """Run git in a folder with some text on its standard input; raises UsageFault at a bound."""
+    """Run git in a folder with text on its standard input; raises UsageFault at a bound."""
     try:
         from git import Git
         from git.exc import GitCommandNotFound
-    # GitPython raises it when imported where there is no git
+    # GitPython raises it on import if git is not installed
     except ImportError:
-        raise UsageFault("there is no git program on this machine; install git") from None
+        raise UsageFault("git is not installed; install git") from None
     with tempfile.TemporaryFile() as stream:
         stream.write(text)
         stream.seek(0)
@@ -76,7 +76,7 @@ def run_git(
                 preexec_fn=_limit_memory,
             )
         except GitCommandNotFound:
-            raise UsageFault("there is no git program on this machine; install git") from None
+            raise UsageFault("git is not installed; install git") from None
         except OSError as error:
             raise UsageFault(f"git {words[0]} cannot be started: {error.strerror}") from None
         assert started.proc is not None
@@ -87,7 +87,7 @@ def run_git(
 
 
 def _limit_memory() -> None:
-    """Bound what this process may allocate, not what it maps: packs may be larger than memory."""
+    """Limit the memory that this process allocates, not maps: packs may be larger than memory."""
     import resource
 
     with suppress(OSError, ValueError):
@@ -97,7 +97,7 @@ def _limit_memory() -> None:
 
 
 def _end(process: Popen[bytes]) -> None:
-    """End a process that has not ended: first so that git can remove its locks and end its own."""
+    """End a process: first let git remove its locks and end its children."""
     if process.poll() is None:
         process.terminate()
         with suppress(TimeoutExpired):
@@ -133,7 +133,7 @@ def _finished(process: Popen[bytes], word: str, seconds: float) -> Finished:
 
 
 def reason(text: str) -> str:
-    """The lines of git's errors that name the fault, on one line."""
+    """The lines of git's errors that describe the fault, on one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     found = [line for line in lines if re.search(r"error|fatal|rejected|denied", line)] or lines
     return clean(_CREDENTIALS.sub("://", "; ".join(found[:3]))) or "it gave no reason"

@@ -1,4 +1,4 @@
-"""Files that the user names, or that a store holds: read within bounds, whatever their kind is."""
+"""Files that the user or a store names, of any kind, read within bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 PATIENCE_SECONDS = 30.0
-"""How long a pipe or a device may take to give all it has: a shell's `<(command)` is a pipe."""
+"""Time limit for reading a pipe or a device: a shell's `<(command)` is a pipe."""
 
 _PIECE = 1 << 20
 
@@ -18,10 +18,10 @@ _PIECE = 1 << 20
 def read_given(path: str | Path, most: int) -> bytes:
     """The first `most` bytes of a file, a pipe or a device.
 
-    Raises OSError where it cannot be read, and where a pipe that nobody writes to, or a device that
-    gives nothing, does not end in time.
+    Raises OSError if it cannot be read, or if a pipe without a writer or a silent device does not
+    end in time.
     """
-    # Without O_NONBLOCK the opening of a pipe would wait for a writer
+    # Without O_NONBLOCK opening a pipe would wait for a writer
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
     try:
@@ -44,7 +44,7 @@ def read_given(path: str | Path, most: int) -> bytes:
 
 
 def _await(handle: int, end: float) -> None:
-    """Wait until there is something to read, or the end of it; raises OSError where none comes."""
+    """Wait for data or for the end of the file; raises OSError on a timeout."""
     if not hasattr(select, "poll"):
         return
     poll = select.poll()

@@ -1,4 +1,4 @@
-"""What must not stay on the disk is removed even where this process is killed by SIGKILL."""
+"""Remove files that must not stay on disk, even if SIGKILL ends this process."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if sys.stdin.buffer.read() != b"left":
 
 @contextmanager
 def guarded(path: Path) -> Iterator[None]:
-    """Have a file or a folder removed where this process ends within the context.
+    """Remove a file or a folder if this process ends within the context.
 
-    A second process waits for that, which only the end of its whole session or machine ends as
-    well. Where it cannot be started there is none.
+    A second process in a separate session waits for that; only the end of its session or of the
+    machine ends it. If it cannot be started, nothing is guarded.
     """
     watch = _started(path)
     try:
@@ -34,7 +34,7 @@ def guarded(path: Path) -> Iterator[None]:
 
 
 def _started(path: Path) -> subprocess.Popen[bytes] | None:
-    # A session of its own: Ctrl-C and `kill` of a job must not end it
+    # A separate session: Ctrl-C and `kill` of a job must not end it
     try:
         return subprocess.Popen(  # noqa: S603 - the Python that runs this process
             [sys.executable, "-I", "-S", "-c", _WATCH, os.fspath(path.absolute())],

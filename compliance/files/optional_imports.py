@@ -10,7 +10,7 @@ from podium.compliance.errors import UsageFault
 
 
 def needed(module: str, what: str, extra: str = "") -> Any:
-    """Import a module, which an extra may bring; raises UsageFault where it is not installed."""
+    """Import a module, which an extra may provide; raises UsageFault if it is not installed."""
     try:
         return import_module(module)
     except ImportError:
@@ -22,14 +22,14 @@ def needed(module: str, what: str, extra: str = "") -> Any:
 def install_command(extra: str) -> str:
     """The command that installs the libraries of an extra.
 
-    It names the libraries: the name podium on the public index is not this project.
+    It names the libraries, because podium on the public index is another project.
     """
     names = _libraries(extra)
     return f"pip install {' '.join(names)}" if names else f"pip install '.[{extra}]'"
 
 
 def _libraries(extra: str) -> list[str]:
-    """The libraries of an extra; empty where podium runs from a folder and is not installed."""
+    """The libraries of an extra; empty if podium runs from a folder and is not installed."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:

@@ -1,4 +1,4 @@
-"""Processes that work for this one: how they are started, and that they end with it."""
+"""Child processes: how they start, and how they end with this process."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 
 def process_context() -> BaseContext:
-    """How processes are started: forked where that is safe, and the rules are so loaded already."""
+    """The start method: fork if that is safe, so that the rules are already loaded."""
     return multiprocessing.get_context("fork" if sys.platform == "linux" else None)
 
 
 def end_with_parent() -> None:
-    """Let this process end when the one that started it is gone, even killed without a word."""
-    # Ctrl-C reaches all processes of a terminal: only the parent says so, and cleans up
+    """Let this process end when its parent is gone, even if that was killed."""
+    # Ctrl-C reaches all processes of a terminal: only the parent reports it and cleans up
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
@@ -27,11 +27,11 @@ def end_with_parent() -> None:
 
 
 def end_with_input() -> None:
-    """Let this process and its group end once standard input does.
+    """Let this process and its group end when standard input ends.
 
-    For a process that leads its group, and whose standard input is a pipe that nothing is written
-    to: the pipe ends when the process at its other end is gone, even killed without a word. What
-    reads standard input from then on finds it empty.
+    For a process that leads its group and whose standard input is an unused pipe: the pipe ends
+    when the process at its other end is gone, even if that was killed. Standard input is empty
+    afterwards.
     """
     pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -40,11 +40,11 @@ def end_with_input() -> None:
 
 
 def how_it_ended(status: int) -> str:
-    """How a process ended, by its exit status, as the end of a sentence about it."""
+    """The end of a process as a phrase for a message, from its exit status."""
     if status >= 0:
         return f"ended with status {status}"
     name = signal.Signals(-status).name
-    # The kernel says no more to whoever it ends when memory runs out
+    # The kernel gives no reason if it kills a process that is out of memory
     return f"was killed by {name}" + (", perhaps for its memory" if name == "SIGKILL" else "")
 
 
@@ -57,10 +57,10 @@ def _await_end(pipe: int) -> None:
 def _await(sentinel: Any) -> None:
     from multiprocessing.connection import wait
 
-    # A forked process also holds the pipes of those forked before it: they end one by one.
+    # A forked process also has the pipes of earlier forks, so they end one by one
     wait([sentinel])
-    # A plug-in's process leads a group, which holds what the plug-in has started
+    # A plug-in's process leads a group, which includes processes that the plug-in started
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
-    # sys.exit would end this thread only
+    # sys.exit would end only this thread
     os._exit(1)

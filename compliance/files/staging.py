@@ -1,7 +1,7 @@
-"""Folders in which files are made before they take their place, and those that a kill left behind.
+"""Folders in which files are made before they are moved, and leftovers of killed processes.
 
-A folder counts as podium's own only by its name and a marker in it that names what it was made for;
-one that is empty but for an empty marker, whose process ended too early, by its name alone.
+A folder belongs to podium only if its name matches and a marker in it names its target. A folder
+with at most an empty marker, whose process ended too early, is recognized by its name alone.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from typing import NamedTuple
 
 PREFIX = ".podium-stage."
 MARKER = ".podium-stage"
-"""The file in such a folder that holds the path of what is made in it."""
+"""The file in such a folder with the path of its target."""
 
 _RANDOM = 8
 """Characters that tempfile adds to a name."""
 _NAME = re.compile(re.escape(PREFIX) + rf".*\.[a-z0-9_]{{{_RANDOM}}}", re.DOTALL)
 _SETTLED = 10.0
-"""Seconds after which a folder without a marker is not being made: that takes microseconds."""
+"""Seconds after which a folder without a marker is abandoned: markers take microseconds."""
 _LONGEST_PATH = 1 << 16
-"""Bytes; a longer one is no path of a marker's."""
+"""Maximum bytes of the path in a marker."""
 _LONGEST = 40
-"""Characters of the target's name that the folder's name repeats: names of files have a limit."""
+"""Characters of the target's name in the folder's name, because file names are limited."""
 
 
 _DRAFT = b"draft"
-"""The third field of a marker in a folder that never holds anything but what is being made."""
+"""The third field of the marker in a folder that contains only a draft."""
 
 
 class Leftover(NamedTuple):
-    """A folder that no process of this machine holds: its size in bytes, its age in seconds.
+    """A folder that no process of this machine uses: its size in bytes, its age in seconds.
 
     `owner_gone`: its process ran on this machine and has certainly ended. Otherwise the folder may
     be in use on another machine, or on a file system without locks.
-    `disposable`: the owner is gone, and the folder holds nothing but an unfinished draft. Otherwise
-    it may hold the only copy of something.
+    `disposable`: the owner is gone, and the folder contains only an unfinished draft. Otherwise it
+    may contain the only copy of a file.
     """
 
     folder: Path
@@ -53,16 +53,16 @@ class Leftover(NamedTuple):
 
 @contextmanager
 def staging(target: Path, within: Path | None = None, *, draft: bool = False) -> Iterator[Path]:
-    """A new folder beside `target`, or in `within`; removed at the end. Raises OSError.
+    """A new folder next to `target`, or in `within`, removed at the end; raises OSError.
 
-    Who makes something in it moves it to `target` by a rename, which is atomic within one file
-    system only. `draft`: nothing else is ever moved into the folder.
+    The caller moves its result to `target` by a rename, which is atomic only within one file
+    system. `draft`: nothing else is ever moved into the folder.
     """
     place = within or target.absolute().parent
     folder, marker = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target))), -1
     try:
         marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        # Held as long as this process lives, however it ends
+        # Locked until this process ends in any way
         _lock(marker)
         os.write(marker, b"\0".join((_path(target), _host(), _DRAFT if draft else b"")))
         yield folder
@@ -71,15 +71,15 @@ def staging(target: Path, within: Path | None = None, *, draft: bool = False) ->
         if marker >= 0:
             os.close(marker)
         if os.path.lexists(folder):
-            # The marker may have been the last handle that this process may have
+            # The process may have run out of handles
             discard(folder)
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder as far as the disk lets it; raises nothing."""
-    # A call of the system that failed once may work now
+    """Remove a folder as far as possible; raises nothing."""
+    # A system call that failed once may succeed now
     for _ in range(2):
-        # A kill may leave a part of the folder, which is known by its marker: that goes last
+        # A kill may leave a part of the folder, which its marker identifies: it is removed last
         if folder.is_symlink() or not _emptied(folder, kept=MARKER):
             continue
         with suppress(OSError):
@@ -89,9 +89,9 @@ def discard(folder: Path) -> None:
 
 
 def _emptied(folder: Path | str, *, kept: str = "") -> bool:
-    """Remove what is in a folder, but for one name; whether nothing else is left.
+    """Remove the content of a folder, except one name; return whether nothing else is left.
 
-    Only one handle is open at a time: the reason for the removal may be that there are no more.
+    Only one handle is open at a time, because the process may have run out of handles.
     """
     left = False
     try:
@@ -115,9 +115,9 @@ def _emptied(folder: Path | str, *, kept: str = "") -> bool:
 def leftovers(
     target: Path, within: Path | None = None, *, whatever: bool = False
 ) -> list[Leftover]:
-    """The folders that calls for this target have left behind, in order of their names.
+    """The folders that calls for this target have left, by name.
 
-    Whatever: those as well that calls for other targets in its folder have left.
+    `whatever`: include the folders of calls for other targets in the same folder.
     """
     place = within or target.absolute().parent
     try:
@@ -131,7 +131,7 @@ def leftovers(
 def remove_disposable(
     target: Path, within: Path | None = None, *, whatever: bool = False
 ) -> list[Leftover]:
-    """Remove the disposable leftovers of a target; returns what is left of all leftovers."""
+    """Remove the disposable leftovers of a target; return the remaining leftovers."""
     left = []
     for each in leftovers(target, within, whatever=whatever):
         if each.disposable:
@@ -142,7 +142,7 @@ def remove_disposable(
 
 
 def staged_below(root: Path) -> list[Path]:
-    """The folders at or below a root that hold folders with the name of a leftover."""
+    """The folders at or below a root that contain folders with the name of a leftover."""
     found = []
     for folder, names, _ in os.walk(root):
         if any(_NAME.fullmatch(name) for name in names):
@@ -151,7 +151,7 @@ def staged_below(root: Path) -> list[Path]:
 
 
 class _State(Enum):
-    """What is known of a folder and its owner; `OWNER_GONE` may hold more than a draft."""
+    """The state of a folder and its owner; `OWNER_GONE` may contain more than a draft."""
 
     IN_USE = 0
     OWNER_UNKNOWN = 1
@@ -160,7 +160,7 @@ class _State(Enum):
 
 
 def _state(folder: Path, target: Path, whatever: bool) -> _State:
-    """Whether a folder was made for the target, or beside it, by a process that is gone."""
+    """Whether a process that is gone made a folder for the target, or next to it."""
     try:
         if folder.is_symlink():
             return _State.IN_USE
@@ -168,7 +168,7 @@ def _state(folder: Path, target: Path, whatever: bool) -> _State:
         of_the_target = whatever or folder.name[:-_RANDOM] == _prefix(target)
         settled = time.time() - os.lstat(folder).st_mtime > _SETTLED
         if not held:
-            # Ended before it made the marker; nothing is lost with it
+            # Its process ended before it made the marker, so the folder is empty
             return _State.DISPOSABLE if of_the_target and settled else _State.IN_USE
         marker = os.open(folder / MARKER, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
@@ -177,10 +177,10 @@ def _state(folder: Path, target: Path, whatever: bool) -> _State:
         wanted = _path(target)
         data = os.read(marker, _LONGEST_PATH)
         if not data and held == [MARKER]:
-            # Ended before it wrote the marker, which it locks first
+            # Its process ended before it wrote the marker, which it locks first
             mine = of_the_target and settled
             return _of_locked(marker, _State.DISPOSABLE) if mine else _State.IN_USE
-        # A marker of an earlier podium holds the path only
+        # A marker of an earlier podium has only the path
         found, host, purpose = (*data.split(b"\0"), b"", b"")[:3]
         if whatever:
             found, wanted = os.path.dirname(found), os.path.dirname(wanted)
@@ -197,7 +197,7 @@ def _state(folder: Path, target: Path, whatever: bool) -> _State:
 
 
 def _of_locked(marker: int, unlocked: _State) -> _State:
-    """The state of a folder: `unlocked` where no process of this machine locks its marker."""
+    """The state of a folder: `unlocked` if no process of this machine locks its marker."""
     locked = _lock(marker)
     if locked is None:
         return _State.OWNER_UNKNOWN
@@ -205,12 +205,12 @@ def _of_locked(marker: int, unlocked: _State) -> _State:
 
 
 def _host() -> bytes:
-    # A lock may be unknown to other machines that share the file system. Windows has neither
+    # Other machines that share the file system may not see a lock. Windows has neither
     return os.fsencode(os.uname().nodename) if hasattr(os, "uname") else b""
 
 
 def _prefix(target: Path) -> str:
-    # A name that is no UTF-8 is cut between characters all the same
+    # A name that is not UTF-8 is also cut between characters
     return f"{PREFIX}{target.name[:_LONGEST]}."
 
 
@@ -219,7 +219,7 @@ def _path(target: Path) -> bytes:
 
 
 def _lock(handle: int) -> bool | None:
-    """Lock an open file: False where another process has, None where no locks are known."""
+    """Lock an open file: False if another process has the lock, None without lock support."""
     try:
         import fcntl
     except ImportError:

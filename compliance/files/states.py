@@ -1,24 +1,24 @@
-"""The state of a file, by which one is known again without being read."""
+"""The state of a file, which identifies it without reading it."""
 
 from __future__ import annotations
 
 import os
 
 State = tuple[int, int, int, int]
-"""Bytes, time of change of content and of anything (ns), inode: no write leaves all as they are."""
+"""Bytes, mtime and ctime (ns), inode: every write changes at least one of them."""
 
 TICK_NS = 2_000_000_000
-"""Nanoseconds: no file system counts its times in longer steps."""
+"""The longest step of file times on any file system, in nanoseconds."""
 
 
 def state_of(status: os.stat_result) -> State:
-    """The state of the file that a status is of."""
+    """The state of a file from its status."""
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def settled(state: State, looked_ns: int) -> bool:
-    """Whether any later change shows in the state, which was looked up at a time (ns since 1970).
+    """Whether any later change shows in the state, which was read at `looked_ns` (since 1970).
 
-    A file that has just changed may change once more within the same tick of its clock.
+    A file that has just changed may change again within the same tick of its clock.
     """
     return max(state[1], state[2]) + TICK_NS < looked_ns

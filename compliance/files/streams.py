@@ -1,4 +1,4 @@
-"""The standard streams of the process: there even if closed, and plain about what they refuse."""
+"""The standard streams of the process: open even if closed by the caller, with clear errors."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from podium.compliance.errors import UsageFault
 _TITLES = {"stdout": "standard output", "stderr": "standard error"}
 
 _CLOSED = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_RDWR}
-"""How a file is opened that fails just as a closed stream does; but messages are let fall away."""
+"""Modes that make a file fail like a closed stream; messages are discarded."""
 
 
 class OutputRefused(UsageFault):
-    """Standard output or standard error takes no more; the message is the operating system's."""
+    """Standard output or standard error cannot be written; the message is from the system."""
 
 
 def open_streams() -> None:
-    """Give the process the streams that its caller has closed, and texts that each can show."""
+    """Open the streams that the caller has closed, and escape text that they cannot encode."""
     for number, (name, flags) in enumerate(_CLOSED.items()):
         if getattr(sys, name) is None:
-            # The next file opened would get the number, and output would end in that file
+            # Otherwise the next opened file would get the number, and output would go to that file
             os.open(os.devnull, flags)
-            # Left open, as streams are
+            # Stays open, as streams do
             opened = open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, opened)
     sys.stdout = _plain_about_faults(sys.stdout, "stdout")
@@ -34,7 +34,7 @@ def open_streams() -> None:
 
 
 def drop_output() -> None:
-    """Let what was not written fall away: it would be tried again when the process ends."""
+    """Discard unwritten output, which would otherwise be written when the process ends."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -44,7 +44,7 @@ def drop_output() -> None:
 
 
 class _Output(io.FileIO):
-    """A file descriptor to write to, whose faults are told apart from those of other files."""
+    """A file descriptor to write to, whose errors are distinguished from those of other files."""
 
     def __init__(self, number: int, name: str) -> None:
         super().__init__(number, "w", closefd=False)
@@ -61,16 +61,16 @@ class _Output(io.FileIO):
 
 
 def _plain_about_faults(stream: TextIO, name: str) -> TextIO:
-    """The stream anew, so that a fault in writing to it says so."""
+    """The stream, reopened so that a write error has a clear message."""
     try:
         number = stream.fileno()
-    # A caller in Python has put something else in its place
+    # A Python caller has replaced the stream
     except (OSError, ValueError):
         return stream
     return io.TextIOWrapper(
         io.BufferedWriter(_Output(number, name)),
         stream.encoding,
-        # Help and short lines are printed as they are: a character must not end the call
+        # Help and short lines are printed directly: a character must not end the call
         errors="backslashreplace",
         line_buffering=name == "stderr" or stream.isatty(),
         write_through=getattr(stream, "write_through", False),

@@ -1,1 +1,1 @@
-"""What one call found, as data and models, and how it is printed. Imports files and rules."""
+"""The report of one call, as data and models, and its formats. Imports files and rules."""

@@ -9,7 +9,7 @@ from podium.compliance.text.terminal import clean
 
 
 class Bar(NamedTuple):
-    """One line; `group` is the heading that it stands under."""
+    """One line; `group` is its heading."""
 
     group: str
     label: str
@@ -18,7 +18,7 @@ class Bar(NamedTuple):
 
 
 def bars(lines: Sequence[Bar], width: int) -> str:
-    """The lines as text of so many columns; bars of one group have one scale."""
+    """The lines as text of `width` columns; bars of one group have one scale."""
     from io import StringIO
 
     from rich.bar import Bar as Drawn

@@ -26,15 +26,15 @@ from podium.compliance.reporting.data import (
 from podium.rules.finding import Finding, StatedBy
 
 _JUDGES: Mapping[StatedBy, Judge] = {StatedBy.PLUGIN: "plugins", StatedBy.HOUSE: "house"}
-"""Who rejects for rules that podium does not come with."""
+"""The judges of rules that are not part of podium."""
 
 
 class Decision(msgspec.Struct, frozen=True):
     """Which findings decide the exit status.
 
-    `strict`: warnings reject as well. `selected` says of a rule whether the report shows its
-    findings, None where it shows all. `policy_only` leaves out the official verifier,
-    `only_selected` all findings that the report does not show.
+    `strict`: warnings reject, too. `selected` returns whether the report shows the findings of a
+    rule; None if it shows all. `policy_only` ignores the official verifier, `only_selected` all
+    findings that the report does not show.
     """
 
     strict: bool = False
@@ -56,7 +56,7 @@ def conclude(
     crashed: bool = False,
     decision: Decision | None = None,
 ) -> Outcome:
-    """Sort everything, count it and give the verdicts, which are those of all findings.
+    """Sort and count all parts of a report, and add the verdicts, which depend on all findings.
 
     `crashed`: podium itself failed on a part of the input.
     """
@@ -87,9 +87,9 @@ def conclude(
 
 
 def _shown(findings: list[Finding], decision: Decision) -> list[Finding]:
-    """The findings of the selected rules; one whose cause is not among them stands for itself.
+    """The findings of the selected rules; a finding without its cause counts on its own.
 
-    What a consequence needs is what its cause needs: other advice would contradict that.
+    A consequence has no help, because the help of its cause applies.
     """
     wanted = decision.selected
     shown = [finding for finding in findings if wanted is None or wanted(finding.id)]
@@ -118,7 +118,7 @@ def _official_verdict(
 ) -> Verdict | None:
     if not any(entry.official_verdict for entry in entries):
         return None
-    # The official verifier knows no waivers; in its own profile they are its bypass flags
+    # The official verifier has no waivers; in its profile they are its bypass flags
     own = rules.profile == "verifier"
     rejected = any(each.official and not (own and each.waived) for each in findings)
     return verdict_word(rejected)
@@ -127,7 +127,7 @@ def _official_verdict(
 def _exit_status(
     rejected_by: set[Judge], shown: Sequence[Finding], decision: Decision, *, crashed: bool
 ) -> Literal[0, 1, 3]:
-    # A fault of podium outranks the verdict: what it failed on has not been judged
+    # A fault of podium outranks the verdict: a part of the input was not judged
     if crashed:
         return 3
     if decision.only_selected:
@@ -136,9 +136,9 @@ def _exit_status(
 
 
 def headline(report: Outcome) -> str:
-    """The last line of a report: it says ACCEPTED if and only if the exit status is 0."""
+    """The last line of a report; it starts with ACCEPTED if and only if the exit status is 0."""
     if report.exit_status == 3:
-        return "INTERNAL ERROR: a part of the input is not judged"
+        return "INTERNAL ERROR: a part of the input was not checked"
     word = "REJECTED" if report.exit_status else "ACCEPTED"
     if report.verdict == "not judged":
         return f"{word} by {'all' if _agrees(report) else 'the selected'} rules"

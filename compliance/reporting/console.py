@@ -1,4 +1,4 @@
-"""Where a report goes: the terminal, a pipe, or a file; and the progress bar."""
+"""The output of a report to a terminal, a pipe or a file, and the progress bar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NARROWEST, WIDEST = 40, 120
 
 MANY_FILES = 50
-"""With fewer files to judge there is nothing to wait for, and no bar is drawn."""
+"""With fewer files, a check is fast, and no bar is drawn."""
 
 
 def default_format() -> str:
@@ -32,21 +32,21 @@ def default_format() -> str:
 
 
 def width() -> int:
-    """Columns to print in: the terminal's, within reason; 80 where there is none."""
+    """The columns of the output: those of the terminal, within bounds; 80 without a terminal."""
     return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
 
 
 class Rulebook(NamedTuple):
-    """What formats ask about rules: the texts of those in a report, and which have one message."""
+    """The facts about rules that formats use: their texts, and whether they have one message."""
 
     texts: Callable[[Outcome], Mapping[str, RuleText]]
     one_message: OneMessage
 
 
 class Printing(NamedTuple):
-    """How an answer is printed: the format's name, and the file where it is not the terminal.
+    """The format of the output, and its file if it is not printed.
 
-    `root` is the folder that paths are shown from, a whole path; empty for the working directory.
+    `root` is the absolute folder that paths are relative to; empty for the working directory.
     """
 
     format: str
@@ -58,15 +58,15 @@ class Printing(NamedTuple):
 
     @property
     def for_people(self) -> bool:
-        """Whether the whole answer is printed for a person to read."""
+        """Whether the output is printed for a person to read."""
         return self.format == "text" and self.output is None and not self.quiet
 
 
 def colored(wanted: bool = True, output: Path | None = None) -> bool:
-    """Whether to print in colours: on a terminal, unless the caller or the environment says else.
+    """Whether to print in colors: on a terminal, unless the caller or the environment disables it.
 
-    What is written to a file has none. NO_COLOR outweighs FORCE_COLOR and CLICOLOR_FORCE, and these
-    outweigh CLICOLOR, TERM and what standard output is.
+    Files have no colors. NO_COLOR outweighs FORCE_COLOR and CLICOLOR_FORCE, and these outweigh
+    CLICOLOR, TERM and the kind of standard output.
     """
     asked = os.environ.get
     if not wanted or output is not None or asked("NO_COLOR"):
@@ -78,10 +78,10 @@ def colored(wanted: bool = True, output: Path | None = None) -> bool:
 
 
 def plain_characters() -> bool:
-    """Whether to draw with ASCII alone: the encoding, or the locale asked for, has no more."""
+    """Whether to draw with ASCII only, because the encoding or the locale has no more."""
     if not (sys.stdout.encoding or "").lower().startswith("utf"):
         return True
-    # Python takes UTF-8 in the C locale; whoever asks for it all the same expects ASCII
+    # Python uses UTF-8 in the C locale, but a user who sets that locale expects ASCII
     return os.environ.get("LC_ALL") in ("C", "POSIX")
 
 
@@ -90,10 +90,10 @@ def deliver(
     printing: Printing,
     rulebook: Rulebook,
 ) -> None:
-    """Render the report and print it, or write it to a file at once and whole.
+    """Render the report and print it, or write it to a file atomically.
 
-    `full` lists every finding where a format has a shorter way. `rulebook` is asked about rules by
-    the formats that need to know more of them than their findings tell.
+    `full` lists every finding in formats that have a shorter form. `rulebook` has the facts about
+    rules for formats that need more than the findings.
     """
     send(_rendered(report, printing, rulebook), printing.output)
 
@@ -124,7 +124,7 @@ def _rendered(report: Outcome, printing: Printing, rulebook: Rulebook) -> str:
 
 
 def send(text: str, output: Path | None) -> None:
-    """Print a text, or write it to a file at once and whole."""
+    """Print a text, or write it to a file atomically."""
     if output is None:
         print_text(text)
     else:
@@ -132,7 +132,7 @@ def send(text: str, output: Path | None) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print to standard output; what its encoding cannot show is escaped as JSON does it."""
+    """Print to standard output; characters that its encoding lacks are escaped as in JSON."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, _ESCAPED).decode(encoding))
 
@@ -141,10 +141,10 @@ _ESCAPED = "podium.escaped"
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    # Python's own `backslashreplace` writes \xe9 and \U0001f600, which no JSON reader takes.
+    # Python's `backslashreplace` writes \xe9 and \U0001f600, which JSON readers reject.
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    # A file's name that is no UTF-8 has lone surrogates, which utf-16 refuses without this handler
+    # A file name that is not UTF-8 has lone surrogates, which utf-16 refuses without this handler
     pairs = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
     return re.sub("....", r"\\u\g<0>", pairs), error.end
 
@@ -153,15 +153,16 @@ codecs.register_error(_ESCAPED, _escape)
 
 
 def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
-    """Write a text file under a temporary name, then rename: never half a file."""
+    """Write a text file under a temporary name, then rename it: there is never a partial file."""
     write_bytes(path, text.encode("utf-8"), durable=durable)
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = False) -> None:
-    """Write a file under a temporary name, then rename: never half a file.
+    """Write a file under a temporary name, then rename it: there is never a partial file.
 
-    Where it is durable, it is on the disk when this returns; a report can be made again.
-    A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
+    With `durable`, the file is on disk when this returns; a report needs no sync, because it can
+    be made again. A device or a pipe, such as /dev/null, is written directly: a rename would
+    replace it.
     """
     # A terminal needs none of these modules
     from podium.compliance.files.atomic import draft_file
@@ -183,8 +184,8 @@ def _write_special(path: Path, data: bytes) -> None:
 
 
 def inside(output: Path, paths: list[Path]) -> bool:
-    """Whether a file to write lies in one of the trees being read."""
-    # Resolved: a link or a `..` would lead into the tree by another name
+    """Whether a file to write is inside one of the trees being read."""
+    # Resolved, because a link or a `..` can lead into the tree by another name
     target = output.absolute().resolve()
     roots = [path.absolute().resolve() for path in paths]
     return any(target == root or root in target.parents for root in roots)
@@ -192,7 +193,7 @@ def inside(output: Path, paths: list[Path]) -> bool:
 
 @contextmanager
 def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error while many files are judged; silent where it is no terminal."""
+    """A bar on standard error while many files are judged; none if that is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -200,10 +201,10 @@ def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # What the environment asks for, rich sees by itself
+    # rich itself reads the settings of the environment
     console = Console(stderr=True, no_color=None if color else True)
     with Progress(*columns, console=console, transient=True) as bar:
-        # Invisible until the number of files is known, and then only where it takes a while
+        # Invisible until the number of files is known, and then only for many files
         task = bar.add_task("judging", total=None, visible=False)
 
         def report_progress(done: int, total: int) -> None:
@@ -213,7 +214,7 @@ def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int
 
 
 def own_fault(error: Exception) -> str:
-    """A fault of podium itself: where it is, and how to report it or who can correct it."""
+    """The message of a fault of podium itself: its location, and how to report it."""
     from podium.rules.model import benchmark
 
     frames = traceback.extract_tb(error.__traceback__)
@@ -222,12 +223,12 @@ def own_fault(error: Exception) -> str:
         model = Path(benchmark.__file__).parent
         tables = [each for each in frames if Path(each.filename).parent != model]
         return f"podium: a table of rules is invalid: {error} ({_place(tables[-1])})"
-    # The innermost frame: one line is as much as people copy into a report of a fault
+    # The innermost frame: people copy only one line into a bug report
     where = _place(frames[-1])
     return (
         f"podium: internal error: {type(error).__name__}: {error} ({where})\n"
-        "This is a fault of podium, not of your submission. Please report it with this line and "
-        "the command you ran."
+        "This is a bug in podium, not an error in your submission. Please report it with this line "
+        "and the command that you ran."
     )
 
 

@@ -1,7 +1,7 @@
-"""What one call of `podium check` finds, as plain data: what every format prints.
+"""The report of one call of `podium check` as plain data, which every format prints.
 
 The models that Python callers get (`podium.compliance.reporting.models`) are made from these
-structs; importing pydantic takes longer than judging a log, so that no command waits for it.
+structs. Importing pydantic takes longer than judging a log, so no command waits for it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from podium.rules.finding import Finding, Severity
 SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 
 STDIN = "<stdin>"
-"""The path in a report of what came by standard input."""
+"""The path of standard input in a report."""
 
 Verdict = Literal["accepted", "rejected"]
 
 OfficialVerdict = Annotated[
     Verdict | None,
     msgspec.Meta(
-        description="what the official verifier says; null in a round that has none of its own"
+        description="verdict of the official verifier; null in a round that has no verifier"
     ),
 ]
 
@@ -41,30 +41,32 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """By which rules it was judged, and how they were chosen."""
+    """The rules that the input was judged by, and how they were chosen."""
 
     usage: str
     round: Annotated[
-        str, msgspec.Meta(description="a round such as 5.1, or `several` where folders name more")
+        str, msgspec.Meta(description="a round such as 5.1, or `several` if folders name several")
     ]
     profile: Literal["policy", "verifier"]
     chosen_by: Literal["option", "config", "pack", "folder", "default"]
 
 
 class PluginEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One plug-in beside podium's own rules, and whether it took part."""
+    """One plug-in, and whether it was used."""
 
     name: str
     version: str
     distribution: str
     state: Literal["loaded", "failed"]
-    why: Annotated[str, msgspec.Meta(description="what a failed one did wrong")] = ""
+    why: Annotated[
+        str, msgspec.Meta(description="reason of a failure; empty if there was none")
+    ] = ""
     rules: int = 0
     findings: int = 0
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Findings by severity; apart from them the waived ones, and those that another has caused."""
+    """Findings by severity; waived findings and consequences are counted separately."""
 
     error: int = 0
     warning: int = 0
@@ -83,7 +85,7 @@ class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RcpEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """How a result's convergence compares with the reference convergence points."""
+    """The comparison of a result's convergence with the reference convergence points."""
 
     verdict: Literal["pass", "fail", "missing", "not_applicable"]
     case: Literal["found", "interpolated", "below_range", "above_range", "none"]
@@ -102,7 +104,7 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     benchmark: str
     division: str
-    # Training has no such folders: its results count as strong, as in the official summary
+    # Training has no such folders: its results are strong, as in the official summary
     scaling: Literal["strong", "weak"] = "strong"
     verdict: Verdict
     official_verdict: OfficialVerdict = None
@@ -122,82 +124,87 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     official_verdict: Annotated[
         Literal["pass", "fail"] | None,
         msgspec.Meta(
-            description="what the official verifier says; null in a round that has none of its own"
+            description="verdict of the official verifier; null in a round that has no verifier"
         ),
     ] = None
     benchmark: str | None = None
     division: str | None = None
     minutes: float | None = None
     converged: bool | None = None
-    round: Annotated[
-        str | None, msgspec.Meta(description="the file's round, where rounds differ")
-    ] = None
+    round: Annotated[str | None, msgspec.Meta(description="the file's round, if rounds differ")] = (
+        None
+    )
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
-    """Everything one call of `podium check` found."""
+    """The report of one call of `podium check`."""
 
-    # `schema` in JSON: a model made of this struct has a method of that name
+    # `schema` in JSON: a model made from this struct has a method with that name
     schema_: Literal["podium.report/1"] = SCHEMA
     tool: Tool
     rules: Rules
     verdict: Annotated[
         Verdict | Literal["not judged"],
-        msgspec.Meta(description="not judged: only some rules were selected for this report"),
+        msgspec.Meta(description="`not judged`: only some rules were selected for this report"),
     ]
     official_verdict: OfficialVerdict = None
     rejected_by: Annotated[
         Sequence[Judge],
         msgspec.Meta(
-            description="who rejects, by all rules, what is waived left out: the exit status is 1 "
-            "where anyone does; rules of plug-ins and those of podium.toml (house) reject as such"
+            description="judges that reject, by all rules and without waived findings; with any of "
+            "them the exit status is 1; plug-ins and podium.toml (house) are separate judges"
         ),
     ] = ()
     exit_status: Annotated[
         Literal[0, 1, 3],
         msgspec.Meta(
-            description="of the command: 1 where a judge rejects that the options do not leave "
-            "out, 3 for a fault of podium itself"
+            description="exit status of the command: 1 if a judge rejects that the options do not "
+            "ignore, 3 for a fault of podium itself"
         ),
     ] = 0
     not_judged: Annotated[
-        str, msgspec.Meta(description="what is judged of a submission and not of these paths")
+        str,
+        msgspec.Meta(
+            description="what a check of a whole submission includes, but this check did not"
+        ),
     ] = ""
     base: Annotated[
         str,
         msgspec.Meta(
-            description="what to put in front of each path, to reach it from the working directory "
-            "or from the folder of --relative-to; empty where nothing is missing"
+            description="prefix of each path from the working directory or the folder of "
+            "--relative-to; empty if paths need no prefix"
         ),
     ] = ""
     plugins: Annotated[
         Sequence[PluginEntry],
-        msgspec.Meta(description="plug-ins that took part, and those that failed to"),
+        msgspec.Meta(description="plug-ins that were used, and plug-ins that failed"),
     ] = ()
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()
     results: Sequence[ResultEntry] = ()
     unjudged: Annotated[
         Sequence[str],
-        msgspec.Meta(description="folders with logs of no benchmark of the round: not judged"),
+        msgspec.Meta(
+            description="folders with logs that belong to no benchmark of the round; not judged"
+        ),
     ] = ()
     files: Sequence[FileEntry] = ()
     findings: Sequence[Finding] = ()
 
 
 def fails(findings: Iterable[Finding], *, strict: bool) -> bool:
-    """Whether any finding that is not waived rejects what it is about; `strict`: warnings, too."""
+    """Whether any finding that is not waived rejects; `strict`: warnings reject, too."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return any(found.severity in failing and not found.waived for found in findings)
 
 
 def counted_findings(report: Outcome) -> Iterator[Finding]:
-    """The findings that are counted by their severity: not waived, and not consequences."""
+    """The findings that are counted by severity: neither waived nor consequences."""
     return (each for each in report.findings if not each.waived and not each.caused_by)
 
 
 def counts_of(findings: Iterable[Finding]) -> Counts:
-    """How many findings there are of each severity, apart from waived ones and consequences."""
+    """The number of findings of each severity, with waived findings and consequences separate."""
     counts: Counter[str] = Counter()
     for finding in findings:
         apart = "waived" if finding.waived else finding.caused_by and "caused"
@@ -206,10 +213,10 @@ def counts_of(findings: Iterable[Finding]) -> Counts:
 
 
 def verdict_word(rejected: bool) -> Verdict:
-    """The verdict as a report writes it."""
+    """The verdict as a word of the report."""
     return "rejected" if rejected else "accepted"
 
 
 def verdict_of(findings: Iterable[Finding], *, strict: bool = False) -> Verdict:
-    """The verdict that findings give; `strict`: warnings reject as well."""
+    """The verdict that follows from findings; `strict`: warnings reject, too."""
     return verdict_word(fails(findings, strict=strict))

@@ -1,4 +1,4 @@
-"""The findings of a report as a table: one row for each, for pandas and for Arrow."""
+"""The findings of a report as a table with one row each, for pandas and Arrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXTS = (
     *("id", "severity", "path", "key", "message", "expected", "actual", "hint", "cites"),
     *("stated_by", "waived_by", "caused_by"),
 )
-"""Columns of strings, null where a finding has no such value."""
+"""Columns of strings; null if a finding has no such value."""
 
 
 def to_arrow(report: Outcome) -> Any:
@@ -32,12 +32,12 @@ def to_dataframe(report: Outcome) -> Any:
     """Make a `pandas.DataFrame` of the findings; raises UsageFault without pandas."""
     pandas = needed("pandas", "to_dataframe()")
     frame = pandas.DataFrame(_columns(report))
-    # Without this a column of lines, some of which are absent, would hold floats
+    # Without this, a column with missing line numbers would have floats
     return frame.astype({"line": "Int64", "waived": "bool", "official": "bool"})
 
 
 def _columns(report: Outcome) -> dict[str, list[Any]]:
-    """The values by column; paths lead from the working directory."""
+    """The values by column; paths are relative to the working directory."""
     found = report.findings
     columns = {name: [_text(getattr(each, name)) for each in found] for name in TEXTS}
     columns["path"] = [joined(report.base, each.path) for each in found]

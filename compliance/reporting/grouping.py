@@ -1,4 +1,4 @@
-"""Findings that share a submission, a rule and a cause, as groups: what people read of many."""
+"""Findings that share a submission, a rule and a cause, as groups for readers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from podium.compliance.reporting.data import Outcome
 
 OneMessage = Callable[[str], bool]
-"""Whether all findings of a rule are filled from one template."""
+"""Whether all findings of a rule use one message template."""
 
 
 class Group(msgspec.Struct, frozen=True):
     """Findings of one rule with one cause, in one submission: never empty, in report order.
 
-    `submission` is the path of its entry, "" outside of any. `following` are the findings that
-    these have caused, which are in no other group.
+    `submission` is the path of its entry, "" outside all submissions. `following` are the findings
+    that these have caused; they are in no other group.
     """
 
     submission: str
@@ -33,12 +33,12 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def first(self) -> Finding:
-        """The finding that stands for all."""
+        """The finding that represents the group."""
         return self.findings[0]
 
     @property
     def excuse(self) -> str:
-        """What excuses all of them: a dropped run, a review, or "" where they count."""
+        """The excuse of all findings: a dropped run, a review, or "" if they count."""
         return excuse_of(self.first)
 
     @property
@@ -48,16 +48,16 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def official(self) -> int:
-        """For how many of them the official verifier rejects."""
+        """The number of findings that the official verifier rejects."""
         return sum(finding.official for finding in self.findings)
 
     @property
     def files(self) -> int:
-        """In how many files or folders they are."""
+        """The number of files or folders."""
         return len({finding.path for finding in self.findings})
 
     def values(self) -> list[tuple[str, int]]:
-        """The values found instead, and how often each; empty where all agree or none is given."""
+        """The logged values and their counts; empty if all agree or there are none."""
         if self.alike:
             return []
         counts = Counter(_shown(finding.actual) for finding in self.findings)
@@ -65,17 +65,17 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def excuse_of(finding: Finding) -> str:
-    """What excuses a finding: a dropped run, a review, or "" where it counts."""
+    """The excuse of a finding: a dropped run, a review, or "" if it counts."""
     if not finding.waived:
         return ""
     return DROPPED_RUN if finding.waived_by == DROPPED_RUN else "review"
 
 
 def groups_of(report: Outcome, one_message: OneMessage = lambda _: False) -> list[Group]:
-    """All findings of a report in groups: by submission, then by weight; excused ones come last.
+    """All findings of a report in groups: by submission, then by weight, with excused groups last.
 
-    `one_message` is asked where messages of one rule and key differ. Where it denies, those belong
-    together that differ in values only.
+    `one_message` is called if messages of one rule and key differ. If it returns false, only
+    messages that differ in values are in one group.
     """
     home = homes(report)
     own, following = _split(report.findings, home)
@@ -92,17 +92,17 @@ def groups_of(report: Outcome, one_message: OneMessage = lambda _: False) -> lis
 
 
 def own_findings(report: Outcome) -> list[Finding]:
-    """The findings of a report that do not follow from another one in it."""
+    """The findings of a report that do not follow from another finding in it."""
     return _split(report.findings, homes(report))[0]
 
 
 def merged(report: Outcome, one_message: OneMessage = lambda _: False) -> list[Group]:
-    """The groups of a report as if all were of one submission."""
+    """The groups of a report, without a separation by submission."""
     return groups_of(replace(report, submissions=()), one_message)
 
 
 def by_submission(groups: Iterable[Group]) -> Iterator[tuple[str, list[Group]]]:
-    """Groups in their order, those of each submission together."""
+    """Groups in their order, collected by submission."""
     for submission, found in groupby(groups, key=lambda group: group.submission):
         yield submission, list(found)
 
@@ -120,13 +120,13 @@ def _weight(group: Group) -> tuple[bool, str, bool, int, bool, int, str, str]:
     )
 
 
-# --- which submission a finding is in -------------------------------------------------------------
+# --- submissions of findings -------------------------------------------------------------
 
 
 def homes(report: Outcome) -> Callable[[str], str]:
-    """The function that tells in which submission's folder a path lies; "" for none."""
+    """The function that maps a path to the folder of its submission; "" for none."""
     folders = {entry.path.rstrip("/") for entry in report.submissions}
-    # One submission on its own is where all paths start from
+    # Paths are relative to a single submission
     whole = next((path for path in folders if path in ("", ".")), "")
     known: dict[str, str] = {}
 
@@ -142,22 +142,22 @@ def homes(report: Outcome) -> Callable[[str], str]:
 
 
 def _above(folder: str) -> Iterator[str]:
-    """A folder and those it lies in, from the inside out."""
+    """A folder and its parents, from the inside out."""
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]
 
 
-# --- what follows from what -----------------------------------------------------------------------
+# --- consequences -----------------------------------------------------------------------
 
 _Cause = tuple[str, str]
-"""A submission and a rule that has findings of their own there."""
+"""A submission, and a rule with independent findings in it."""
 
 
 def _split(
     findings: Sequence[Finding], home: Callable[[str], str]
 ) -> tuple[list[Finding], list[tuple[Finding, _Cause]]]:
-    """The findings of their own cause, and the others, each with what it leads back to."""
+    """The independent findings, and the consequences, each with its root cause."""
     caused = [each for each in findings if _is_caused(each)]
     if not caused:
         return list(findings), []
@@ -177,12 +177,12 @@ def _split(
         if _is_caused(each) and cause in roots:
             following.append((each, cause))
         else:
-            own.append(each)  # also where what caused it is not in the report
+            own.append(each)  # also if its cause is not in the report
     return own, following
 
 
 def _is_caused(finding: Finding) -> bool:
-    # What a run violates that is dropped may follow from what is said of the run
+    # A violation of a dropped run may follow from a finding about the run
     counts = not finding.waived or finding.waived_by == DROPPED_RUN
     return counts and bool(finding.caused_by)
 
@@ -201,7 +201,7 @@ def _with_following(
             in_file.setdefault((each.path, each.id), index)
     behind: dict[int, list[Finding]] = {}
     for each, cause in following:
-        # What is wrong in a log may follow from a fault elsewhere in its submission
+        # A fault in a log may follow from a fault elsewhere in its submission
         index = in_file.get((each.path, cause[1]), anywhere[cause])
         behind.setdefault(index, []).append(each)
     return [
@@ -209,7 +209,7 @@ def _with_following(
     ]
 
 
-# --- what has one cause ---------------------------------------------------------------------------
+# --- common causes ---------------------------------------------------------------------------
 
 
 def _by_message(findings: list[Finding], one_message: OneMessage) -> Iterable[list[Finding]]:
@@ -230,7 +230,7 @@ _VALUES = re.compile(
 
 
 def without_values(message: str) -> str:
-    """A message without what differs from run to run: numbers, quoted texts, paths, remarks."""
+    """A message without the parts that vary: numbers, quoted strings, paths, remarks."""
     return _VALUES.sub("… ", _REMARK.sub("", message)).rstrip()
 
 

@@ -1,4 +1,4 @@
-"""Data as the JSON text that every command prints: readable, and all that a value holds."""
+"""Data as the JSON text that every command prints: readable and complete."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any
 import msgspec
 
 _OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What JSON may hold as it is, and a terminal obeys: control characters, changes of direction."""
+"""Characters that JSON allows but a terminal obeys: controls and changes of direction."""
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:
     """A value as JSON with a line end: structs as objects, non-finite numbers as strings.
 
-    `indent` is how deep each level stands; None puts all on one line.
+    `indent` is the indentation of each level; None puts everything on one line.
     """
-    # NaN is no JSON: readers other than Python's would refuse the whole text
+    # NaN is not JSON: readers other than Python's would refuse the whole text
     plain = _finite(msgspec.to_builtins(value, enc_hook=str))
     try:
         text = msgspec.json.format(msgspec.json.encode(plain), indent=indent or 0).decode()
     except (UnicodeEncodeError, OverflowError):
         # Half a surrogate pair has no UTF-8, and is escaped; integers of any length are written.
         text = json.dumps(plain, indent=indent)
-    # Outside of strings there is none of them
+    # They occur only in strings
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def _finite(value: Any) -> Any:
-    """Data as JSON has it: non-finite numbers as "NaN", "Infinity" and "-Infinity"."""
+    """Data for JSON, with non-finite numbers as "NaN", "Infinity" and "-Infinity"."""
     if isinstance(value, dict):
         return {str(name): _finite(member) for name, member in value.items()}
     if isinstance(value, list | tuple):

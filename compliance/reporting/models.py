@@ -1,9 +1,9 @@
-"""The report as Python callers get it: pydantic models (contract `podium.report/1`).
+"""The report for Python callers: pydantic models (contract `podium.report/1`).
 
 `model_of` makes a model from a struct, which has the fields, types, defaults and texts. A struct is
-made and printed without pydantic, whose import alone takes longer than to judge a log. Type
-checkers see the structs of `reporting.data`, with the methods of a model on `Report`; when the
-program runs, everything below a report is a model as well.
+made and printed without pydantic, because the import of pydantic takes longer than judging a log.
+Type checkers see the structs of `reporting.data`, with the methods of a model on `Report`; at
+runtime, everything below a report is a model, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from podium.rules.finding import Finding
 
 
 class Model(BaseModel):
-    """A frozen model, made of a struct or of its own JSON; non-finite numbers as strings."""
+    """A frozen model, made from a struct or from its JSON; non-finite numbers are strings."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -45,18 +45,18 @@ class Model(BaseModel):
     )
 
     def model_dump_json(self, *, indent: int | None = 2, **options: Any) -> str:
-        """The JSON text that the command prints; `options` are those of `model_dump`.
+        """The JSON text that the command prints; `options` are passed to `model_dump`.
 
-        `indent` is how deep each level stands; None puts all on one line.
+        `indent` is the indentation of each level; None puts everything on one line.
         """
-        # Pydantic's own refuses half a surrogate pair, which names of files may hold
+        # Pydantic's method refuses lone surrogates, which file names may contain
         return json_text(self.model_dump(**options), indent)
 
 
 Given = TypeVar("Given", bound=msgspec.Struct)
 
 _MODELS: dict[type[msgspec.Struct], type[BaseModel]] = {}
-"""The model of each struct, for the structs that have it as a field."""
+"""The model of each struct, for structs that have it as a field."""
 
 
 def model_of(
@@ -70,9 +70,9 @@ def model_of(
 ) -> type[BaseModel]:
     """Make the model of a struct: its fields, then its properties.
 
-    `module` is where the model will be found, `name` and `summary` are the struct's unless given,
-    `required` fields have no default though the struct has one. Structs that are fields of this
-    one must have had their models made before.
+    `module` is the module of the model. `name` and `summary` default to those of the struct.
+    `required` fields have no default, even if the struct has one. The models of structs that are
+    fields of this struct must be made first.
     """
     defined: dict[str, Any] = {
         each.name: _field(each, each.name in required) for each in fields(struct)
@@ -90,7 +90,7 @@ def model_of(
 
 
 def as_model(given: Given) -> Given:
-    """The model of what a struct holds; to type checkers it stays the struct."""
+    """The model of a struct; for type checkers it stays the struct."""
     model: Any = _MODELS[type(given)].model_validate(given)
     found: Given = model
     return found
@@ -116,10 +116,10 @@ def _properties(struct: type[msgspec.Struct]) -> Iterator[tuple[str, tuple[Any, 
 
 
 def _in_model(kind: Any) -> Any:
-    """A field's type with models in place of structs, and what `msgspec.Meta` says of it."""
+    """The type of a field with models for structs, and its `msgspec.Meta`."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        # Fails on more than one: what else a type says would silently be lost in the model
+        # Fails on several annotations: the model would silently lose the others
         (meta,) = kind.__metadata__
         return Annotated[_in_model(inner[0]), Field(description=meta.description, ge=meta.ge)]
     if origin is Sequence:
@@ -131,23 +131,23 @@ def _in_model(kind: Any) -> Any:
 
 class _Report(Model):
     def to_json(self) -> str:
-        """The report as JSON text, two spaces deep, non-finite numbers as strings."""
+        """The report as JSON, indented by two spaces, with non-finite numbers as strings."""
         return self.model_dump_json()
 
     def to_arrow(self) -> Any:
-        """The findings as a `pyarrow.Table`, one row for each, with paths from where you are."""
+        """The findings as a `pyarrow.Table`, with paths relative to the working directory."""
         from podium.compliance.reporting.frames import to_arrow
 
         return to_arrow(cast("data.Outcome", self))
 
     def to_dataframe(self) -> Any:
-        """The findings as a `pandas.DataFrame`, one row for each, with paths from where you are."""
+        """The findings as a `pandas.DataFrame`, with paths relative to the working directory."""
         from podium.compliance.reporting.frames import to_dataframe
 
         return to_dataframe(cast("data.Outcome", self))
 
     def __repr__(self) -> str:
-        """What was judged, how many findings there are, and the verdict: a line each."""
+        """The input, the number of findings and the verdict, one line each."""
         from podium.compliance.reporting.conclusion import headline
         from podium.compliance.reporting.render.words import counted, judged
 
@@ -158,7 +158,7 @@ class _Report(Model):
         return repr(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the verdict, the counts, and each fault once; all is escaped."""
+        """The HTML for notebooks: verdict, counts, and each fault once; everything is escaped."""
         from podium.compliance.reporting.render.notebook import summary
 
         return summary(cast("data.Outcome", self))
@@ -176,10 +176,10 @@ if TYPE_CHECKING:
     FindingEntry = Finding
 
     class Report(data.Outcome, _Report, frozen=True):  # type: ignore[metaclass]
-        """Everything one call of `podium check` found."""
+        """The report of one call of `podium check`."""
 
 else:
-    # In this order: a struct that is a field must have its model before the struct that has it
+    # In this order: a field's struct needs its model before the struct that has the field
     Tool = model_of(data.Tool, module=__name__)
     Rules = model_of(data.Rules, module=__name__)
     PluginEntry = model_of(data.PluginEntry, module=__name__)
@@ -192,13 +192,13 @@ else:
         Finding,
         module=__name__,
         name="FindingEntry",
-        summary="One fault: where, by which rule, what is, what must be, how to fix it.",
-        # A report has these even where they are empty; the defaults are for code that finds faults
+        summary="One fault: its place, its rule, the found and the expected value, the fix.",
+        # A report always has these fields; the defaults are for code that makes findings
         required=("expected", "hint", "cites", "stated_by"),
     )
     Report = model_of(data.Outcome, module=__name__, name="Report", base=_Report)
 
 
 def publish(found: data.Outcome) -> Report:
-    """The report of what was found, as Python callers get it."""
+    """The report for Python callers."""
     return Report.model_validate(found)

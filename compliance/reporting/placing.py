@@ -1,7 +1,7 @@
-"""Paths in reports: as they are seen from a folder, and many of them in few words.
+"""Paths in reports: relative to a folder, and many paths as few patterns.
 
-`based` shows the paths of a report from a folder instead of from the PATH that was judged.
-`places_of` names files whose names differ in a number or a folder as one.
+`based` makes the paths of a report relative to a folder instead of the PATH that was judged.
+`places_of` joins files whose names differ in a number or a folder.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from podium.rules.finding import Finding
 
 
 def root_of(given: Path | None) -> str:
-    """The folder to see paths from, whole: the one given, else the working directory.
+    """The absolute folder that paths are relative to; default the working directory.
 
-    Raises UsageFault where it is no folder.
+    Raises UsageFault if it is not a folder.
     """
     if given is not None and not given.is_dir():
         raise UsageFault(f"--relative-to {given}: no such folder")
@@ -30,10 +30,10 @@ def root_of(given: Path | None) -> str:
 
 
 def based(report: Outcome, paths: Sequence[Path], root: str) -> Outcome:
-    """The report with what to put in front of its paths; `paths` are those that were judged.
+    """The report with the prefix of its paths; `paths` are the paths that were judged.
 
-    `root` is a whole path. The paths of a report are relative to a PATH given alone, and to the
-    working directory where several are given.
+    `root` is an absolute path. The paths of a report are relative to a single PATH, or to the
+    working directory if there are several.
     """
     folder = ""
     if len(paths) == 1:
@@ -42,10 +42,10 @@ def based(report: Outcome, paths: Sequence[Path], root: str) -> Outcome:
 
 
 def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
-    """The report with paths from `root`, or whole ones where they lie outside.
+    """The report with paths relative to `root`, or absolute paths outside it.
 
-    `existing`: a finding that something is missing points at the nearest folder there is, and its
-    message names what is missing.
+    `existing`: a finding about a missing file points at the nearest existing folder, and its
+    message names the missing file.
     """
     known: dict[str, str] = {}
 
@@ -68,7 +68,7 @@ def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
 
 
 def is_url(path: str) -> bool:
-    """Whether a path of a report is a URL: any other has one slash between two names."""
+    """Whether a path of a report is a URL: other paths have one slash between two names."""
     return "://" in path
 
 
@@ -80,11 +80,11 @@ def joined(base: str, path: str) -> str:
 
 
 def _seen(folder: str, root: str) -> str:
-    """A folder as it is seen from another; empty where it is that one."""
+    """A folder relative to another; empty if both are the same."""
     if root == os.getcwd() and not os.path.isabs(folder):
-        # As the user wrote it: it may lead up, or through links
+        # As the user wrote it, with `..` and links
         return "" if folder == "." else folder
-    # What `..` leads to after a link is known to the file system alone
+    # Only the file system knows the target of `..` after a link
     whole = os.path.realpath(folder) if ".." in Path(folder).parts else os.path.abspath(folder)
     inside = _in_root(whole, root)
     if inside == whole:
@@ -93,14 +93,14 @@ def _seen(folder: str, root: str) -> str:
 
 
 def _in_root(path: str, root: str) -> str:
-    """A whole path without the root that it lies in; any other as it is."""
+    """An absolute path without its root; a path outside the root is unchanged."""
     if path == root:
         return "."
     return path.removeprefix(f"{root.rstrip('/')}/")
 
 
 def _pointing(findings: Iterable[Finding], root: str) -> Iterable[Finding]:
-    """The findings, each at a path that exists."""
+    """The findings, each with an existing path."""
     nearest = _nearest_there(root)
     for finding in findings:
         there = nearest(finding.path)
@@ -116,10 +116,10 @@ def _nearest_there(root: str) -> Callable[[str], str]:
 
     def nearest(path: str) -> str:
         if is_url(path):
-            # What is there was seen when it was fetched
+            # A fetched file exists
             return path
         if path not in known:
-            # Of a broken link it is the link that is at fault
+            # For a broken link, the link itself is at fault
             there = not path or os.path.lexists(os.path.join(root, path))
             known[path] = path if there else nearest(os.path.dirname(path.rstrip("/")))
         return known[path]
@@ -128,16 +128,16 @@ def _nearest_there(root: str) -> Callable[[str], str]:
 
 
 MOST = 3
-"""Patterns up to which places are named exactly; where there are more, stars join them."""
+"""Maximum exact patterns; further places are joined with stars."""
 
 _NUMBERED = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 _NUMBER = re.compile("[0-9]+")
 
 
 class PathPattern(msgspec.Struct, frozen=True):
-    """Files or folders, and the pattern that names them: not empty, in the order they came.
+    """Files or folders, in input order and not empty, and the pattern that names them.
 
-    Braces in a pattern name files of the place only; a star may stand for others as well.
+    Braces in a pattern match only files of the place; a star may match others, too.
     """
 
     pattern: str
@@ -145,7 +145,7 @@ class PathPattern(msgspec.Struct, frozen=True):
 
 
 def places_of(paths: Iterable[str], most: int = MOST) -> list[PathPattern]:
-    """The places of some paths, those of most files first; each path is in exactly one."""
+    """The places of paths, with the largest first; each path is in exactly one place."""
     names = list(dict.fromkeys(paths))
     places = _across_folders(_in_folders(names))
     if len(places) > most:
@@ -154,7 +154,7 @@ def places_of(paths: Iterable[str], most: int = MOST) -> list[PathPattern]:
 
 
 def _in_folders(paths: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Folder, pattern of names and paths, of what differs in the last number of its name only."""
+    """Folder, name pattern and paths of files that differ only in the last number of the name."""
     alike: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for path in paths:
         folder, slash, name = path.rpartition("/")
@@ -172,7 +172,7 @@ def _paths(found: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _ranges(numbers: Sequence[str]) -> str:
-    """Numbers as they stand in names: 7, or {0..4,7}."""
+    """Numbers as a pattern in names: 7, or {0..4,7}."""
     if len(numbers) == 1:
         return numbers[0]
     runs: list[list[str]] = []
@@ -182,7 +182,9 @@ def _ranges(numbers: Sequence[str]) -> str:
         else:
             runs.append([number])
     parts = [
-        f"{run[0]}..{run[-1]}" if len(run) > 2 else ",".join(run)  # a pair is no shorter as a range
+        f"{run[0]}..{run[-1]}"
+        if len(run) > 2
+        else ",".join(run)  # a pair is not shorter as a range
         for run in runs
     ]
     return "{" + ",".join(parts) + "}"
@@ -193,7 +195,7 @@ def _next(number: str) -> str:
 
 
 def _across_folders(found: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[PathPattern]:
-    """Join folders of one depth in which the same names are."""
+    """Join folders of one depth that have the same names."""
     alike: dict[tuple[int, str], list[tuple[list[str], tuple[str, ...]]]] = {}
     for folder, name, paths in found:
         parts = folder.split("/")
@@ -208,7 +210,7 @@ def _across_folders(found: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[P
 
 
 def _folders(folders: Sequence[Sequence[str]]) -> str:
-    """One pattern for folders of one depth: {a,b} where two differ in one part, else a star."""
+    """One pattern for folders of one depth: {a,b} if two differ in one part, else a star."""
     columns = [list(dict.fromkeys(column)) for column in zip(*folders, strict=True)]
     few = sum(len(column) > 1 for column in columns) == 1 and len(folders) == 2
     return "/".join(
@@ -218,7 +220,7 @@ def _folders(folders: Sequence[Sequence[str]]) -> str:
 
 
 def _joined(places: Sequence[PathPattern]) -> list[PathPattern]:
-    """Places of one depth whose names differ in numbers only, as one with a star for these."""
+    """Join places of one depth whose names differ only in numbers, with a star for the numbers."""
     alike: dict[tuple[int, str], list[PathPattern]] = {}
     for place in places:
         *folders, name = place.paths[0].split("/")

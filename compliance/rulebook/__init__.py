@@ -1,4 +1,4 @@
-"""Every rule there is, as data: listed, explained, compared, as pages and as texts of reports.
+"""Every rule as data: listed, explained, compared, as pages and as texts of reports.
 
-Imports whatever declares rules: all folders below `packing`.
+Imports all folders that declare rules.
 """

@@ -1,4 +1,4 @@
-"""Rules of plug-ins and of the house as people read them, like podium's own."""
+"""Rules of plug-ins and of podium.toml, in the form of podium's rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def added_rules() -> tuple[Rule, ...]:
-    """All rules that podium does not come with: of plug-ins, and of the nearest podium.toml."""
+    """All rules of plug-ins and of the nearest podium.toml."""
     return (*plugin_rules(), *house_rules())
 
 
@@ -32,17 +32,17 @@ def house_rules() -> tuple[Rule, ...]:
 
 
 def plugin_rules() -> tuple[Rule, ...]:
-    """The rules of all plug-ins that can be loaded, by plug-in; they are of every round."""
+    """The rules of all plug-ins that can be loaded, by plug-in; they apply to every round."""
     rules = (rule for each in outcomes() for rule in each.loaded.rules)
     return tuple(map(_plugin_rule, rules))
 
 
 def outcomes() -> tuple[Outcome, ...]:
-    """Every plug-in and what it adds, or why it cannot be loaded."""
+    """Every plug-in with its additions, or the reason why it cannot be loaded."""
     return _described(installed())
 
 
-# Each is loaded in a process of its own; selectors ask for each round
+# Each plug-in is loaded in a separate process; selectors ask for each round
 @lru_cache(maxsize=4)
 def _described(plugins: tuple[Plugin, ...]) -> tuple[Outcome, ...]:
     if not plugins:
@@ -71,7 +71,7 @@ def _plugin_rule(data: RuleData) -> Rule:
 
 
 def _house_rule(rule: HouseRule) -> Rule:
-    """The rule with what breaks it and what obeys it, where a value of its bound shows that."""
+    """The rule with a bad and a good example, if its bound yields such values."""
     from podium.compliance.rulebook.tables.examples import example
     from podium.compliance.rulebook.tables.whole_log import line_of
 

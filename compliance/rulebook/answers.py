@@ -1,4 +1,4 @@
-"""The answers of `podium rules`, in each of its formats."""
+"""The output of `podium rules` in each format."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ SCHEMA = "podium.rules/1"
 
 
 def named(rules: Round, name: str) -> str:
-    """The benchmark's name; raises UsageFault that says what is near, or where else it is."""
+    """The benchmark's name; raises UsageFault with similar names or other rounds."""
     if name in rules.benchmarks:
         return name
-    sentence = f"{name} is no benchmark of {rules.title}"
+    sentence = f"{name} is not a benchmark of {rules.title}"
     elsewhere = [r for u in USAGES for r in rounds_of(u).values() if name in r.benchmarks]
     if elsewhere:
         last = elsewhere[-1]
         usage = f"--usage {last.usage} " if last.usage != rules.usage else ""
         rounds = ", ".join(found.title for found in elsewhere)
-        raise UsageFault(f"{sentence}, but of {rounds}: try {usage}--round {last.name}")
+        raise UsageFault(f"{sentence}; it is in {rounds}: try {usage}--round {last.name}")
     near = difflib.get_close_matches(name, rules.benchmarks, n=2)
     if near:
         raise UsageFault(f"{sentence}; did you mean {' or '.join(near)}?")
-    raise UsageFault(f"{sentence}; must be one of {', '.join(rules.benchmarks)}")
+    raise UsageFault(f"{sentence}; expected one of {', '.join(rules.benchmarks)}")
 
 
 def _json(of: Round, **data: Any) -> None:
@@ -110,7 +110,7 @@ def _benchmark_data(rules: Round, name: str) -> dict[str, Any]:
 
 
 def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, form: str) -> None:
-    """All rules that judge a benchmark's logs; of the whole round where none is named."""
+    """All rules for a benchmark's logs, or of the whole round without a benchmark."""
     found = _tables(rules, benchmark, division)
     checks = check_rules(rules, division)
     if form == "json":
@@ -124,14 +124,14 @@ def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, for
         to.say(_title(rules, benchmark))
         print_tables(to, rules, found)
         print_checks(to, rules, division)
-        print_check_table(to, "rules of plug-ins and of the house", added_rules())
+        print_check_table(to, "rules of plug-ins and of podium.toml", added_rules())
         print_legend(to)
 
 
 def _title(rules: Round, benchmark: str | None) -> str:
     if benchmark is None:
         return f"every rule of {rules.title}"
-    return f"the rules that judge a log of {benchmark} in {rules.title}"
+    return f"the rules for a log of {benchmark} in {rules.title}"
 
 
 def _tables(rules: Round, benchmark: str | None, division: str | None) -> list[Table]:
@@ -142,7 +142,7 @@ def _tables(rules: Round, benchmark: str | None, division: str | None) -> list[T
     found: dict[str, Table] = {}
     for each in wanted:
         for table in tables_for(rules, benchmark, each):
-            # What one division overrides of the common table, the other may not.
+            # One division may override a row of the common table that the other does not override
             known = found.setdefault(table.name, table)
             if len(table.lines) > len(known.lines):
                 found[table.name] = table
@@ -162,7 +162,7 @@ def _markdown(
     if checks:
         lines += ["", "## Checks", "", *check_table(checks)]
     if added := added_rules():
-        lines += ["", "## Rules of plug-ins and of the house", "", *check_table(added)]
+        lines += ["", "## Rules of plug-ins and of podium.toml", "", *check_table(added)]
     return lines
 
 
@@ -180,7 +180,7 @@ def page(rules: Round, name: str, form: str) -> None:
 
 
 def keys(rules: Round, benchmark: str, division: str | None, form: str) -> None:
-    """What decides each key that a benchmark's logs carry."""
+    """The rules for each key in a benchmark's logs."""
     found = key_rules(rules, benchmark, division)
     if form == "json":
         _json(rules, benchmark=benchmark, keys=[each.to_dict() for each in found])
@@ -201,7 +201,7 @@ def _key_cells(each: KeyRules) -> tuple[str, ...]:
 
 
 def clauses(form: str) -> None:
-    """Every clause of the documents, and what holds it."""
+    """Every clause of the documents, and the rules that implement it."""
     if form == "json":
         print_text(json_text({"schema": SCHEMA, **coverage_data()}))
     elif form == "markdown":
@@ -214,7 +214,7 @@ def clauses(form: str) -> None:
 
 
 def explained(rules: Round, wanted: str, form: str) -> None:
-    """A rule, or the several that an id, glob or key means."""
+    """The rules that an id, a glob or a key selects."""
     found = find(rules, wanted)
     several = len({rule.id for rule in found}) > 1
     if form == "json":
@@ -238,7 +238,7 @@ def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
 
 
 def differences(old: Round, new: Round, form: str) -> None:
-    """What changed between two rounds."""
+    """The changes between two rounds."""
     found = between(old, new)
     if form == "json":
         _json(new, since=old.name, differences=[each.to_dict() for each in found])
@@ -256,23 +256,23 @@ def differences(old: Round, new: Round, form: str) -> None:
 
 
 def given_values(batch: int | None, settings: Sequence[str]) -> dict[str, Any]:
-    """The values that a caller gives; raises UsageFault for one without a key."""
+    """The values of the options; raises UsageFault for an unknown key."""
     given: dict[str, Any] = {} if batch is None else {"global_batch_size": batch}
     for each in settings:
         key, separator, text = each.partition("=")
         key = key.strip()
         if not separator or not key:
-            raise UsageFault(f"--set {each} gives no value; must be KEY=VALUE")
-        # A slip in a key would otherwise go unseen, and all look allowed
+            raise UsageFault(f"--set: expected KEY=VALUE, got {each}")
+        # A misspelled key would otherwise be ignored, and every value would look allowed
         if known(key) is None:
             near = nearest(key)
             hint = f"; did you mean {near.name}?" if near else ""
-            raise UsageFault(f"--set {key} is no standard log key{hint}")
+            raise UsageFault(f"--set: {key} is not a standard log key{hint}")
         try:
-            # A bare word needs no quotes that a shell would take away: what is no JSON is text
+            # A bare word needs no quotes, which a shell removes: text that is not JSON is a string
             given[key] = read_json(text)
         except BeyondLimitError as error:
-            raise UsageFault(f"--set {key} cannot be read: {error}") from None
+            raise UsageFault(f"--set: cannot read {key}: {error}") from None
         except ValueError:
             given[key] = text
     return given
@@ -281,7 +281,7 @@ def given_values(batch: int | None, settings: Sequence[str]) -> dict[str, Any]:
 def hyperparameters(
     rules: Round, name: str, division: str, given: Mapping[str, Any], form: str
 ) -> bool:
-    """What a benchmark allows, worked out; returns whether all that is given is legal."""
+    """Print the values that a benchmark allows; return whether all given values are legal."""
     if not rules.has_rules(division, name):
         raise UsageFault(f"{rules.title} has no rules for {name} in the {division} division")
     division = division if rules.divided else ""

@@ -1,4 +1,4 @@
-"""Every rule of a round as data: what `podium rules` lists, explains, compares and prints."""
+"""Every rule of a round as data, for `podium rules`."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _fixed_rule(rule: FixedRule) -> Rule:
 
 
 FIXED: tuple[Rule, ...] = tuple(map(_fixed_rule, FIXED_RULES))
-"""Rules of every round, in the order pages list them."""
+"""Rules of every round, in the order of the pages."""
 
 
-# Selectors and searches for an id walk through every round, often more than once
+# Selectors and searches for an id iterate over every round, often several times
 @cache
 def _all_rules(usage: str, name: str) -> tuple[Rule, ...]:
     rules = find_round(usage, name)
@@ -52,7 +52,7 @@ def _all_rules(usage: str, name: str) -> tuple[Rule, ...]:
 
 
 def _weighed(rule: Rule, rules: Round) -> Rule:
-    """A rule of every round as it weighs in one of them."""
+    """A rule of every round with its severities in one round."""
     warns = rule.stated_by is StatedBy.VERIFIER and rule.policy_severity == Severity.WARNING
     return replace(rule, policy_severity=verifier_only(rules).value) if warns else rule
 

@@ -1,4 +1,4 @@
-"""What changed between any two rounds of one usage."""
+"""The changes between any two rounds of one usage."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from podium.rules.model.round import Round
 from podium.rules.table import Line, Row, WholeLogRule
 
 LIMITS = {
-    "init_closed": "initialisation, closed (minutes)",
-    "init_open": "initialisation, open (minutes)",
+    "init_closed": "initialization, closed (minutes)",
+    "init_open": "initialization, open (minutes)",
     "epochs_from": "first epoch counted",
     "seeds_logged": "seeds must be logged",
     "staging_timed": "staging is part of the score",
 }
-"""What the limits of a round are called."""
+"""The titles of the limits of a round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as it was: in which group, what happened, from what, to what."""
+    """One change: its group, its kind, the old and the new value."""
 
     group: str
     what: str
@@ -41,7 +41,7 @@ class Difference:
 
 
 def differences(old: Round, new: Round) -> list[Difference]:
-    """Everything that differs, grouped: benchmarks, limits, tables outermost first, checks."""
+    """All differences in groups: benchmarks, limits, tables (outermost first), checks."""
     return [
         *_benchmarks(old, new),
         *_limits(old, new),
@@ -92,7 +92,7 @@ def _facts(old: Round, new: Round) -> Iterator[Difference]:
         if before != after:
             yield Difference(now, "changed", "evaluations", before, after)
         if was.init_minutes != is_.init_minutes:
-            label = "initialisation (minutes)"
+            label = "initialization (minutes)"
             before, after = _text(was.init_minutes), _text(is_.init_minutes)
             yield Difference(now, "changed", label, before, after)
 
@@ -115,14 +115,14 @@ def _tables(old: Round, new: Round) -> Iterator[Difference]:
             continue
         then = table_before(table.name, new, old)
         for each in _lines(known.get(then), table, old.verified and new.verified):
-            # The list of names says no more than the group of benchmarks does.
+            # The list of names adds nothing to the group of benchmarks
             if not (each.name == "submission_benchmark" and relisted):
                 yield each
     yield from _gone(old, new)
 
 
 def _gone(old: Round, new: Round) -> Iterator[Difference]:
-    """Tables that the new round lacks, of benchmarks it has."""
+    """Tables that the new round lacks, of benchmarks that it has."""
     shared, there = dict(_pairs(old, new)), tables(new)
     for table in tables(old).values():
         then = ".".join(shared.get(part, part) for part in table.name.split("."))
@@ -131,7 +131,7 @@ def _gone(old: Round, new: Round) -> Iterator[Difference]:
 
 
 def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
-    """What differs between two tables; who states it only where that is `stated` in both."""
+    """The differences of two tables; of their sources only if both are `stated`."""
     before = {line_name(line): line for line in old.lines} if old else {}
     after = {line_name(line): line for line in new.lines}
     for name, line in after.items():
@@ -147,23 +147,23 @@ def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
 
 
 def _whole(line: Line, stated: bool) -> tuple[Any, ...]:
-    # A target is a rule of its own elsewhere; a change of it shows here with its row
+    # A target is a separate rule elsewhere; here its change is part of the row
     return (*essence(line, RuleKind.ROW, stated), *essence(line, RuleKind.TARGET, stated))
 
 
 def _line_text(line: Line) -> str:
-    """All that a line demands."""
+    """All requirements of a line."""
     return "; ".join(part for part in _parts(line).values() if part != "by both")
 
 
 def _what_changed(was: Line, line: Line, stated: bool) -> tuple[str, str]:
-    """The parts of a line that differ, as they were and as they are."""
+    """The parts of a line that differ, old and new."""
     before, after = _parts(was), _parts(line)
     differ = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     if not stated:
-        # Without a verifier all is stated by the policy: that alone is no change
+        # Without a verifier the policy states everything: that alone is not a change
         differ = [name for name in differ if name != "by"]
-    # Where one side has a bound of its own, the other must not look as if it had none
+    # If only one side has a separate bound, the other must not look as if it had none
     none = {
         "target": "no target",
         "policy": "[policy: the same]",

@@ -1,4 +1,4 @@
-"""Which rules hold each clause of the documents: as data, as JSON, as a page, on a terminal."""
+"""The rules that implement each clause of the documents: data, JSON, page, terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from podium.rules.clauses import Clause, Document, cited, documents
 
 
 class State(StrEnum):
-    """How far a clause is held."""
+    """How far a clause is implemented."""
 
     CHECKED = "checked"
     IN_PART = "in part"
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CoveredClause:
-    """One clause and what holds it. `rules` are ids, `named` the globs that the clause has."""
+    """One clause and its rules: `rules` are ids, `named` the globs in the clause."""
 
     id: str
     document: Document
@@ -38,12 +38,12 @@ class CoveredClause:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The rules in few words: as the clause names them, else the ids."""
+        """The rules in short: as the clause names them, else the ids."""
         return self.clause.rules or self.rules
 
     @property
     def state(self) -> State:
-        """How far the clause is held."""
+        """How far the clause is implemented."""
         if self.clause.missing:
             return State.MISSING
         if not (self.rules or self.clause.computed):
@@ -52,12 +52,12 @@ class CoveredClause:
 
     @property
     def number(self) -> str:
-        """The number of the section, where it has one."""
+        """The number of the section, if it has one."""
         return self.document.numbers.get(self.clause.section, "")
 
     @property
     def by(self) -> str:
-        """What holds the clause, and what does not, in a sentence or two."""
+        """The rules of the clause and its open parts, in one or two sentences."""
         clause = self.clause
         held = ", ".join((*self.named, *([f"`{clause.computed}`"] if clause.computed else [])))
         return "; ".join(
@@ -90,9 +90,9 @@ class CoveredClause:
 
 @cache
 def rules_by_section() -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """The ids of the rules of all rounds that cite each (document, section).
+    """The ids of the rules of all rounds, by the (document, section) that they cite.
 
-    Raises UnknownSection where a rule cites what no document has.
+    Raises UnknownSection if a rule cites a section that no document has.
     """
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for usage in USAGES:
@@ -123,13 +123,13 @@ def _held() -> Iterator[CoveredClause]:
 
 
 def matching(globs: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
-    """The ids that some globs mean, sorted."""
+    """The ids that match globs, sorted."""
     found = {rule for glob in globs for rule in fnmatch.filter(known, glob)}
     return tuple(sorted(found))
 
 
 def totals(found: list[CoveredClause]) -> dict[str, dict[str, int]]:
-    """How many clauses of each document are in each state; all states, in their order."""
+    """The number of clauses in each state, for each document; all states, in order."""
     counts = {name: Counter(_states(found, name)) for name in documents()}
     return {name: {state.value: count[state] for state in State} for name, count in counts.items()}
 
@@ -139,10 +139,10 @@ def _states(found: list[CoveredClause], name: str) -> Iterator[State]:
 
 
 _INTRODUCTION = (
-    "Every clause of the documents that bind a submission, in our own words, and the rules that "
-    "hold it. A clause is *checked*; or checked *in part*, where some of it cannot be told from "
-    "what is submitted; or *not mechanical*, with the reason; or *not yet* checked, though it "
-    "could be. Where a command is named, its result is what the clause defines."
+    "Every clause of the documents that bind a submission, paraphrased, and the rules that "
+    "implement it. A clause is *checked*; checked *in part*, if a part of it does not show in a "
+    "submission; *not mechanical*, with the reason; or *not yet* checked, although it could be. "
+    "If a command is named, it computes the value that the clause defines."
 )
 
 
@@ -162,7 +162,7 @@ def coverage_data() -> dict[str, Any]:
 def coverage_page() -> str:
     """The page `coverage.md`."""
     found = coverage()
-    lines = ["# Clauses and the rules that hold them", "", MADE, "", _INTRODUCTION, ""]
+    lines = ["# Clauses and the rules that implement them", "", MADE, "", _INTRODUCTION, ""]
     lines += _totals(found)
     for document, clauses in groupby(found, key=lambda each: each.document.name):
         lines += _document(documents()[document], list(clauses))
@@ -175,15 +175,15 @@ def _totals(found: list[CoveredClause]) -> Iterator[str]:
 
 
 def _total_rows(found: list[CoveredClause]) -> tuple[tuple[str, ...], ...]:
-    """The number of clauses in each state, document by document."""
+    """The number of clauses in each state, by document."""
     return tuple((name, *map(str, counts.values())) for name, counts in totals(found).items())
 
 
 def _document(document: Document, clauses: list[CoveredClause]) -> Iterator[str]:
     yield from ("", f"## {document.name.capitalize()}", "", f"{escape(document.title)}.", "")
     if document.numbered_in:
-        yield from (f"Numbers of sections are those of {escape(document.numbered_in)}.", "")
-    heads = ("Clause", "Section", "Says", "Rounds", "State", "Held by")
+        yield from (f"Section numbers refer to {escape(document.numbered_in)}.", "")
+    heads = ("Clause", "Section", "Says", "Rounds", "State", "Implemented by")
     yield from table_lines(heads, map(_cells, clauses))
 
 

@@ -1,6 +1,6 @@
-"""A rule as people read it: its bound, who states it, since when, a violation of it, and its fix.
+"""A rule for readers: its bound, its source, its first round, a violation, and the fix.
 
-`RuleView` is what the terminal, Markdown and JSON show of a rule.
+`RuleView` is the content of the terminal, Markdown and JSON output.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from podium.rules.model.round import Round
 from podium.rules.table import Row
 
 MOST_SHOWN = 4
-"""Lines of an example beyond this many are left out at its start."""
+"""Maximum lines of an example; further lines at its start are omitted."""
 
 NEAR = 0.6
-"""How alike an id must be to be offered instead of one that does not exist."""
+"""Minimum similarity of an id that is suggested for an unknown id."""
 
 
 STATED_BY = {
     StatedBy.BOTH: "the official verifier and the policy",
     StatedBy.VERIFIER: "the official verifier only",
-    StatedBy.POLICY: "the policy only; the official verifier does not look at it",
-    StatedBy.PODIUM: "neither text; podium asks for it",
-    StatedBy.PLUGIN: "neither text; a plug-in brings it",
-    StatedBy.HOUSE: "neither text; a podium.toml has it",
+    StatedBy.POLICY: "the policy only; the official verifier does not check it",
+    StatedBy.PODIUM: "podium only; not in the policy or the verifier",
+    StatedBy.PLUGIN: "a plug-in",
+    StatedBy.HOUSE: "a podium.toml",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class RuleView:
-    """A rule in one round as people read it, and an example that violates it and one that obeys it.
+    """A rule in one round, with an example that violates it and an example that obeys it.
 
-    Each is a few lines: of a log, or edits of a complete submission.
+    An example is a few lines of a log, or edits of a complete submission.
     """
 
     rules: Round
@@ -60,7 +60,7 @@ class RuleView:
     bad: tuple[str, ...]
     good: tuple[str, ...]
     absent: bool = False
-    """Nothing at all in the log is the fault: there is no bad line to show."""
+    """The fault is a missing key, which has no bad line."""
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as JSON data."""
@@ -69,7 +69,7 @@ class RuleView:
         return {**rule, "bad": list(self.bad), "good": list(self.good), "fires_on": fires_on}
 
     def labelled(self) -> Iterator[tuple[str, str]]:
-        """What there is to say about the rule: (label, text)."""
+        """The facts about the rule: (label, text)."""
         rule, rate = self.rule, rates().of(self.rule.id)
         if rule.policy is None:
             yield (
@@ -97,17 +97,17 @@ class RuleView:
 
     @property
     def _stated_by(self) -> str:
-        # No text states that podium itself must not fail
+        # Faults of podium itself have no source
         if self.rule.kind is RuleKind.INTERNAL:
             return ""
-        # Programs that judge trees are of no round: they are the official ones of any
+        # Programs that check trees belong to no round: the same official programs serve all rounds
         if not self.rules.verified and self.rule.stated_by in (StatedBy.POLICY, StatedBy.BOTH):
             return "the policy; no verifier is public"
         return STATED_BY[self.rule.stated_by]
 
 
 def explain(rules: Round, rule: Rule) -> RuleView:
-    """A rule with its example, where one can be made."""
+    """A rule with its example, if one can be made."""
     if isinstance(rule.source, Check):
         bad, good = rule.source.bad, rule.source.good
         return RuleView(rules, rule, _lines(bad), _lines(good))
@@ -126,19 +126,19 @@ def explain(rules: Round, rule: Rule) -> RuleView:
 
 
 def example_of(rules: Round, rule: Rule) -> Example | None:
-    """Records that break a row's rule, and that obey it."""
+    """Records that break the rule of a row, and records that obey it."""
     if not isinstance(rule.source, Row):
         return None
     return example(rule.source, _known(rules, rule.table), rule.kind is RuleKind.TARGET)
 
 
 def _known(rules: Round, name: str) -> dict[str, Row]:
-    """The rows that decide the other keys of an example, innermost last."""
+    """The rows of the other keys of an example, innermost last."""
     known = tables(rules)
     table = known[name]
     own = f"{table.division}.{table.benchmark}".strip(".")
     rows: dict[str, Row] = {}
-    # As in the official verifier the last scope that lists a key decides it
+    # As in the official verifier, the last scope that lists a key decides it
     for outer in dict.fromkeys(("common", table.division, own, name)):
         if outer in known:
             rows |= {line.name: line for line in known[outer].lines if isinstance(line, Row)}
@@ -155,7 +155,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def _apart(records: tuple[Record, ...], unit: str) -> tuple[Record, ...]:
-    """What a log holds instead of records that only a checker makes: a line for each metric."""
+    """The log lines of a record that only a checker makes: one line for each metric."""
     apart: list[Record] = []
     for index, record in enumerate(records):
         if record.key != GATHERED:
@@ -169,13 +169,13 @@ def _apart(records: tuple[Record, ...], unit: str) -> tuple[Record, ...]:
 
 
 def _rendered(records: tuple[Record, ...], rules: Round) -> tuple[str, ...]:
-    # The end is kept: what comes first only sets the keys that the record needs
+    # The end is kept: the start only sets the keys that the record needs
     lines = [line_of(record, rules.generation) for record in records[-MOST_SHOWN:]]
     return ("…", *lines) if len(records) > MOST_SHOWN else tuple(lines)
 
 
 def line_of(record: Record, generation: str) -> str:
-    """A record as a line of a log, in the format of a round."""
+    """A record as a log line in the format of a round."""
     if generation == "mlpv":
         from podium.logging_spec.reader.dialects import render_v05
 
@@ -195,11 +195,11 @@ def line_of(record: Record, generation: str) -> str:
 
 
 def find(rules: Round, wanted: str) -> list[Rule]:
-    """The rules of an id, old or new, a glob or a bare key; raises UsageFault: what is near."""
-    # Reports print ids in brackets, and people paste what they see
+    """The rules of an old or new id, a glob or a bare key; raises UsageFault with similar ids."""
+    # Reports print ids in brackets, and people paste them
     wanted = wanted.strip().strip("[]")
     known = (*all_rules(rules), *added_rules())
-    # The narrowest reading first: a bare key may mean a rule in every table
+    # The narrowest interpretation first: a bare key may name a rule in every table
     for found in (
         [rule for rule in known if wanted == rule.id],
         [rule for rule in known if fnmatch.fnmatchcase(rule.id, wanted)],
@@ -211,20 +211,20 @@ def find(rules: Round, wanted: str) -> list[Rule]:
 
 
 def _not_found(rules: Round, wanted: str) -> str:
-    sentence = f"{wanted} is no rule of {rules.title}"
+    sentence = f"{wanted} is not a rule of {rules.title}"
     elsewhere = rounds_with(wanted)
     if elsewhere:
         last = elsewhere[-1]
         usage = f"--usage {last.usage} " if last.usage != rules.usage else ""
-        return f"{sentence}, but of {_spans(elsewhere)}: try {usage}--round {last.name}"
+        return f"{sentence}; it is in {_spans(elsewhere)}: try {usage}--round {last.name}"
     near = nearest(wanted, (rule.id for rule in (*all_rules(rules), *added_rules())))
     if near:
         return f"{sentence}; did you mean {' or '.join(near)}?"
-    return f"{sentence}; `podium rules list --all` shows those there are"
+    return f"{sentence}; see `podium rules list --all`"
 
 
 def nearest(wanted: str, known: Iterable[str]) -> list[str]:
-    """The ids most like one that does not exist: by the whole, else by its last part."""
+    """The ids most similar to an unknown id: by the whole id, else by its last part."""
     ids = list(dict.fromkeys(known))
     near = difflib.get_close_matches(wanted, ids, n=2, cutoff=NEAR)
     if near and difflib.SequenceMatcher(None, wanted, near[0]).ratio() > 0.85:

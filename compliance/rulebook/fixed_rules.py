@@ -1,4 +1,4 @@
-"""The rules of every round that are declared as values, not by a table or a check."""
+"""The rules of every round that are declared as values, not in a table or a check."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from podium.compliance.tools.review import review_rules
 from podium.compliance.tools.scoring import score_rules
 from podium.rules.fixed.fixed_rule import FixedRule, declared_in
 
-# A rule missing here would be reported, yet never explained: a test looks for those
+# A rule that is missing here would be reported but never explained; a test finds such rules
 FIXED_RULES: tuple[FixedRule, ...] = (
     *JUDGING_RULES,
     *declared_in(score_rules, rcp_rules, history_rules, live_rules, review_rules),
 )
-"""Every rule that is declared as a value, in the order in which pages list them."""
+"""Every rule that is declared as a value, in the order of the pages."""

@@ -1,4 +1,4 @@
-"""What decides each key in a benchmark's logs: rules, or the section that leaves it free."""
+"""The rules for each key in a benchmark's logs, or the section that leaves the key free."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from podium.rules.published_keys import keys_of
 
 
 class State(StrEnum):
-    """What a key's values are held to."""
+    """The constraint on the values of a key."""
 
     CHECKED = "checked"
     REFERENCE = "as reference"
@@ -33,9 +33,9 @@ class State(StrEnum):
 class KeyRules:
     """One key in the logs of a benchmark and division.
 
-    `rules` are those that look at it; of a free key, those that only ask for it to be logged.
-    `cites` is the section that leaves it free, or has it as in the reference. `logged_in` are the
-    rounds whose published logs carry it.
+    `rules` are the rules about it; for a free key, the rules that only require that it is logged.
+    `cites` is the section that leaves it free, or requires the value of the reference. `logged_in`
+    are the rounds whose published logs have it.
     """
 
     key: str
@@ -51,7 +51,7 @@ class KeyRules:
 
 
 def key_rules(rules: Round, benchmark: str, division: str | None = None) -> list[KeyRules]:
-    """Every key of the published logs and of the tables, by division; keys by their names."""
+    """Every key of the published logs and of the tables, by division and name."""
     wanted = (division,) if division and rules.divided else divisions(rules)
     return [each for one in wanted for each in _of_division(rules, benchmark, one)]
 
@@ -73,8 +73,8 @@ def _of_division(rules: Round, benchmark: str, division: str) -> Iterator[KeyRul
 
 
 def _logged(rules: Round, benchmark: str) -> Mapping[str, tuple[str, ...]]:
-    """The keys of published logs with their rounds, of those with the same format."""
-    # Logs of later rounds give it under its later name
+    """The keys of published logs in the same format, with their rounds."""
+    # Logs of later rounds use the later name
     other = rules.benchmark(benchmark).lineage
     published = {**keys_of(rules.usage, other), **keys_of(rules.usage, benchmark)}
     alike = {
@@ -102,7 +102,7 @@ def _checks(rules: Round, division: str) -> Mapping[str, list[Rule]]:
 
 
 def _looked_at(rule: Rule) -> set[str]:
-    """The keys that a check is about; types and spelling, of any key, are not about it."""
+    """The keys that a check is about; checks of types and spelling are about no key."""
     if not isinstance(rule.source, Check) or rule.table == "log":
         return set()
     watched = {key for watch in rule.source.watches for key in watch.keys}
@@ -110,16 +110,16 @@ def _looked_at(rule: Rule) -> set[str]:
 
 
 def _asks_only(rule: Rule) -> bool:
-    """Whether a rule asks that a key is logged, and takes any value."""
+    """Whether a rule requires that a key is logged, with any value."""
     bounds = {rule.constraint, rule.policy or rule.constraint}
     return rule.kind is RuleKind.ROW and bounds == {UNCONSTRAINED}
 
 
 def _left(rules: Round, benchmark: str, division: str, key: str) -> tuple[State, str]:
-    """What holds for a key that no rule is about, and the section that says so."""
+    """The state of a key without rules, and the section that defines it."""
     known = k.known(key)
     if known is None or known.role not in ("hyperparameter", "statistic"):
-        # Nothing but the official program says what becomes of keys that it does not know
+        # Only the official program defines the treatment of keys that it does not know
         return State.FREE, COMPLIANCE_CHECKER
     if division == "open":
         document = "HPC rules" if rules.usage == "hpc" else "training rules"
@@ -128,7 +128,7 @@ def _left(rules: Round, benchmark: str, division: str, key: str) -> tuple[State,
 
 
 def print_key_rules(to: Printer, rules: Round, benchmark: str, found: list[KeyRules]) -> None:
-    """The keys on a terminal, division by division, and how to read them."""
+    """The keys on a terminal, by division, and a legend."""
     for division in dict.fromkeys(each.division for each in found):
         of_division = [each for each in found if each.division == division]
         to.head(f"keys of {benchmark}, {f'{rules.title} {division}'.strip()}")
@@ -136,10 +136,10 @@ def print_key_rules(to: Printer, rules: Round, benchmark: str, found: list[KeyRu
         to.grid(Grid(("Key", "State", "By"), cells))
     to.say()
     to.say(
-        "Checked: rules are about its value. Free: any value is allowed, by the section named; a "
-        "rule may ask that it is logged. As reference: not among the hyperparameters that may be "
+        "Checked: rules constrain its value. Free: any value is allowed by the named section; a "
+        "rule may require that it is logged. As reference: not a hyperparameter that may be "
         "tuned, so reviewers compare it with the reference by hand. Types and spelling of every "
-        "key are checked besides (log.*), and that settings do not change between the runs of a "
+        "key are also checked (log.*), and that settings do not change between the runs of a "
         "result."
     )
 

@@ -1,4 +1,4 @@
-"""Pieces of Markdown that several pages share."""
+"""Markdown elements that several pages share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from podium.compliance.rulebook.tables.rule import Rule
 
 MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
 
-# Fewer marks than for scores: these texts are podium's own, not those of a log
+# Fewer characters than for scores: these texts are from podium, not from a log
 _NEEDS_ESCAPE = str.maketrans({mark: f"\\{mark}" for mark in "\\`*|<>[]"})
 
 
 def escape(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Text escaped so that Markdown shows it literally."""
     return text.translate(_NEEDS_ESCAPE)
 
 
 def rate_cell(rule: Rule) -> str:
-    """How often a rule fires on what was published; empty where that is not known."""
+    """The rate of a rule on published results; empty if unknown."""
     rate = rates().of(rule.id)
     return "" if rate is None else rate.text
 
@@ -27,13 +27,13 @@ def rate_cell(rule: Rule) -> str:
 def table_lines(
     heads: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
 ) -> Iterator[str]:
-    """The lines of a table, its cells as they are; `right` are the columns of numbers."""
+    """The lines of a table with unescaped cells; `right` are the columns of numbers."""
     sides = ("---:" if index in right else "---" for index in range(len(heads)))
     yield from (f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows))
 
 
 def example_block(label: str, lines: Sequence[str]) -> Iterator[str]:
-    """The lines of an example under its label; nothing where there are none."""
+    """The lines of an example below its label; nothing for an empty example."""
     if lines:
         yield from ("", f"{label}:", "", "```text", *lines, "```")
 

@@ -1,6 +1,6 @@
 """The rules as Markdown: pages of benchmarks, rounds, fixed rules and clauses, and an index.
 
-The pages lie in `rules/pages`; `podium rules pages --write` makes them anew.
+The pages are in `rules/pages`; `podium rules pages --write` regenerates them.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
 
 _FIXED_INTRODUCTION = (
-    "These rules are the same in every round. A message names in angle brackets what each finding "
-    "fills in. What only the official verifier demands is a note, where the policy profile has a "
-    "warning, in rounds before training 4.1. An example is an edit of a complete submission: that "
-    "of submitter Acme to training 5.1, with one result of three runs."
+    "These rules are the same in every round. Angle brackets in a message mark the parts that each "
+    "finding fills in. In rounds before training 4.1, a rule that only the official verifier "
+    "requires is a note if the policy profile has a warning. An example is an edit of a complete "
+    "submission: of submitter Acme to training 5.1, with one result of three runs."
 )
 
 
 def fixed_page() -> str:
-    """Every fixed rule: what it says, why, how it is reported, and an example."""
+    """Every fixed rule: its requirement, its reason, its message, and an example."""
     lines = ["# Rules of lines, files and packages", "", MADE, "", _FIXED_INTRODUCTION]
-    lines += ["", f"How often rules fire was measured on {rates().source}."]
-    # The sort is stable: in a family, rules keep the order in which they are declared
+    lines += ["", f"The rates of rules were measured on {rates().source}."]
+    # The sort is stable: in a family, rules keep the order of their declaration
     for family, rules in groupby(sorted(FIXED, key=_table_of), key=_table_of):
         lines += ["", f"## {family}"]
         for rule in rules:
@@ -86,10 +86,10 @@ def _sentence(text: str) -> str:
 
 
 FIXED_PAGE = "fixed.md"
-"""The page of the rules that every round has."""
+"""The page of the rules of every round."""
 
 COVERAGE_PAGE = "coverage.md"
-"""The page of the clauses, and of what holds them."""
+"""The page of the clauses and their rules."""
 
 COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Fires on", "Rule")
 
@@ -112,7 +112,7 @@ def pages() -> dict[str, str]:
 
 
 def stale_pages(folder: Path | None = None) -> list[str]:
-    """The pages that are not as the rules are now: wrong, missing or obsolete."""
+    """The pages that do not match the rules: wrong, missing or obsolete."""
     return _stale(folder or pages_folder(), pages())
 
 
@@ -127,7 +127,7 @@ def _stale(base: Path, wanted: Mapping[str, str]) -> list[str]:
 
 
 def write_pages(folder: Path | None = None) -> list[str]:
-    """Write what is stale, remove what is left over; returns the pages touched."""
+    """Write stale pages and remove obsolete ones; return the changed pages."""
     base, wanted = folder or pages_folder(), pages()
     stale = _stale(base, wanted)
     for name in stale:
@@ -136,7 +136,7 @@ def write_pages(folder: Path | None = None) -> list[str]:
             path.unlink()
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The committed pages have these line ends, on whichever system they are made
+        # The committed pages have these line ends on every system
         path.write_text(wanted[name], encoding="utf-8", newline="\n")
     return stale
 
@@ -151,11 +151,11 @@ def benchmark_page(rules: Round, name: str) -> str:
     lines = [f"# {name}, {rules.title}", "", MADE, "", f"{known.title}.", ""]
     if left:
         lines += [
-            "The round does not list this benchmark; the official verifier still judges it.",
+            "The round does not list this benchmark; the official verifier still checks it.",
             "",
         ]
     lines += [f"- {fact}" for fact in facts(rules, name)]
-    lines += ["- Every benchmark of the round: [its common rules](README.md)"]
+    lines += ["- Every benchmark of the round: [common rules](README.md)"]
     for division in divisions(rules):
         lines += _division(rules, division, name)
     own = [rule for table in own_tables(rules, name) for rule in rules_of(rules, table)]
@@ -165,20 +165,20 @@ def benchmark_page(rules: Round, name: str) -> str:
 
 
 def facts(rules: Round, name: str) -> list[str]:
-    """What is to be known of a benchmark before its tables, a sentence each."""
+    """The facts about a benchmark before its tables, one sentence each."""
     known = rules.benchmarks[name]
     target = target_text(known)
     dropped = known.dropped
     each = "" if dropped == 1 else f" {dropped}"
-    ends = f"; the score leaves out the fastest{each} and the slowest{each}"
+    ends = f"; the score drops the fastest{each} and the slowest{each}"
     schedule = rules.limits.evaluates.get(name)
     minutes = known.init_minutes
     return [
         *([f"Target: {target}"] if target else []),
         f"Runs of a result: {known.runs}{ends}",
         *([f"Evaluations (closed division): {schedule.text}"] if schedule else []),
-        *([f"Initialisation (closed division): {minutes:g} minutes"] if minutes else []),
-        *(f"Not mechanical, look in the code: {demand}" for demand in known.not_mechanical),
+        *([f"Initialization (closed division): {minutes:g} minutes"] if minutes else []),
+        *(f"Not mechanical; check the code: {demand}" for demand in known.not_mechanical),
     ]
 
 
@@ -186,13 +186,13 @@ def _division(rules: Round, division: str, name: str) -> Iterator[str]:
     yield from ("", f"## {f'{division} division'.strip().capitalize()}", "")
     own = [table for table in own_tables(rules, name) if table.division == division]
     if not own:
-        # A scope without a file ends the official verifier in a crash
-        yield "The official verifier has no rules for it here: it ends without a verdict."
+        # The official verifier crashes on a scope without a file
+        yield "The official verifier has no rules for it here: it crashes without a verdict."
         return
     for table in own:
         if table.when:
             yield from ("", f"### {table.when[:1].upper()}{table.when[1:]}", "")
-        yield from rows(rules_of(rules, table)) if table.lines else ["No rules of its own."]
+        yield from rows(rules_of(rules, table)) if table.lines else ["No separate rules."]
 
 
 def rows(found: Iterable[Rule]) -> Iterator[str]:
@@ -210,26 +210,26 @@ def _cells(rule: Rule) -> tuple[str, ...]:
 
 
 def differences_section(found: Iterable[Rule]) -> Iterator[str]:
-    """Where the verifier and the policy differ, and why."""
+    """The differences of verifier and policy, and their reasons."""
     differing = [(rule, text) for rule in found if (text := difference(rule))]
     if differing:
-        yield from ("", "## Where verifier and policy differ", "")
+        yield from ("", "## Differences of verifier and policy", "")
     for rule, text in differing:
         yield f"- `{rule.id}`: {escape(text)}"
 
 
 def difference(rule: Rule) -> str:
-    """How the two texts differ about a rule, in a sentence; empty where they agree."""
+    """The difference of the two texts about a rule, in a sentence; empty if they agree."""
     if rule.policy is not None:
         asked = "only that it is logged" if rule.constraint == UNCONSTRAINED else rule.constraint
         words = f"verifier: {asked}; policy: {rule.policy}"
     elif rule.policy_exempt_reason:
-        words = "only the verifier asks for it"
-    # Without a verifier the policy's rules are errors, and differ from nothing
+        words = "only the verifier requires it"
+    # Without a verifier the policy's rules are errors, without a difference
     elif rule.stated_by == "policy" and rule.policy_severity != "error":
-        words = "only the policy asks for it"
+        words = "only the policy requires it"
     elif rule.stated_by == "verifier" and rule.policy_severity != "error":
-        words = "only the verifier asks for it"
+        words = "only the verifier requires it"
     else:
         return ""
     # Both texts are often the same sentence
@@ -250,7 +250,7 @@ def _checks(rules: Round) -> Iterator[str]:
 
 
 def round_page(rules: Round) -> str:
-    """What holds for every benchmark of a round, and which benchmarks there are."""
+    """The rules for every benchmark of a round, and the list of benchmarks."""
     lines = [f"# {rules.usage.capitalize() if rules.usage != 'hpc' else 'HPC'} {rules.name}", ""]
     lines += [MADE, "", "## Benchmarks", ""]
     lines += benchmark_table(rules, links=True)
@@ -259,13 +259,13 @@ def round_page(rules: Round) -> str:
     for table in shared:
         head = "Every log" if table.name == "common" else f"{table.name.capitalize()} division"
         lines += ["", f"## {head}", ""]
-        lines += rows(rules_of(rules, table)) if table.lines else ["No rules of its own."]
+        lines += rows(rules_of(rules, table)) if table.lines else ["No separate rules."]
     lines += differences_section(rule for table in shared for rule in rules_of(rules, table))
     checks = check_rules(rules)
     if checks:
         lines += ["", "## Checks", "", *check_table(checks)]
     lines += ["", "## Lines, files and packages", ""]
-    lines += [f"The rules that hold in [every round](../{FIXED_PAGE})."]
+    lines += [f"The rules that apply in [every round](../{FIXED_PAGE})."]
     return "\n".join(lines) + "\n"
 
 
@@ -276,7 +276,7 @@ def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
 
     def cells(name: str, known: Benchmark) -> tuple[str, ...]:
         title = f"[{name}]({name}.md)" if links else name
-        left = " (not listed any more)" if name in rules.retired_with_rules else ""
+        left = " (no longer listed)" if name in rules.retired_with_rules else ""
         counts = (str(count(rules, name, division)) for division in divisions(rules))
         texts = (f"{title}{left}", escape(known.title), str(known.runs))
         return (*texts, escape(target_text(known)), *counts)
@@ -286,7 +286,7 @@ def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
 
 
 def count(rules: Round, name: str, division: str) -> int:
-    """How many rules of its own a benchmark has in a division."""
+    """The number of a benchmark's rules in a division."""
     own = (table for table in own_tables(rules, name) if table.division == division)
     return sum(len(rules_of(rules, table)) for table in own)
 
@@ -299,11 +299,17 @@ def _limits(rules: Round) -> Iterator[str]:
 
 
 def _index() -> str:
-    source = f"That was measured on {rates().source}."
+    source = f"The rates were measured on {rates().source}."
     lines = ["# Rules", "", MADE, ""]
-    lines += [f"A rule fires on so many of the published results that it is about. {source}", ""]
+    lines += [
+        f"The rate of a rule is the share of published results on which it fires. {source}",
+        "",
+    ]
     lines += [f"- [Rules of lines, files and packages]({FIXED_PAGE}), in every round"]
-    lines += [f"- [Clauses of the documents, and the rules that hold them]({COVERAGE_PAGE})", ""]
+    lines += [
+        f"- [Clauses of the documents, and the rules that implement them]({COVERAGE_PAGE})",
+        "",
+    ]
     for usage in USAGES:
         lines += [f"## {usage.capitalize() if usage != 'hpc' else 'HPC'}", ""]
         rounds = reversed([*rounds_of(usage).values()])

@@ -1,4 +1,4 @@
-"""`podium plugins` and `podium rules test`: what is installed, and whether it does what it says."""
+"""`podium plugins` and `podium rules test`: the installed plug-ins, and tests of their rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA = "podium.plugins/1"
 
 
 def list_plugins(form: str) -> bool:
-    """Print every plug-in as text or JSON; whether each can be loaded."""
+    """Print every plug-in as text or JSON; return whether all can be loaded."""
     found = outcomes()
     whole = not any(each.why for each in found)
     if form == "json":
@@ -32,7 +32,7 @@ def list_plugins(form: str) -> bool:
         return whole
     to = Printer()
     if left_out():
-        to.say("plug-ins are left out, by --no-plugins or PODIUM_NO_PLUGINS")
+        to.say("plug-ins are disabled by --no-plugins or PODIUM_NO_PLUGINS")
     elif not found:
         to.say("no plug-in is installed")
     else:
@@ -47,8 +47,8 @@ def list_plugins(form: str) -> bool:
 def _row(each: Outcome) -> tuple[str, ...]:
     plugin = each.plugin
     state = "failed" if each.why else "loaded"
-    told = (plugin.name, plugin.version, plugin.distribution, ", ".join(_adds(each)), state)
-    return tuple(map(clean, told))
+    facts = (plugin.name, plugin.version, plugin.distribution, ", ".join(_adds(each)), state)
+    return tuple(map(clean, facts))
 
 
 def _adds(each: Outcome) -> Iterator[str]:
@@ -83,9 +83,9 @@ def _data(each: Outcome) -> dict[str, object]:
 
 
 def try_rules(name: str, rules: Round, form: str) -> bool:
-    """Print how a plug-in's rules do on their examples; whether all do what they say.
+    """Print the results of a plug-in's rules on their examples; return whether all pass.
 
-    Raises UsageFault for a plug-in that is not installed, or cannot be loaded.
+    Raises UsageFault for a plug-in that is not installed or cannot be loaded.
     """
     plugin = _named(name)
     found, why = tried(plugin, rules.usage, rules.name)
@@ -108,7 +108,7 @@ def _counted(found: Sequence[Tried]) -> str:
     if not found:
         return "the plug-in has no rules"
     failing = sum(bool(each.problems) for each in found)
-    return f"{len(found) - failing} of {len(found)} rules do what they say"
+    return f"{len(found) - failing} of {len(found)} rules pass"
 
 
 def _named(name: str) -> Plugin:
@@ -116,7 +116,7 @@ def _named(name: str) -> Plugin:
     if name in plugins:
         return plugins[name]
     if left_out():
-        raise UsageFault("plug-ins are left out, by --no-plugins or PODIUM_NO_PLUGINS")
+        raise UsageFault("plug-ins are disabled by --no-plugins or PODIUM_NO_PLUGINS")
     near = difflib.get_close_matches(name, plugins, 1) or sorted(plugins)[:5]
     hint = f"did you mean {' or '.join(near)}?" if near else "none is installed"
     raise UsageFault(f"no plug-in {name}; {hint}")

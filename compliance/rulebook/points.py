@@ -1,4 +1,4 @@
-"""Reference convergence points that a new round takes over from an earlier one."""
+"""Reference convergence points that a new round reuses from an earlier round."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from podium.rules.model.round import Round
 
 
 def carry_points(old: Round, new: Round, folder: Path | None = None) -> list[Path]:
-    """Have `new` use the points of `old`, for each benchmark of both that has no points in `new`.
+    """Let `new` use the points of `old`, for each common benchmark without points in `new`.
 
-    Returns the files written, those of the package unless another `folder` holds them. Raises
-    UsageFault for rounds of two usages.
+    Returns the written files, which are in the package unless `folder` is given. Raises UsageFault
+    for rounds of two usages.
     """
     if old.usage != new.usage:
-        raise UsageFault(f"{old.title} and {new.title} are of different usages")
+        raise UsageFault(f"{old.title} and {new.title} have different usages")
     base = folder or Path(data.__file__).resolve().parent / "data"
     written = []
     for name in new.benchmarks:
@@ -32,7 +32,7 @@ def carry_points(old: Round, new: Round, folder: Path | None = None) -> list[Pat
 
 
 def _with_round(text: str, old: Round, new: Round) -> str:
-    """The text of a file of points, where each round has a line."""
+    """The text of a points file, with the new round added."""
     before, key, rest = text.partition(f'\n"{old.name}":')
     points, end, after = rest.partition("]")
     return f'{before}{key}{points}{end},\n"{new.name}":{points}{end}{after}'

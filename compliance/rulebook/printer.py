@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from rich.console import JustifyMethod, RenderableType
 
 ASCII_HEAD = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
-"""A rule below the heads as in box.SIMPLE_HEAD, for terminals that have no other characters."""
+"""A line below the heads, as in box.SIMPLE_HEAD, for terminals with ASCII only."""
 
 GAP = 2
 """Columns between two cells of a table."""
 
 _NARROW = 12
-"""Columns that are kept for a column whose words are longer."""
+"""Minimum width of a column with longer words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table to print: heads and cells; numbers stand to the right."""
+    """A table to print: heads and cells; numbers are right-aligned."""
 
     heads: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
@@ -37,12 +37,12 @@ class Grid:
 
 
 class Printer:
-    """Prints to standard output; no colour where that is not a terminal."""
+    """Prints to standard output, without colors if that is not a terminal."""
 
     def __init__(self) -> None:
         self.width = width()
         shine = colored()
-        # Not highlighted: rich would colour numbers and paths as it sees fit
+        # Not highlighted: rich would color numbers and paths
         self.console = Console(
             width=self.width,
             highlight=False,
@@ -52,12 +52,12 @@ class Printer:
         )
 
     def say(self, text: str = "", first: str = "", rest: str | None = None) -> None:
-        """Print prose, broken at spaces."""
+        """Print prose, wrapped at spaces."""
         for line in wrap(text, self.width, first, first if rest is None else rest):
             self._print(Text(line))
 
     def head(self, text: str, note: str = "") -> None:
-        """Print the name of what follows."""
+        """Print a heading."""
         self.say()
         for line in wrap(text, self.width):
             self._print(Text(line, style="bold"))
@@ -65,14 +65,14 @@ class Printer:
             self.say(note)
 
     def _print(self, what: RenderableType) -> None:
-        """Print, without the blanks that fill a table's lines."""
+        """Print without the trailing blanks of table lines."""
         with self.console.capture() as captured:
             self.console.print(what)
         print_text("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
     def grid(self, grid: Grid) -> None:
-        """Print a table; cells too wide for their column are broken into lines."""
-        # Loaded late: the command must start fast, and prose needs no table
+        """Print a table; cells that are too wide are wrapped."""
+        # Imported late: the command must start fast, and prose needs no table
         from rich.table import Table as RichTable
 
         widths = _widths(grid, self.width)
@@ -91,7 +91,7 @@ class Printer:
 
 
 def _widths(grid: Grid, room: int) -> list[int]:
-    """Widths that fit: the widest columns give way first, but not within a word if it can be."""
+    """Widths that fit: the widest columns shrink first, if possible not within a word."""
     columns = list(zip(grid.heads, *grid.cells, strict=True))
     natural = [max(map(len, column)) for column in columns]
     left = room - GAP * (len(natural) - 1) - 1
@@ -100,13 +100,13 @@ def _widths(grid: Grid, room: int) -> list[int]:
     while sum(_capped(natural, least, cap)) > left and cap > 3:
         cap -= 1
     widths = _capped(natural, least, cap)
-    # What the cap left over goes to the widest column.
+    # The rest of the room goes to the widest column
     widths[natural.index(max(natural))] += max(0, min(left - sum(widths), max(natural) - cap))
     return widths
 
 
 def _least(columns: Sequence[tuple[str, ...]], natural: Sequence[int], left: int) -> list[int]:
-    """Each column's longest word, the first columns' before others where not all have room."""
+    """The longest word of each column; the first columns have priority if the room is short."""
     least: list[int] = []
     for index, column in enumerate(columns):
         word = max((len(word) for cell in column for word in cell.split()), default=0)

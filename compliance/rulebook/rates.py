@@ -1,6 +1,6 @@
-"""How often each rule fires on published submissions: what a finding of it is worth.
+"""How often each rule fires on published submissions.
 
-`benchmarks/rates.py` works the figures out and writes them into `rates.json`.
+`benchmarks/rates.py` computes the rates and writes them into `rates.json`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from podium.rules.package_data import read_beside
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """On how many of the published results (or submissions) that a rule is about it fires."""
+    """The number of published results (or submissions) on which a rule fires, out of its scope."""
 
     fired: int
     judged: int
@@ -31,9 +31,9 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """The rates of all rules that were measured, by id; `source` says on what.
+    """The rates of all measured rules by id; `source` names the data.
 
-    `results` and `submissions` have (fired, judged) of the rules that are about either.
+    `results` and `submissions` have (fired, judged) for the rules about results or submissions.
     """
 
     source: str
@@ -41,7 +41,7 @@ class Rates(msgspec.Struct, frozen=True):
     submissions: dict[str, tuple[int, int]]
 
     def of(self, rule: str) -> Rate | None:
-        """The rate of a rule; None where no published file could have broken it."""
+        """The rate of a rule; None if no published file is in its scope."""
         for unit, measured in (("results", self.results), ("submissions", self.submissions)):
             if rule in measured:
                 fired, judged = measured[rule]
@@ -51,5 +51,5 @@ class Rates(msgspec.Struct, frozen=True):
 
 @cache
 def rates() -> Rates:
-    """The rates that came with podium."""
+    """The rates included in podium."""
     return msgspec.json.decode(read_beside(__spec__, "rates.json"), type=Rates)

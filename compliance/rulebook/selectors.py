@@ -1,4 +1,4 @@
-"""Rules as reports and options name them: texts by id, and globs as `--select` takes them."""
+"""Rules in reports and options: texts by id, and the globs of `--select`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from podium.rules.model.round import Round
 
 
 def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
-    """A sentence for each glob that matches no rule of any round."""
+    """A message for each glob that matches no rule of any round."""
     for glob in globs:
-        # The podium.toml that has them may lie beside what is judged, far from where one stands
+        # The podium.toml of such rules may be next to the input, far from the working directory
         if glob.startswith(f"{FAMILY}."):
             continue
         if not any(fnmatch.fnmatchcase(rule.id, glob) for rule in _rules()):
@@ -34,7 +34,7 @@ def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
 
 
 def _near(glob: str, ids: list[str]) -> list[str]:
-    """Ids like a glob that matches none; for one that ends in a wildcard, families of ids."""
+    """Ids similar to a glob without matches; families of ids for a trailing wildcard."""
     stem, wildcard, _ = re.split(r"([*?[]|$)", glob, maxsplit=1)
     if not wildcard or not stem.rstrip("."):
         return nearest(glob, ids)
@@ -45,7 +45,7 @@ def _near(glob: str, ids: list[str]) -> list[str]:
 
 
 def _rules() -> Iterator[Rule]:
-    """Every rule, those of the newest rounds first: a rule wanted is mostly one of theirs."""
+    """Every rule, newest rounds first, which have most of the wanted rules."""
     for usage in USAGES:
         for rules in reversed([*rounds_of(usage).values()]):
             yield from all_rules(rules)
@@ -53,7 +53,7 @@ def _rules() -> Iterator[Rule]:
 
 
 def texts_of(report: Outcome) -> dict[str, RuleText]:
-    """The text of each rule that a report has findings of, by its id."""
+    """The text of each rule with findings in a report, by id."""
     wanted = {finding.id for finding in report.findings}
     found: dict[str, RuleText] = {}
     for rules in _rounds_of_report(report):
@@ -61,7 +61,7 @@ def texts_of(report: Outcome) -> dict[str, RuleText]:
             break
         for rule in all_rules(rules):
             if rule.id in wanted:
-                # Newest rounds come first: theirs is the wording for a rule of several
+                # Newest rounds come first, so the newest wording of a rule wins
                 found.setdefault(rule.id, _text(rule))
     if found.keys() < wanted:
         found |= {rule.id: _text(rule) for rule in added_rules() if rule.id in wanted}
@@ -69,7 +69,7 @@ def texts_of(report: Outcome) -> dict[str, RuleText]:
 
 
 def has_one_message(rule: str) -> bool:
-    """Whether one template makes the messages of a rule; not where a field is all of it."""
+    """Whether one template makes the messages of a rule; false if a field is the whole message."""
     return rule in _templates()
 
 
@@ -79,7 +79,7 @@ def _templates() -> frozenset[str]:
 
 
 def _rounds_of_report(report: Outcome) -> Iterator[Round]:
-    """The round of a report; all of them, newest first, where it is about several."""
+    """The round of a report, or all rounds, newest first, if the report has several."""
     if report.rules.round != "several":
         yield find_round(report.rules.usage, report.rules.round)
         return

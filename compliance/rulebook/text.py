@@ -1,4 +1,4 @@
-"""What `podium rules` prints on a terminal: tables and pages of at most the terminal's width."""
+"""The terminal output of `podium rules`: tables and pages that fit the width."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def print_rules(to: Printer, found: Iterable[Rule]) -> None:
 
 
 def short_times(rule: Rule) -> str:
-    """How often, in a few letters: 1, 1+, any."""
+    """How often a key is logged, in short: 1, 1+, any."""
     row = rule.source
     if rule.kind is RuleKind.TARGET:
         return "1+"
@@ -88,7 +88,7 @@ def print_checks(to: Printer, rules: Round, division: str | None = None) -> None
 
 
 def print_check_table(to: Printer, title: str, found: Sequence[Rule]) -> None:
-    """Rules that are no cell of a table, where there are any."""
+    """Rules that are not table cells, if there are any."""
     if found:
         to.head(title)
         cells = tuple((rule.id, rule.constraint, rule.policy_severity) for rule in found)
@@ -96,17 +96,17 @@ def print_check_table(to: Printer, title: str, found: Sequence[Rule]) -> None:
 
 
 def print_legend(to: Printer) -> None:
-    """How to read the tables, and how to learn more."""
+    """The legend of the tables, and further commands."""
     to.say()
     to.say(
         "A rule's id is its table's name and its key. Times: 1 exactly once, 1+ at least once, any "
-        "number. Since: the first round from which on the rule is as it is. `podium rules explain "
-        "ID` tells more."
+        "number. Since: the first round with the rule in its present form. See `podium rules "
+        "explain ID` for details."
     )
 
 
 def print_page(to: Printer, rules: Round, name: str) -> None:
-    """One benchmark: its facts, its tables, where the two texts differ, its checks."""
+    """One benchmark: its facts, its tables, the differences of the two texts, its checks."""
     known = rules.benchmarks[name]
     to.say(f"{name}, {rules.title}: {known.title}")
     for fact in facts(rules, name):
@@ -115,7 +115,7 @@ def print_page(to: Printer, rules: Round, name: str) -> None:
     print_tables(to, rules, own)
     found = [(r, text) for t in own for r in rules_of(rules, t) if (text := difference(r))]
     if found:
-        to.head("where verifier and policy differ")
+        to.head("differences of verifier and policy")
     for rule, text in found:
         to.say(f"{rule.id}: {text}", "  ", "    ")
     print_checks(to, rules)
@@ -126,7 +126,7 @@ def print_page(to: Printer, rules: Round, name: str) -> None:
 
 
 def print_view(to: Printer, view: RuleView) -> None:
-    """One rule: what it asks, by whom, since when; a violation of it, and its fix."""
+    """One rule: its requirement, its source, its first round; a violation and its fix."""
     rule = view.rule
     to.head(rule.id)
     to.say(rule.meaning, "  ")
@@ -148,8 +148,8 @@ def print_view(to: Printer, view: RuleView) -> None:
 def _no_example(view: RuleView) -> str:
     row = view.rule.source
     if isinstance(row, Row) and not row.times.least and not row.each:
-        return "Nothing that is logged can violate this rule: it only names the key."
-    return "No few lines can show it: it is about the whole log or file."
+        return "No logged value can violate this rule: it only names the key."
+    return "No short example: the rule is about the whole log or file."
 
 
 def print_matches(to: Printer, rules: Round, found: Sequence[Rule]) -> None:
@@ -164,7 +164,7 @@ def print_matches(to: Printer, rules: Round, found: Sequence[Rule]) -> None:
 
 
 def print_differences(to: Printer, old: Round, new: Round, found: Sequence[Difference]) -> None:
-    """What changed between two rounds, group by group."""
+    """The changes between two rounds, by group."""
     number = f"{len(found)} differences" if found else "no difference"
     to.say(f"{old.title} to {new.title}: {number}")
     for group, items in groupby(found, key=lambda each: each.group):
@@ -179,7 +179,7 @@ def print_differences(to: Printer, old: Round, new: Round, found: Sequence[Diffe
 def print_settings(
     to: Printer, title: str, found: Sequence[Setting], grid: Sequence[dict[str, str]]
 ) -> None:
-    """The hyperparameters that are legal, formulas worked out."""
+    """The legal hyperparameters, with formulas evaluated."""
     to.say(title)
     to.say()
     cells = tuple((each.key, value_text(each), _allowed_text(each)) for each in found)
@@ -191,12 +191,12 @@ def print_settings(
 
 
 def value_text(each: Setting) -> str:
-    """A value as the table shows it."""
+    """A value in the form of the table."""
     plain = isinstance(each.value, int | float) and not isinstance(each.value, bool)
     value = repr(each.value) if plain else show(each.value)
     if each.state in ("fixed", "given"):
         return value
-    said = {"wrong": f"{value} is wrong", "unverified": f"{value} by the policy only"}
+    said = {"wrong": f"{value} is wrong", "unverified": f"{value} (policy only)"}
     return said.get(each.state, each.state)
 
 

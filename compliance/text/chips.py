@@ -1,4 +1,4 @@
-"""Short names of accelerators, of the long ones that descriptions have."""
+"""Short names of accelerators from the long names in descriptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_CHIP = 24
 
 
 def chip_family(text: str | None) -> str:
-    """The kind of a chip, such as `H100`, of what descriptions call it."""
+    """The family of a chip, such as `H100`, from its name in a description."""
     name = (text or "").strip()
     found = _CHIP.search(name.replace("(R)", ""))
     if found:

@@ -1,4 +1,4 @@
-"""Text for a terminal: nothing raw from a log reaches it, and no line is wider than asked."""
+"""Text for a terminal: no raw log content, and no line wider than requested."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Printable by the Unicode tables, yet without ink: joiners, fillers, variation selectors.
+# Printable according to Unicode but invisible: joiners, fillers, variation selectors
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
 )
-# What a terminal obeys, but for tabs and line ends: C0 and C1, marks and overrides of direction.
+# Characters that control a terminal, except tabs and line ends: C0, C1, direction marks
 _OBEYED = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
 )
@@ -23,12 +23,12 @@ _PARTS = re.compile(r"[^/]*/|[^/]+")
 
 
 def clean(text: str) -> str:
-    r"""Put text on one line, whatever a terminal would obey or hide as an escape such as \x1b.
+    r"""Put text on one line; characters that a terminal obeys or hides become escapes like \x1b.
 
     Control characters, line ends, direction overrides, zero-width characters, odd spaces and the
     halves of broken characters in file names are escaped; a backslash stays as it is.
     """
-    # Nearly every text ends here; the expression is only for the few that are not ASCII
+    # Nearly every text ends here; the expression is only for text that is not ASCII
     if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
         return text
     return "".join(
@@ -38,9 +38,9 @@ def clean(text: str) -> str:
 
 
 def clean_document(text: str) -> str:
-    r"""Escape what a terminal would obey in text of many lines; the rest stays as it is.
+    r"""Escape the characters that a terminal obeys in text of many lines.
 
-    Line ends, tabs and characters without ink stay: a file format may need them.
+    Line ends, tabs and invisible characters stay: a file format may need them.
     """
     return _OBEYED.sub(lambda found: _escape(found[0]), text)
 
@@ -55,14 +55,14 @@ def _escape(char: str) -> str:
 
 
 def columns(text: str) -> int:
-    """Count the columns that cleaned text takes at most: wide characters take two."""
+    """Count the maximum columns of cleaned text: wide characters have two."""
     if text.isascii():
         return len(text)
     return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text)
 
 
 def clip(text: str, width: int) -> str:
-    """Cut cleaned text to `width` columns; a cut is shown by an ellipsis."""
+    """Cut cleaned text to `width` columns, with an ellipsis at the cut."""
     if columns(text) <= width:
         return text
     text = text[: width - 1]
@@ -74,7 +74,7 @@ def clip(text: str, width: int) -> str:
 def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     """Break prose at spaces into lines of at most `width` columns, indented by `first` and `rest`.
 
-    A word too long for a line is broken after a slash where there is one, else where the line ends.
+    A word that is too long is broken after a slash if it has one, else at the end of the line.
     The indents must leave two columns.
     """
     if columns(first) + columns(text) <= width:
@@ -121,7 +121,7 @@ def _cut(text: str, room: int) -> Iterator[str]:
 
 
 def _fill(pieces: Iterable[str], width: int, first: str, rest: str, *, trim: bool) -> list[str]:
-    """Put pieces on lines as they fit; `trim` lets the spaces at a line's end fall away."""
+    """Fill lines with pieces; `trim` removes the spaces at line ends."""
     lines: list[str] = []
     line, used = first, columns(first)
     for piece in pieces:

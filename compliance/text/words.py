@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def join_limited(names: Sequence[str], most: int = 8) -> str:
-    """Join the first names for a message, and say how many more there are."""
+    """Join the first names for a message, with the number of the others."""
     listed = ", ".join(names[:most])
     return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
 
 
 def size_text(count: float) -> str:
-    """A number of bytes as people read it."""
+    """A number of bytes with a unit."""
     for unit in ("bytes", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -24,7 +24,7 @@ def size_text(count: float) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """A length of time as people say it, in one unit."""
+    """A duration in one unit."""
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
@@ -32,7 +32,7 @@ def age_text(seconds: float) -> str:
 
 
 def distinct(*numbers: float) -> list[str]:
-    """Write numbers with six digits, or with as many as tell them apart."""
+    """Write numbers with six digits, or with more digits if needed to distinguish them."""
     for digits in range(6, 16):
         texts = [f"{number:.{digits}g}" for number in numbers]
         if len({*texts}) == len({*numbers}):
@@ -46,5 +46,5 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 
 def there_are(number: int, one: str) -> str:
-    """Say how many there are: there is 1 run, there are 2 runs."""
+    """A count as a clause: there is 1 run, there are 2 runs."""
     return f"there {'is' if number == 1 else 'are'} {plural(number, one)}"

@@ -94,7 +94,7 @@ def test_an_unknown_profile_raises(log: Path) -> None:
 def test_a_report_prints_three_lines(log: Path) -> None:
     lines = repr(podium.check(log, round="5.1")).splitlines()
     assert lines == [
-        "1 log judged by training 5.1 (profile policy, from the options)",
+        "1 log checked against training 5.1 (profile policy, from the options)",
         "0 errors, 0 warnings, 0 notes, 0 waived",
         "ACCEPTED",
     ]

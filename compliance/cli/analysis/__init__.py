@@ -1,4 +1,4 @@
-"""Commands that look at many rounds together.
+"""Commands that analyze many rounds together.
 
-A command loads what its call needs.
+A command loads only the modules that its call needs.
 """

@@ -35,14 +35,14 @@ SourceOption = Annotated[
     str | None,
     typer.Option(
         "--source",
-        help="Where the rounds' folders lie, for links to lines: a folder, or an http(s) address; "
-        "{round} in it stands for the name of a round's folder.",
+        help="Folder or http(s) URL of the rounds' folders, for links to log lines; {round} is "
+        "replaced with the name of a round's folder.",
         metavar="PLACE",
     ),
 ]
 
 ChartsOption = Annotated[
-    bool, typer.Option("--no-charts", help="Draw no charts of the analyses, which take seconds.")
+    bool, typer.Option("--no-charts", help="Do not draw charts, which takes seconds.")
 ]
 
 
@@ -53,10 +53,10 @@ def site(
     no_charts: ChartsOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a store as pages to read in a browser, from a disk or from any server of files.
+    """Write a store as HTML pages for a local disk or any static file server.
 
-    Exit status: 0 the folder is written, 2 no such store, a folder that holds something, or a
-    source that no link can lead to.
+    Exit status: 0 the folder is written, 2 no such store, a folder that is not empty, or a source
+    that links cannot point to.
     """
     from podium.compliance.reporting.console import progress_bar
     from podium.compliance.text.terminal import clean
@@ -71,21 +71,24 @@ def site(
         warn(f"{clean(str(output))}: {made.pages:,} pages, {size_text(made.bytes)}")
 
 
-app = group("Many rounds as tables: build a store of them, query it, analyse it.")
+app = group("Build a store of many rounds, query it and analyze it.")
 
 RoundsArgument = Annotated[
     list[str],
     typer.Argument(help="Whole rounds, each a folder or the URL of one.", metavar="ROUND..."),
 ]
 BuiltOption = Annotated[
-    Path, typer.Option("--output", help="The store: a new folder, or one to add to.", metavar="DIR")
+    Path,
+    typer.Option("--output", help="The store: a new folder, or a store to add to.", metavar="DIR"),
 ]
-SqlArgument = Annotated[str, typer.Argument(help="One SELECT over its tables.", metavar="SQL")]
+SqlArgument = Annotated[
+    str, typer.Argument(help="One SELECT statement over its tables.", metavar="SQL")
+]
 NameArgument = Annotated[
-    str | None, typer.Argument(help="One of them; without it, all names.", metavar="[NAME]")
+    str | None, typer.Argument(help="Query to print; default: list all names.", metavar="[NAME]")
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to write the rows.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Read unchanged rounds as well.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Read unchanged rounds again.")]
 
 
 @app.command(
@@ -105,10 +108,10 @@ def build(
     engine: EngineOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Read rounds into a store of Parquet files; one whose files did not change is not read.
+    """Read rounds into a store of Parquet files; unchanged rounds are skipped.
 
-    Exit status: 0 the store holds all rounds, 2 bad arguments, nothing to read, or a file that
-    changes meanwhile: the store is then as it was.
+    Exit status: 0 the store has all rounds, 2 bad arguments, nothing to read, or a file that
+    changed while it was read. With status 2 the store is unchanged.
     """
     from podium.compliance.judging.inputs.given_paths import at_hand
     from podium.compliance.judging.options import Options
@@ -149,9 +152,9 @@ def query(
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Ask a store by one SELECT of DuckDB's SQL; it reads nothing but the store.
+    """Query a store with one SELECT statement of DuckDB's SQL, which can read only the store.
 
-    Exit status: 0 the answer is printed, 2 no such store, or SQL that cannot be followed.
+    Exit status: 0 the rows are printed, 2 no such store, or invalid SQL.
     """
     from podium.compliance.tools.store.queries.answer import answer
 
@@ -161,7 +164,7 @@ def query(
 
 @app.command(epilog=examples("podium results sql", "podium results sql fastest"))
 def sql(name: NameArgument = None) -> None:
-    """Print queries to begin with: their names, or the SQL of one."""
+    """Print the names of the example queries, or the SQL of one of them."""
     from podium.compliance.reporting.console import print_text
     from podium.compliance.tools.store.queries.views import QUERIES
 
@@ -170,7 +173,7 @@ def sql(name: NameArgument = None) -> None:
         return
     found = {each.name: each.sql for each in QUERIES}
     if name not in found:
-        raise UsageFault(f"no query is called {name}; known: {', '.join(found)}")
+        raise UsageFault(f"unknown query {name}; expected one of {', '.join(found)}")
     print_text(f"{found[name]}\n")
 
 

@@ -1,4 +1,4 @@
-"""The analyses of a store: each reads its results, and prints a table with its method."""
+"""Analyses of a store: each reads its results and prints a table with the method."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TextForm(StrEnum):
-    """How the table of an analysis is written."""
+    """Formats of the table of an analysis."""
 
     TEXT = "text"
     CSV = "csv"
@@ -28,7 +28,7 @@ class TextForm(StrEnum):
 StoreOption = Annotated[
     Path, typer.Option("--store", help="A store that `podium results build` made.", metavar="DIR")
 ]
-RowsOption = Annotated[TextForm, typer.Option("--format", help="How to write the table.")]
+RowsOption = Annotated[TextForm, typer.Option("--format", help="Output format.")]
 
 
 ModelOption = Annotated[
@@ -36,30 +36,31 @@ ModelOption = Annotated[
 ]
 ChartOption = Annotated[
     Path | None,
-    typer.Option("--chart", help="Draw it as well: a .svg, .png or .html file.", metavar="FILE"),
+    typer.Option("--chart", help="Also draw a chart: a .svg, .png or .html file.", metavar="FILE"),
 ]
 BarsOption = Annotated[
     bool, typer.Option("--bars", help="Draw the efficiency of each family as bars (text only).")
 ]
 OverallOption = Annotated[
-    bool, typer.Option("--overall", help="The fastest of all chips and categories together.")
+    bool,
+    typer.Option("--overall", help="Show only the fastest result over all chips and categories."),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Results of Training as well.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Include results of Training.")]
 PricesOption = Annotated[
     Path | None,
     typer.Option(
         "--prices",
-        help="A CSV with your prices: InstanceType, AcceleratorName, AcceleratorCount, Region, "
+        help="CSV file of your prices: InstanceType, AcceleratorName, AcceleratorCount, Region, "
         "Price, date and source.",
         metavar="FILE",
     ),
 ]
-SpotOption = Annotated[bool, typer.Option("--spot", help="Take the column SpotPrice.")]
+SpotOption = Annotated[bool, typer.Option("--spot", help="Use the column SpotPrice.")]
 EntryOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--dawnbench",
-        help="Entries of DAWNBench instead, each a JSON file with its TSV beside it.",
+        help="DAWNBench entries instead of a store: JSON files, with TSV files next to them.",
         metavar="JSON",
     ),
 ]
@@ -70,12 +71,12 @@ GivenStoreOption = Annotated[
 ClaimsArgument = Annotated[
     Path,
     typer.Argument(
-        help="A CSV of statements: result, number, unit; optionally against and claim.",
+        help="CSV file of claims: result, number, unit; optionally against and claim.",
         metavar="FILE",
     ),
 ]
 FirstArgument = Annotated[str, typer.Argument(help="A result, or a system.", metavar="A")]
-SecondArgument = Annotated[str, typer.Argument(help="Another one.", metavar="B")]
+SecondArgument = Annotated[str, typer.Argument(help="Another result or system.", metavar="B")]
 
 
 def _read(store: Path) -> list[ResultRow]:
@@ -86,7 +87,7 @@ def _read(store: Path) -> list[ResultRow]:
 
 
 def deliver(made: Analysis, form: TextForm, output: Path | None, chart: Path | None = None) -> None:
-    """Print an analysis, or write it, and draw its chart where one is asked for."""
+    """Print or write an analysis, and draw its chart if requested."""
     from podium.compliance.reporting.console import send, width
     from podium.compliance.tools.store.queries.formats import Format
 
@@ -105,13 +106,13 @@ def scaling(
     chart: ChartOption = None,
     bars: BarsOption = False,
 ) -> None:
-    """Efficiency of more chips: convergence, throughput and overhead, with intervals."""
+    """Scaling efficiency (convergence, throughput, overhead) with confidence intervals."""
     from podium.compliance.tools.store.analyses import scaling as home
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
     if bars and (by_model or format is not TextForm.TEXT):
-        raise UsageFault("--bars goes with the text of families alone")
+        raise UsageFault("--bars needs the text format and excludes --by-model")
     analyse = home.by_model if by_model else home.scaling
     made = analyse(_read(store))
     if bars:
@@ -129,7 +130,7 @@ def variance(
     output: OutputOption = None,
     chart: ChartOption = None,
 ) -> None:
-    """Run-to-run spread of each benchmark, and how many runs make a result repeatable."""
+    """Run-to-run spread of each benchmark, and the number of runs for a repeatable result."""
     from podium.compliance.tools.store.analyses.variance import variance as analyse
 
     refuse_inside("--output", output, [store])
@@ -144,7 +145,7 @@ def breakdown(
     output: OutputOption = None,
     chart: ChartOption = None,
 ) -> None:
-    """Where the time of HPC's results goes: staging, evaluation, epochs; what a speed-up is of."""
+    """Time breakdown of HPC results (staging, evaluation, epochs) and sources of speedups."""
     from podium.compliance.tools.store.analyses.breakdown import breakdown as analyse
 
     refuse_inside("--output", output, [store])
@@ -159,7 +160,7 @@ def rounds(
     output: OutputOption = None,
     chart: ChartOption = None,
 ) -> None:
-    """The fastest closed results over the rounds, where they may be compared."""
+    """The fastest closed results of each round, where rounds may be compared."""
     from podium.compliance.tools.store.analyses.rounds import rounds as analyse
 
     refuse_inside("--output", output, [store])
@@ -173,7 +174,7 @@ def power(
     output: OutputOption = None,
     chart: ChartOption = None,
 ) -> None:
-    """Energy to train, of results that measured it."""
+    """Energy to train, for results that measured it."""
     from podium.compliance.tools.store.analyses.power import power as analyse
 
     refuse_inside("--output", output, [store])
@@ -190,13 +191,13 @@ def cost(
     output: OutputOption = None,
     chart: ChartOption = None,
 ) -> None:
-    """Time and cost to accuracy, by your own prices, or of entries of DAWNBench.
+    """Time and cost to accuracy, with your prices or for entries of DAWNBench.
 
-    No prices come with podium: each of yours needs its date and its source.
+    Podium includes no prices: each of your prices needs its date and its source.
     """
     if dawnbench:
         if chart is not None:
-            raise UsageFault("--chart is not for --dawnbench")
+            raise UsageFault("--chart cannot be used with --dawnbench")
         from podium.compliance.tools.store.analyses.dawnbench import (
             board,
             read_entry,
@@ -210,7 +211,7 @@ def cost(
     from podium.compliance.tools.store.analyses.cost import read_prices
 
     if store is None or prices is None:
-        raise UsageFault("a cost needs --store DIR and --prices FILE, or --dawnbench JSON")
+        raise UsageFault("expected --store DIR and --prices FILE, or --dawnbench JSON")
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
     listed = read_prices(prices)
@@ -223,9 +224,10 @@ def claims(
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Check statements about results to the printed digit.
+    """Verify claims about results to the last printed digit.
 
-    Exit status: 0 all are consistent, 1 one is not, or cannot be compared, 2 bad arguments.
+    Exit status: 0 all claims are consistent, 1 a claim is not consistent or cannot be compared, 2
+    bad arguments.
     """
     from podium.compliance.exit_codes import Exit
     from podium.compliance.tools.store.analyses.claims import claims as analyse
@@ -245,7 +247,7 @@ def compare(
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Two results or systems point by point, and why they may not be compared, if so."""
+    """Compare two results or systems point by point, and list reasons against a comparison."""
     from podium.compliance.tools.store.analyses.compare import compare as analyse
 
     refuse_inside("--output", output, [store])

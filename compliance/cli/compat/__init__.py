@@ -1,4 +1,4 @@
-"""What each official MLCommons tool prints and its exit status, by its own arguments.
+"""The output and exit status of each official MLCommons tool, from the tool's arguments.
 
-Imports `checking`, `repository`, `scoring`, `rcp` and `systems`; only `commands` imports it.
+May import `judging` and `tools`; only `cli` imports it.
 """

@@ -20,17 +20,17 @@ from podium.rules.model.round import Round
 def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     """The text for one system description, and whether the official checker accepts it.
 
-    Where the official checker crashes, the last line says `failed`, as for any other fault.
+    If the official checker crashes, the last line says `failed`, as for any other fault.
     """
     if not path.exists():
         raise UsageFault(f"no such file: {path}")
     if path.is_dir():
-        raise UsageFault(f"{path} is a folder; must be one system description")
+        raise UsageFault(f"expected a system description, got the folder {path}")
     rules = _rules(usage, ruleset, path.parent)
     verdict = check_system(path, str(path), rules, Profile.VERIFIER)
-    lines = [f"INFO - {clean(str(path))} by {rules.title}", *map(_line, verdict.findings)]
+    lines = [f"INFO - {clean(str(path))}, {rules.title}", *map(_line, verdict.findings)]
     lines.append(_last(verdict))
-    # The official checker exits with 0 whatever it finds; here scripts can stop
+    # The official checker always exits with 0; with this status, scripts can stop
     return "\n".join(lines) + "\n", verdict.passed
 
 
@@ -46,7 +46,7 @@ def _last(verdict: SystemVerdict) -> str:
 
 
 def _message(finding: Finding) -> str:
-    """A missing field as scripts look for it; other faults in podium's own words."""
+    """The official message for a missing field, which scripts look for; else podium's message."""
     if finding.id == "system.missing-field":
         return f"Missing field {finding.key}"
     return finding.message
@@ -59,9 +59,9 @@ def compat_repo(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
         raise UsageFault(f"no such folder: {folder}")
     rules = _rules(usage, ruleset, folder)
     findings = sorted(check_repository(folder, rules, Profile.VERIFIER), key=Finding.sort_key)
-    lines = [f"INFO - {clean(str(folder))} by {rules.title}"]
+    lines = [f"INFO - {clean(str(folder))}, {rules.title}"]
     lines += [_line(finding, path=finding.path) for finding in findings]
-    # INFO for failures as well: so the official checker writes it
+    # The official checker prints failures as INFO, too
     lines.append("INFO - CHECKS FAILED." if findings else "INFO - ALL CHECKS PASSED.")
     return "\n".join(lines) + "\n", not findings
 
@@ -93,23 +93,23 @@ def check_log(
         match = _CONFIG.search(config)
         if match is None:
             raise UsageFault(
-                f"--config {config} does not name a round, such as training_5.1.0/common.yaml"
+                f"--config: expected a round, such as training_5.1.0/common.yaml, got {config}"
             )
         usage, ruleset = match[1], match[2]
     if path.is_dir():
-        raise UsageFault(f"{path} is a folder; must be one log")
-    # Without arguments the official checker takes its newest ruleset, too
+        raise UsageFault(f"expected a log, got the folder {path}")
+    # Without arguments the official checker uses its newest ruleset, too
     wanted = ruleset or newest(usage).name
-    # A mark repeated with one value is a warning, which only --werror counts
+    # A key repeated with the same value is a warning, which only --werror counts
     options = Options(usage=usage, round=wanted, profile=Profile.VERIFIER, strict=werror)
     report = check_paths([path], options)
-    lines = [f"INFO - {clean(str(path))} by {usage} {wanted}"]
+    lines = [f"INFO - {clean(str(path))}, {usage} {wanted}"]
     for finding in report.findings:
         if finding.severity == "error" or (finding.severity == "warning" and not quiet):
             word = "WARNING" if finding.severity == "warning" else "ERROR"
             where = f"line {finding.line}: " if finding.line else ""
             lines.append(f"{word} - {where}{clean(finding.message)} [{finding.id}]")
     passed = report.verdict == "accepted"
-    # The only line that is the official one, word for word
+    # Only this line is identical to the official output
     lines.append("INFO - SUCCESS" if passed else "ERROR - FAILED")
     return "\n".join(lines) + "\n", passed

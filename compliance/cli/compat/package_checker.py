@@ -42,7 +42,7 @@ RULE = f"INFO - {'-' * 30}"
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The official flags. `bypass` are those of package_checker_params, by their names there."""
+    """The official flags; `bypass` has the flags of package_checker_params by name."""
 
     werror: bool = False
     quiet: bool = False
@@ -52,7 +52,7 @@ class Flags:
 def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool]:
     """The text for one submission, and whether the official package checker accepts it.
 
-    Where the official checker crashes, the submission is not accepted.
+    If the official checker crashes, the submission is not accepted.
     """
     _must_be_submission(folder, RoundRequest(usage, ruleset))
     options = Options(
@@ -63,7 +63,7 @@ def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tupl
         waivers=_waivers(flags),
     )
     report = check_paths([folder], options)
-    # Names and links are the repository checker's business
+    # The repository checker checks names and links
     passed = not any(_rejects(finding) for finding in report.findings)
     lines = [_line(finding) for finding in report.findings if _printed(finding, flags)]
     # Warnings make a log fail, and a result fails with more such logs than it may drop
@@ -81,11 +81,11 @@ def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tupl
 def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     """Package check, summary of results, repository check; whether both checks pass.
 
-    The flags are those of the submission's own package_checker_params, as the official script has
-    it; here in every spelling.
+    The flags come from the submission's package_checker_params, as in the official script, but in
+    every spelling.
     """
     _must_be_submission(folder, RoundRequest(usage, ruleset))
-    # As the policy reads it: the official scripts drop a last line without a line end
+    # Read as in the policy profile: the official scripts drop a last line without a line end
     params = Params(folder, Profile.POLICY, str)
     flags = Flags(bypass=params.flags(""))
     text, accepted = compat_package(folder, usage, ruleset, flags)
@@ -98,14 +98,14 @@ def _must_be_submission(folder: Path, request: RoundRequest) -> None:
     if not folder.is_dir():
         raise UsageFault(f"no such folder: {folder}")
     if not is_submission(folder, request):
-        raise UsageFault(f"{folder} is not a submission; must have results and systems")
+        raise UsageFault(f"{folder} is not a submission: expected folders results and systems")
 
 
 def _waivers(flags: Flags) -> tuple[Waivers, ...]:
-    """What is waived: by the flags, and what fails only in the official shell scripts."""
+    """Waivers for the rules that the flags bypass, and for faults of the shell scripts only."""
     named = BYPASSED_RULES.items()
     rules = [(f"{prefix}*", f"--{flag}") for flag, prefix in named if flag in flags.bypass]
-    # Bypass flags at the top of a submission are read by the shell scripts alone
+    # Only the shell scripts read bypass flags at the top of a submission
     rules.append(("params.refused", "the program itself does not read the file"))
     items = tuple(
         Waiver(rule=rule, place="*", reason=why, who="the command line", until=date.max)
@@ -116,7 +116,7 @@ def _waivers(flags: Flags) -> tuple[Waivers, ...]:
 
 def _fails_strictly(entry: ResultEntry, report: Outcome) -> bool:
     failed = sum(file.verdict == "fail" for file in _logs_of(entry, report))
-    # One bad log of a result passes (four of unet3d): the olympic mean drops the slowest
+    # One bad log of a result (four for unet3d) passes: the olympic mean drops the slowest runs
     return failed > _benchmark(entry, report).dropped
 
 
@@ -130,7 +130,7 @@ def _benchmark(entry: ResultEntry, report: Outcome) -> Benchmark:
 
 def _printed(finding: Finding, flags: Flags) -> bool:
     if finding.id.startswith("repo."):
-        return False  # another tool's
+        return False  # reported by the repository checker
     return finding.severity == "error" or (finding.severity == "warning" and not flags.quiet)
 
 
@@ -151,9 +151,9 @@ def _line(finding: Finding) -> str:
 def _by_train_samples(
     folder: Path, report: Outcome, passed: bool, flags: Flags
 ) -> tuple[bool, list[str]]:
-    """BERT's convergence once more, counted in train_samples; the verdict with it.
+    """Check BERT's convergence again, counted in train_samples; return the resulting verdict.
 
-    The verdict changes only where convergence alone decided it.
+    The verdict changes only if convergence alone decided it.
     """
     lines, failing = [], set()
     counted = [
@@ -164,7 +164,7 @@ def _by_train_samples(
             continue
         verdict, messages = _recount(folder, entry, report)
         lines.append(
-            f"INFO - {clean(entry.path)}: by train_samples {verdict} {clean(messages)}".rstrip()
+            f"INFO - {clean(entry.path)}: in train_samples {verdict} {clean(messages)}".rstrip()
         )
         if verdict not in ("pass", "not_applicable") and RCP not in flags.bypass:
             failing.add(entry.path)
@@ -181,7 +181,7 @@ def _by_train_samples(
 
 
 def _tolerated(finding: Finding, report: Outcome) -> bool:
-    """Whether a log's error counts only through its result, which reports it itself."""
+    """Whether a log's error counts only through its result, which reports the error itself."""
     logs = {file.path for file in report.files if file.kind == "log"}
     return finding.path in logs and not finding.id.startswith("seeds.")
 

@@ -37,12 +37,12 @@ def check_folder(
     train_samples: bool = False,
     verbose: bool = False,
 ) -> tuple[str, bool]:
-    """The text for one result's folder, and whether it passes; nothing is written anywhere.
+    """The output for one result's folder, and whether the result passes; no file is written.
 
-    The last line is the official tool's; where that crashes this fails, with a reason.
+    The last line is that of the official tool. If that tool crashes, the check fails with a reason.
     """
     if rcp_pass not in PASSES:
-        raise UsageFault(f"--rcp_pass {rcp_pass}: must be {' or '.join(PASSES)}")
+        raise UsageFault(f"--rcp_pass: expected {' or '.join(PASSES)}, got {rcp_pass}")
     rules = named_round(usage, version)
     runs = _runs(folder, rules, train_samples=train_samples)
     benchmark = next((run.benchmark for run in runs if run.benchmark), None) or ""
@@ -55,7 +55,7 @@ def check_folder(
         points=points,
         pruned=rcp_pass == "pruned_rcps",  # noqa: S105 - the name of a set of points
     )
-    lines = [f"INFO - {clean(str(folder))} by {rules.title}, {rcp_pass}"]
+    lines = [f"INFO - {clean(str(folder))}, {rules.title}, {rcp_pass}"]
     lines += [f"INFO - {line}" for line in _details(judged, verbose=verbose)]
     lines += [f"INFO - {clean(message)}" for message in judged.messages]
     lines.append(_last(judged))
@@ -67,7 +67,7 @@ def _runs(folder: Path, rules: Round, *, train_samples: bool) -> list[RunFacts]:
         raise NothingToJudge(f"no such folder: {folder}")
     names = [path.name for path in folder.iterdir() if is_log(path.name)]
     if not names:
-        raise NothingToJudge(f"nothing to judge in {folder}: no result_*.txt in it")
+        raise NothingToJudge(f"nothing to check in {folder}: it has no result_*.txt")
     return [
         run_facts(
             Run(read_log(folder / name).records),
@@ -91,7 +91,7 @@ def _details(judged: Convergence, *, verbose: bool) -> list[str]:
     if judged.submission is not None:
         lines.append(f"mean of the runs: {judged.submission:.4f} {judged.unit}")
     if judged.scaling_factor != 1:
-        lines.append(f"the score is to be multiplied by {judged.scaling_factor!r}")
+        lines.append(f"scaling factor of the score: {judged.scaling_factor!r}")
     return lines
 
 
@@ -103,6 +103,6 @@ def _last(judged: Convergence) -> str:
         case = _CASES[judged.case]
     if judged.verdict == "pass":
         return f"INFO - {case}, RCP test PASSED"
-    # Word for word, though the official package checker knows only --rcp-bypass
+    # Copied exactly, although the official package checker has only --rcp-bypass
     advice = "consider adding --rcp_bypass in when running the package_checker."
     return f"ERROR - {case}, RCP test FAILED, {advice}"

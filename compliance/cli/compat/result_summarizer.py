@@ -1,4 +1,4 @@
-"""The official summary's tables and the official convergence check, by their own layout."""
+"""The tables of the official summary, in the official layout."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Tables:
-    """The three tables, each with its columns; and what is wrong, a line each."""
+    """The three tables, each with its columns, and the faults, one line each."""
 
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     strong: list[Row] = field(default_factory=list)
@@ -89,21 +89,21 @@ class Tables:
 def summarize(
     folder: str, usage: str, ruleset: str, csv_path: Path | None, xlsx_path: Path | None
 ) -> tuple[str, bool]:
-    """The text of the summary, and whether every result has a score; files where asked for."""
+    """The text of the summary, and whether every result has a score; writes requested files."""
     roots = [Path(one) for one in expand(folder)]
     rules = RoundRequest(usage, ruleset).choose(".").rules
     for path in (csv_path, xlsx_path):
         # The official tool writes into submissions; podium never does
         if path is not None and inside(path, roots):
-            raise UsageFault(f"{path} lies in the tree being read; choose a path outside")
+            raise UsageFault(f"{path} is inside the tree being read; choose a path outside")
     tables = tables_of(roots, rules)
     strong = table_csv(tables.columns["strong"], tables.strong)
     weak = table_csv(tables.columns["weak"], tables.weak) if tables.weak else ""
     if csv_path is not None:
-        # One file, the weak results with a heading of their own, as the official one
+        # One file with a separate heading for the weak results, like the official file
         write_whole(csv_path, strong + weak)
         detailed = csv_path.with_name(f"{csv_path.stem}_detailed{csv_path.suffix}")
-        # Replaced whole: the official file grows by a table with each call
+        # Replaced completely: the official tool appends a table with each call
         write_whole(detailed, table_csv(tables.columns["detailed"], tables.detailed))
     if xlsx_path is not None:
         kept = (("strong", tables.strong), ("weak", tables.weak), ("detailed", tables.detailed))
@@ -117,9 +117,9 @@ def summarize(
 
 
 def expand(pattern: str) -> list[str]:
-    """The paths of a pattern with braces, such as `round/{first,second}`; others stay as they are.
+    """The paths of a pattern with braces, such as `round/{first,second}`; else the path itself.
 
-    Raises NothingToJudge where one of them does not exist.
+    Raises NothingToJudge if a path does not exist.
     """
     found = _expanded(pattern)
     for path in found:
@@ -138,7 +138,7 @@ def _expanded(pattern: str) -> list[str]:
 
 
 def tables_of(roots: Sequence[Path], rules: Round) -> Tables:
-    """The tables of some submissions, their rows in the official order."""
+    """The tables of the submissions, with rows in the official order."""
     options = Options(
         usage=rules.usage,
         round=rules.name,
@@ -220,12 +220,12 @@ def _throughput(entries: Sequence[ScoreEntry]) -> Iterator[tuple[str, Any]]:
 def _head(tables: Tables, root: Path, system: str, rules: Round) -> Row | None:
     path = root / "systems" / f"{system}.json"
     if not path.is_file():
-        # The official tools crash here, and all other systems go without a result
-        tables.faults.append(f"{path} is missing: its results are left out")
+        # The official tools crash here, and no other system gets a result
+        tables.faults.append(f"{path} is missing: its results are omitted")
         return None
     document = read_description(path)
     if not document.is_object:
-        tables.faults.append(f"{path} is not a description: its results are left out")
+        tables.faults.append(f"{path} is not a system description: its results are omitted")
         return None
     return _identity(describe(document.fields), document.fields, root, system, rules)
 
@@ -249,7 +249,7 @@ def _identity(
         "framework": _text(given, "framework"),
         "notes": ";".join(note for note in notes if note),
         "private_id": _private_id(root, system),
-        # Of the file's own name: the official link is made of system_name, which often differs
+        # From the file name: the official link uses system_name, which often differs
         "details_url": f"{site}/main/{submitter}/systems/{system}.json",
         # The two links name different branches, main and master, in the official table, too
         "code_url": f"{site}/master/{submitter}/benchmarks",
@@ -263,14 +263,14 @@ def _text(given: dict[str, Any], name: str) -> str:
 
 def _private_id(root: Path, system: str) -> str:
     try:
-        # Read only: the official tool would write a missing one into the submission
+        # Only read: the official tool writes a missing ID into the submission
         return str(small_json(root / "results" / system / PRIVATE_ID)["private_id"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
 
 
 def _sort_key(row: Row) -> tuple[tuple[int, float, str], ...]:
-    """Numbers before texts, so that any descriptions can be sorted."""
+    """Numbers before strings, so that any descriptions can be sorted."""
     return tuple(
         (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value or ""))
         for value in (row[name] for name in HEAD)

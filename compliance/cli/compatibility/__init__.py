@@ -1,4 +1,4 @@
-"""Panel Compatibility: the official MLCommons tools by their own names and flags.
+"""Panel Compatibility: the official MLCommons tools with their names and flags.
 
-They may import `compat` and `report`.
+They may import `cli.compat` and `reporting`.
 """

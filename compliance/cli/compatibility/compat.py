@@ -1,4 +1,4 @@
-"""`podium compat`: the official MLCommons tools by their own names, arguments and last lines."""
+"""`podium compat`: the official MLCommons tools with their names, arguments and last lines."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from podium.compliance.cli.help import examples, group
 from podium.compliance.cli.options import Usage
 from podium.compliance.exit_codes import Exit
 
-app = group("The official MLCommons tools by their own names and flags, with true exit codes.")
+app = group("The official MLCommons tools with their names and flags, and correct exit codes.")
 
 PRUNED = "pruned_rcps"
 
 FolderArgument = Annotated[Path, typer.Argument(help="The submission.", metavar="FOLDER")]
-# A text, not a Path: the braces of a quoted argument are expanded by the official tool itself
+# A string, not a Path: the official tool itself expands the braces of a quoted argument
 FoldersArgument = Annotated[
     str,
-    typer.Argument(help="The submission; several as in 'round/{first,second}'.", metavar="FOLDER"),
+    typer.Argument(help="The submission, or several: 'round/{first,second}'.", metavar="FOLDER"),
 ]
 ResultArgument = Annotated[Path, typer.Argument(help="The result's folder.", metavar="DIR")]
 LogArgument = Annotated[Path, typer.Argument(help="The log to check.", metavar="FILENAME")]
@@ -45,26 +45,32 @@ ConfigOption = Annotated[
 LogOption = Annotated[
     Path | None,
     typer.Option(
-        "--log_output", "--log-output", help="Write the output to this file, too.", metavar="FILE"
+        "--log_output", "--log-output", help="Also write the output to this file.", metavar="FILE"
     ),
 ]
 WerrorOption = Annotated[bool, typer.Option("--werror", help="Treat warnings as errors.")]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", help="No warnings; without effect with --werror.")
+    bool, typer.Option("--quiet", help="Hide warnings; no effect with --werror.")
 ]
-# Scripts give these flags to the official tools; to refuse one would stop a script that works
-IgnoredWerror = Annotated[bool, typer.Option("--werror", help="Accepted, without effect.")]
-IgnoredQuiet = Annotated[bool, typer.Option("--quiet", help="Accepted, without effect.")]
+# Scripts pass these flags to the official tools; refusing a flag would break a working script
+IgnoredWerror = Annotated[
+    bool, typer.Option("--werror", help="Accepted for compatibility; no effect.")
+]
+IgnoredQuiet = Annotated[
+    bool, typer.Option("--quiet", help="Accepted for compatibility; no effect.")
+]
 # The official summarizer writes privateid.json into the submission
 IgnoredPrivateIds = Annotated[
     bool,
-    typer.Option("--generate_private_ids", help="Accepted, without effect: no tree is changed."),
+    typer.Option(
+        "--generate_private_ids", help="Accepted for compatibility; podium never changes the tree."
+    ),
 ]
 RcpBypassOption = Annotated[
     bool, typer.Option("--rcp-bypass", help="Accept results that fail the convergence check.")
 ]
 TrainSamplesOption = Annotated[
-    bool, typer.Option("--rcp-bert-train-samples", help="Count BERT's samples by train_samples.")
+    bool, typer.Option("--rcp-bert-train-samples", help="Count BERT's samples with train_samples.")
 ]
 SeedBypassOption = Annotated[
     bool, typer.Option("--seed-checker-bypass", help="Do not check seeds.")
@@ -76,9 +82,9 @@ RcpVersionOption = Annotated[
         "--rcp_version", help="Round, such as 5.1.0; default the newest.", metavar="ROUND"
     ),
 ]
-VerboseOption = Annotated[bool, typer.Option("--verbose", help="Print the pruned points, too.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Also print the pruned points.")]
 BertOption = Annotated[
-    bool, typer.Option("--bert_train_samples", help="Count BERT's samples by train_samples.")
+    bool, typer.Option("--bert_train_samples", help="Count BERT's samples with train_samples.")
 ]
 RcpPassOption = Annotated[
     str, typer.Option("--rcp_pass", help="pruned_rcps or full_rcps.", metavar="NAME")
@@ -90,10 +96,12 @@ CustomRcpsOption = Annotated[
 SummaryQuietOption = Annotated[bool, typer.Option("--quiet", help="Print errors only.")]
 CsvOption = Annotated[
     Path | None,
-    typer.Option("--csv", "-csv", help="Write the tables here, and _detailed.", metavar="FILE"),
+    typer.Option(
+        "--csv", "-csv", help="Write the tables to FILE and a _detailed file.", metavar="FILE"
+    ),
 ]
 XlsxOption = Annotated[
-    Path | None, typer.Option("--xlsx", "-xlsx", help="Write a workbook here.", metavar="FILE")
+    Path | None, typer.Option("--xlsx", "-xlsx", help="Write an Excel workbook.", metavar="FILE")
 ]
 
 
@@ -135,7 +143,7 @@ def system_desc_checker(
     """Check one system description as the official checker does."""
     from podium.compliance.cli.compat.checkers import compat_system
 
-    del werror, quiet  # the official checker takes them, but has no warnings
+    del werror, quiet  # the official checker accepts them, but has no warnings
     refuse_inside("--log_output", log_output, [filename])
     _report(*compat_system(filename, usage.value, ruleset), log_output)
 
@@ -179,7 +187,7 @@ def package_checker(
     given = {RCP: rcp_bypass, SEEDS: seed_checker_bypass, TRAIN_SAMPLES: rcp_bert_train_samples}
     bypass = frozenset(flag for flag, wanted in given.items() if wanted)
     flags = Flags(werror, quiet and not werror, bypass)
-    # The official program leaves scaling.json behind in the tree that it checks
+    # The official program writes scaling.json into the tree that it checks
     refuse_inside("--log_output", log_output, [folder])
     _report(*compat_package(folder, usage.value, ruleset, flags), log_output)
 
@@ -248,16 +256,16 @@ def result_summarizer(
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
 ) -> None:
-    """Summarize submissions in the official summary's columns and order.
+    """Summarize submissions with the columns and the order of the official summary.
 
-    Exit status 1 where a result has no score, or no description.
+    Exit status: 1 if a result has no score or no system description.
     """
     from podium.compliance.cli.compat.result_summarizer import summarize
     from podium.compliance.reporting.console import print_text
 
-    del generate_private_ids, werror  # the official tool takes them; neither changes its output
+    del generate_private_ids, werror  # the official tool accepts them; neither changes its output
     text, passed = summarize(folder, usage.value, ruleset, csv, xlsx)
-    # The mark that `summarize` puts before each fault; no row of a table begins with it
+    # `summarize` starts each fault with this mark; no row of a table starts with it
     faults = "".join(line for line in text.splitlines(True) if line.startswith("ERROR: "))
     print_text(faults if quiet else text)
     raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)
@@ -270,5 +278,5 @@ def _report(text: str, passed: bool, log_output: Path | None) -> None:
     if log_output is not None:
         write_whole(log_output, text)
     sys.stderr.write(text)
-    # The official checkers exit with 0 whatever they find, so that scripts with set -e go on
+    # The official checkers always exit with 0, so that scripts with `set -e` continue
     raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)

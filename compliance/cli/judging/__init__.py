@@ -1,4 +1,4 @@
-"""Panel Judge: commands that check logs, before, during and after a run.
+"""Panel Check: commands that check logs before, during and after a run.
 
-They may import `checking`, `live`, `scoring`, `review` and `report`.
+They may import `judging`, `reporting` and `tools`.
 """

@@ -1,4 +1,4 @@
-"""`podium check`: judge logs, submissions and rounds."""
+"""`podium check`: check logs, submissions and rounds."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ Paths = Annotated[
 ]
 WaiversOption = Annotated[
     Path | None,
-    typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).", metavar="FILE"),
+    typer.Option("--waivers", help="Waivers granted in review (waivers.toml).", metavar="FILE"),
 ]
 NoWaiversOption = Annotated[
     bool, typer.Option("--no-waivers", help="Ignore waivers and bypass flags in the tree.")
@@ -85,22 +85,24 @@ EarlierOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--earlier",
-        help="An earlier tree: find resubmitted logs, borrowed settings, previews not kept.",
+        help="Earlier tree to compare: resubmitted logs, borrowed settings, unfulfilled previews.",
         metavar="TREE",
     ),
 ]
 PolicyOnlyOption = Annotated[
     bool,
-    typer.Option("--policy-only", help="Exit by the policy alone, whatever the verifier says."),
+    typer.Option(
+        "--policy-only", help="Base the exit status on the policy only, not on the verifier."
+    ),
 ]
 OnlySelectedOption = Annotated[
-    bool, typer.Option("--only-selected", help="Exit by the selected rules alone.")
+    bool, typer.Option("--only-selected", help="Base the exit status on the selected rules only.")
 ]
 ScoreOption = Annotated[
-    bool, typer.Option("--score", help="Score the results as well, reading each file once.")
+    bool, typer.Option("--score", help="Also score the results; each file is read once.")
 ]
 FullOption = Annotated[
-    bool, typer.Option("--full", help="Print every finding of every file, not groups of them.")
+    bool, typer.Option("--full", help="Print every finding of every file instead of groups.")
 ]
 
 
@@ -131,10 +133,10 @@ def check(
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Judge logs against their round's rules: what is wrong, where, and how to fix it.
+    """Check logs against the rules of their round; report errors with place and fix.
 
-    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, by the profile or by the
-    official verifier, 2 nothing to judge or bad arguments, 3 a fault of podium itself.
+    Exit status: 0 no errors (warnings allowed), 1 at least one error, of the profile or of the
+    official verifier, 2 nothing to check or bad arguments, 3 a fault in podium itself.
     """
     from podium.compliance.judging.inputs.given_paths import at_hand
     from podium.compliance.judging.options import Options
@@ -158,7 +160,7 @@ def check(
         strict=strict,
         select=globs("--select", select),
         ignore=globs("--ignore", ignore),
-        # Read before any log: a faulty file of waivers is a usage fault, and ends the call
+        # Read before any log: an invalid file of waivers is a usage fault and ends the call
         waivers=_read_waivers(waivers),
         waivers_in_tree=not no_waivers,
         plugins=True,
@@ -187,7 +189,7 @@ def _suggest_next(path: Path, report: Outcome) -> None:
 
 def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:
     if policy_only and profile is Profile.VERIFIER:
-        raise UsageFault("--policy-only goes with --profile policy")
+        raise UsageFault("--policy-only needs --profile policy")
 
 
 def _name_failed_plugins(report: Outcome) -> None:
@@ -196,13 +198,13 @@ def _name_failed_plugins(report: Outcome) -> None:
     for each in report.plugins:
         if each.state == "failed":
             named = f"plug-in {each.name} {each.version} of {each.distribution}"
-            warn(clean(f"{named} takes no part: {each.why}"))
+            warn(clean(f"{named} is skipped: {each.why}"))
 
 
 def _comparators(
     given: GivenPaths, trees: Sequence[Path], options: Options, output: Path | None
 ) -> list[Comparator]:
-    # Earlier trees are only read as well, so that a report may not lie in one of them either
+    # Earlier trees must not change either, so a report must be outside them, too
     refuse_inside("--output", output, [*given.own, *trees])
     if not trees:
         return []
@@ -223,7 +225,7 @@ def _check(
     from podium.compliance.judging.pipeline import check_inputs
     from podium.compliance.reporting.console import progress_bar
 
-    # Facts are taken with the first reading, so that the scores need no second one
+    # Facts are collected in the first reading, so that scores need no second reading
     with progress_bar(printing.quiet, printing.color) as progress:
         inputs, memory = begin(given, options, again, for_scores=score)
         checked = check_inputs(inputs, options, progress, comparators=compared, memory=memory)
@@ -259,9 +261,9 @@ def _chosen_format(format_: str | None, score: bool) -> str:
     chosen = format_ or default_format()
     refuse_unknown(chosen)
     if score and format_ is None and chosen not in SCORED:
-        return SCORED[0]  # annotations, the default in a workflow, cannot show scores
+        return SCORED[0]  # annotations, the default in a GitHub workflow, cannot show scores
     if score and chosen not in SCORED:
-        raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
+        raise UsageFault(f"--score needs --format {' or '.join(SCORED)}, got {chosen}")
     return chosen
 
 

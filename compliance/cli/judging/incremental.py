@@ -1,4 +1,4 @@
-"""What `podium check` need not judge once more: its options, and what they come to."""
+"""Options of `podium check` that skip what an earlier check has judged, and their effect."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 CacheOption = Annotated[
     bool,
     typer.Option(
-        "--cache", help="Keep outcomes in your own cache folder; judge only what has changed."
+        "--cache", help="Cache verdicts in your cache folder; check only what has changed."
     ),
 ]
 CacheFolderOption = Annotated[
     Path | None,
     typer.Option(
-        "--cache-dir", help="With --cache kept here; also $PODIUM_CACHE_DIR.", metavar="DIR"
+        "--cache-dir", help="Cache folder (implies --cache); also $PODIUM_CACHE_DIR.", metavar="DIR"
     ),
 ]
 ClearOption = Annotated[
-    bool, typer.Option("--clear-cache", help="First remove all that --cache has kept.")
+    bool, typer.Option("--clear-cache", help="First remove everything from the cache.")
 ]
 SinceOption = Annotated[
     str | None,
     typer.Option(
         "--since",
-        help="Judge only the results and submissions of files that changed since a git ref.",
+        help="Check only results and submissions with files that changed since a git ref.",
         metavar="REF",
     ),
 ]
 
 
 class IncrementalOptions(NamedTuple):
-    """What the options say of a check that may have been made before."""
+    """The options that reuse an earlier check."""
 
     cache: bool
     folder: Path | None
@@ -53,7 +53,7 @@ class IncrementalOptions(NamedTuple):
 
 
 class CheckStart(NamedTuple):
-    """What is to be judged, and what an earlier check has left for it, if that is wanted."""
+    """The inputs to judge, and the memory of an earlier check if the options ask for it."""
 
     inputs: Inputs
     memory: Recall | None
@@ -62,15 +62,15 @@ class CheckStart(NamedTuple):
 def begin(
     given: GivenPaths, options: Options, again: IncrementalOptions, *, for_scores: bool
 ) -> CheckStart:
-    """Find what is to be judged below the paths; raises UsageFault and NothingToJudge."""
+    """Find the inputs to judge below the paths; raises UsageFault and NothingToJudge."""
     from podium.compliance.judging.discovery import discover
 
     paths = given.paths
     if given.names and any(again):
-        # What was made for one call is not there at the next
+        # A tree made for one call does not exist in the next call
         raise UsageFault(
-            "--cache and --since go with files on this disk, not with a URL or with results that "
-            "podium.toml names: run podium pack first"
+            "--cache and --since need files on this disk, not a URL or results that podium.toml "
+            "names; run podium pack first"
         )
     changes = None if again.since is None else _changes(again.since, paths)
     memory = _recall(again, paths, options, for_scores=for_scores)
@@ -85,8 +85,8 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
     from podium.compliance.tools.packing.git.touched import touched
 
     if GIVEN in paths:
-        raise UsageFault("--since goes with files, not with standard input")
-    # A path that is not there is reported as missing
+        raise UsageFault("--since needs files, not standard input")
+    # Reports a path that does not exist
     kinds_of([*paths])
     clones: dict[Path, Clone] = {}
     for path in paths:
@@ -102,9 +102,9 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
 def _recall(
     given: IncrementalOptions, paths: Sequence[Path], options: Options, *, for_scores: bool
 ) -> Recall | None:
-    """What an earlier check has left for this one; None where nobody asks for it.
+    """The memory of an earlier check; None if no option asks for it.
 
-    Raises UsageFault for a folder that lies in a tree being read.
+    Raises UsageFault for a cache folder inside a tree being read.
     """
     if not (given.cache or given.folder or given.clear):
         return None

@@ -1,4 +1,4 @@
-"""`podium preflight`: declared hyperparameters against the rules, before any GPU is used."""
+"""`podium preflight`: check declared hyperparameters before any GPU is used."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Config = Annotated[
 BatchOption = Annotated[
     int | None,
     typer.Option(
-        "--gbs", min=1, help="Global batch size, instead of the declared one.", metavar="N"
+        "--gbs", min=1, help="Global batch size; overrides the declared value.", metavar="N"
     ),
 ]
 
@@ -48,9 +48,9 @@ def preflight(
     profile: ProfileOption = Profile.POLICY,
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Judge hyperparameters before the run: violations, missing keys, when to evaluate.
+    """Check hyperparameters before a run: violations, missing keys, evaluation schedule.
 
-    Exit status: 0 legal, 1 a rule is violated or a key is missing, 2 nothing to judge or bad
+    Exit status: 0 legal, 1 a rule is violated or a key is missing, 2 nothing to check or bad
     arguments.
     """
     from podium.compliance.judging.inputs.round_selection import RoundRequest
@@ -59,7 +59,7 @@ def preflight(
     from podium.compliance.tools.live.preflight import preflight as judge
 
     declared = read_declaration(config)
-    # The folder of the config names the round just as the folder of a log does
+    # The folder of the config names the round, like the folder of a log
     rules = RoundRequest(usage, round).choose(config.parent).rules
     found = judge(declared, rules, division, benchmark, gbs, profile, str(config))
     deliver(found, format.value)

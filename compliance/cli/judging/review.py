@@ -1,4 +1,4 @@
-"""`podium review`: a whole round, from all submissions to objections."""
+"""`podium review`: review a whole round, from all submissions to objections."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from podium.compliance.tools.review.session import Reviewed
 
 app = group(
-    "Review a round: compare results, find anomalies, write objections and follow them.\n\n"
-    "The name of the first command may be left out: podium review ROUND.",
+    "Review a round: compare results, find anomalies, write and track objections.\n\n"
+    "The name of the first command may be omitted: podium review ROUND.",
     DefaultGroup,
 )
 
@@ -43,7 +43,7 @@ EXAMPLES = examples(
 
 
 class Format(StrEnum):
-    """How a review is printed."""
+    """Output formats of a review."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -57,7 +57,7 @@ EarlierOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--earlier",
-        help="An earlier round, or this one as first submitted: copies, seeds, borrowed settings.",
+        help="Earlier round, or this round as first submitted: copies, seeds, borrowed settings.",
         metavar="ROUND",
     ),
 ]
@@ -69,15 +69,15 @@ AgainstOption = Annotated[
     Path | None,
     typer.Option(
         "--against",
-        help="The folder of the review before: its objections, and what changed since.",
+        help="Folder of the previous review: its objections and the changes since.",
         metavar="DIR",
     ),
 ]
 AnonymousOption = Annotated[
     bool, typer.Option("--anonymous", help="Replace the names of submitters and systems.")
 ]
-CurvesOption = Annotated[bool, typer.Option("--no-curves", help="Draw no curves.")]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the summary.")]
+CurvesOption = Annotated[bool, typer.Option("--no-curves", help="Do not draw curves.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format of the summary.")]
 
 
 @app.command("round", epilog=EXAMPLES)
@@ -95,9 +95,9 @@ def review(
     jobs: JobsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Review a round: compare results, find anomalies, write objections and follow them.
+    """Review a round: compare results, find anomalies, write and track objections.
 
-    Exit status: 0 nothing is open, 1 objections are open, 2 nothing to judge or bad arguments.
+    Exit status: 0 no open objections, 1 open objections, 2 nothing to check or bad arguments.
     """
     from podium.compliance.files.atomic import refuse_occupied
     from podium.compliance.judging.options import Options
@@ -108,7 +108,7 @@ def review(
 
     refuse_inside("--output", output, [path, *(earlier or ())])
     if output is not None:
-        # A round takes a while to read: what cannot be written is refused before
+        # Reading a round takes a while: refuse an unusable output folder first
         refuse_occupied(output)
         clear_leftovers(output)
     before = None if against is None else read_before(against)

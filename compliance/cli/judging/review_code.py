@@ -1,4 +1,4 @@
-"""`podium review code`: the code of a round that nobody has read yet."""
+"""`podium review code`: the code of a round that was not reviewed before."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RoundArgument = Annotated[
 OnlyArgument = Annotated[
     str,
     typer.Argument(
-        help="Print the hunks of one submitter, or of one benchmark of it.",
+        help="Print the hunks of one submitter, or of one of its benchmarks.",
         metavar="[SUBMITTER[/BENCHMARK]]",
     ),
 ]
@@ -44,13 +44,13 @@ BaseOption = Annotated[
     str,
     typer.Option(
         "--base",
-        help="Compare with auto, reference, earlier or the code of one submitter.",
+        help="Code to compare with: auto, reference, earlier, or a submitter.",
         metavar="BASE",
     ),
 ]
 EarlierOption = Annotated[
     list[Path] | None,
-    typer.Option("--earlier", help="An earlier round; its code is known.", metavar="ROUND"),
+    typer.Option("--earlier", help="Earlier round; its code counts as reviewed.", metavar="ROUND"),
 ]
 ReferenceOption = Annotated[
     Path | None,
@@ -60,13 +60,13 @@ AgainstOption = Annotated[
     Path | None,
     typer.Option(
         "--against",
-        help="The folder of the review before: show only hunks that it does not have.",
+        help="Folder of the previous review: show only hunks that it does not have.",
         metavar="DIR",
     ),
 ]
 ReadOption = Annotated[
     Path | None,
-    typer.Option("--read", help="The record of files that are reviewed.", metavar="FILE"),
+    typer.Option("--read", help="Record of reviewed files.", metavar="FILE"),
 ]
 MarkOption = Annotated[
     str,
@@ -89,9 +89,9 @@ def code(
     round: RoundOption = None,  # noqa: A002 - the option's name
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Show the code of a round that differs from all that was reviewed before.
+    """Show the code of a round that differs from all code reviewed before.
 
-    Exit status: 0 nothing is left to read, 1 lines are left, 2 bad arguments.
+    Exit status: 0 nothing left to read, 1 lines left to read, 2 bad arguments.
     """
     from podium.compliance.judging.options import Options
     from podium.compliance.tools.review.code.round_code import read_code
@@ -116,7 +116,7 @@ def code(
 def marks_of(
     read: Path | None, against: Path | None, *, is_new: bool = False
 ) -> dict[str, ReadMark]:
-    """The files that are recorded as read: in a file, else in the review before."""
+    """The files that are recorded as read: in a file, else in the previous review."""
     from podium.compliance.tools.review.code.read_marks import READ_FILE, read_marks
 
     kept = None if against is None else against / READ_FILE
@@ -128,7 +128,7 @@ def marks_of(
 
 
 def shown_before(against: Path | None) -> frozenset[str]:
-    """The hunks that the review before has shown."""
+    """The hunks that the previous review has shown."""
     from podium.compliance.tools.review.code.kept import kept_hunks
 
     return frozenset() if against is None else kept_hunks(against)

@@ -1,4 +1,4 @@
-"""`podium serve`."""
+"""`podium serve`: a read-only MCP server."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ EXAMPLES = examples("podium serve", "podium serve training_results_v5.1 --timeou
 
 def serve(
     root: Annotated[
-        Path, typer.Argument(help="No path outside of this folder is read.", metavar="[DIR]")
+        Path, typer.Argument(help="Folder to serve; nothing outside it is read.", metavar="[DIR]")
     ] = Path(),
     timeout: Annotated[
         float,
-        typer.Option(
-            "--timeout", help="Seconds that one answer may take.", min=1, metavar="SECONDS"
-        ),
+        typer.Option("--timeout", help="Time limit of one answer.", min=1, metavar="SECONDS"),
     ] = 300,
 ) -> None:
-    """Answer programs by the Model Context Protocol: check, score, explain rules; reads only.
+    """Run a read-only server of the Model Context Protocol: check, score, explain rules.
 
-    It reads requests from standard input and answers on standard output until the input ends.
+    The server reads requests from standard input, and answers on standard output until the input
+    ends.
     Exit status: 0 the input has ended, 2 no such folder.
     """
     from podium.compliance import interrupts
@@ -43,6 +42,6 @@ def serve(
     from podium.compliance.cli.service.server import make_server
 
     server = make_server(Caller(root.resolve(), SERVED, timeout, plugins=not left_out()))
-    # A thread that waits for standard input would keep the process; the children end with it
+    # A thread that waits for standard input would keep the process alive; children end with it
     interrupts.end_at_once()
     server.run()

@@ -1,8 +1,8 @@
-"""The process that makes one answer of `podium serve`: it ends with the server, and stays in DIR.
+"""The process that makes one answer of `podium serve`; it ends with the server and stays in DIR.
 
     python -P -m podium.compliance.cli.judging.served WORDS...
 
-It is started in the folder that is served, with a pipe of the server's as its standard input.
+It starts in the served folder, with a pipe from the server as its standard input.
 """
 
 from __future__ import annotations

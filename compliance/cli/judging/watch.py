@@ -1,4 +1,4 @@
-"""`podium watch`: logs judged while they are being written."""
+"""`podium watch`: check logs while they are written."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ FollowOption = Annotated[
     bool, typer.Option("--follow", help="Keep watching when every run has stopped.")
 ]
 IntervalOption = Annotated[
-    # Not 0: a loop that never sleeps would take a core from the run that it watches
+    # Not 0: a loop that never sleeps would use a core of the run that it watches
     float, typer.Option("--interval", min=0.01, help="Seconds between polls.", metavar="SECONDS")
 ]
 TimeoutOption = Annotated[
     float | None,
-    typer.Option("--timeout", min=0, help="Exit after so many seconds.", metavar="SECONDS"),
+    typer.Option("--timeout", min=0, help="Exit after this many seconds.", metavar="SECONDS"),
 ]
 ExecOption = Annotated[
     str, typer.Option("--exec", help="Run this command on a log's first error.", metavar="CMD")
@@ -46,7 +46,7 @@ ExitOption = Annotated[
     bool, typer.Option("--exit-on-error", help="Exit on the first error, with status 1.")
 ]
 DivisionOption = Annotated[
-    # A log states division and benchmark in records of its own; until then only common rules hold
+    # A log states its division and benchmark in records; until then, only common rules apply
     Division | None, typer.Option("--division", help="Division, until the log states it.")
 ]
 BenchmarkOption = Annotated[
@@ -55,7 +55,9 @@ BenchmarkOption = Annotated[
 ]
 MetricsOption = Annotated[
     Path | None,
-    typer.Option("--metrics", help="Keep this file of OpenMetrics up to date.", metavar="FILE"),
+    typer.Option(
+        "--metrics", help="Write OpenMetrics to this file, and keep it up to date.", metavar="FILE"
+    ),
 ]
 FormatOption = Annotated[
     AnswerFormat, typer.Option("--format", help="text, or a line of JSON for each change.")
@@ -80,11 +82,11 @@ def watch(
     strict: StrictOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Judge logs while they are written: progress, findings, expected end.
+    """Check logs while they are written: progress, findings, expected end.
 
-    Exits when every log has its run_stop, with the report of `podium check`.
+    When every log has its run_stop, the command prints the report of `podium check` and exits.
 
-    Exit status: 0 nothing wrong, 1 at least one error, 2 no log or bad arguments.
+    Exit status: 0 no errors, 1 at least one error, 2 no log or bad arguments.
     """
     from podium.compliance.errors import UsageFault
     from podium.compliance.tools.live.watching.loop import Options, Watch

@@ -1,4 +1,4 @@
 """Panel Package: a submission from its skeleton to the encrypted archive.
 
-They may import `packing`, `bundling`, `systems`, `checking` and `report`.
+They may import `judging`, `reporting` and `tools`.
 """

@@ -1,4 +1,4 @@
-"""`podium bundle`: a tree as one archive."""
+"""`podium bundle`: write a tree as one archive."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CipherOption = Annotated[
 IterationsOption = Annotated[
     int | None, typer.Option(help="PBKDF2's iterations; default 600000.", min=1, metavar="N")
 ]
-ReplaceOption = Annotated[bool, typer.Option("--replace", help="Overwrite an older bundle.")]
+ReplaceOption = Annotated[bool, typer.Option("--replace", help="Overwrite an existing bundle.")]
 
 
 def bundle(
@@ -53,7 +53,7 @@ def bundle(
     no_sync: NoSyncOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a submission as one archive, with its SHA-256 and SHA-1 beside it.
+    """Write a submission as one archive, with its SHA-256 and SHA-1 in separate files.
 
     The same tree gives the same bytes. Exit status: 0 written, 1 the tree cannot be bundled, 2 bad
     arguments.
@@ -85,14 +85,14 @@ def bundle(
 def _cipher(name: str | None) -> Cipher | None:
     from podium.compliance.tools.bundling.encryption.keys import Cipher
 
-    # Before Python 3.12 `in Cipher` raises TypeError for a text that is no member
+    # Before Python 3.12 `in Cipher` raises TypeError for a string that is not a member
     if name is not None and name not in list(Cipher):
-        raise UsageFault(f"--cipher is {name}; must be {', '.join(Cipher)}")
+        raise UsageFault(f"--cipher: expected {', '.join(Cipher)}, got {name}")
     return Cipher(name) if name else None
 
 
 def _text(written: Bundled) -> str:
-    """What was written, and how to open it without podium."""
+    """The written files, and the command that opens the archive without podium."""
     from podium.compliance.text.terminal import clean
 
     lines = [

@@ -1,4 +1,4 @@
-"""`podium doctor`: what a submission still lacks."""
+"""`podium doctor`: list the missing steps of a submission."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def doctor(
     round: RoundOption = None,  # noqa: A002 - the option's name
     jobs: JobsOption = None,
 ) -> None:
-    """List in order what a submission still lacks, with the command for each.
+    """List the steps that a submission still lacks, in order, with a command for each.
 
     Exit status: 0 complete, 1 something is missing, 2 no such submission.
     """
@@ -32,7 +32,7 @@ def doctor(
     from podium.compliance.reporting.console import print_text, width
     from podium.compliance.tools.doctor import examine
 
-    # By the policy: what the official verifier lets through may still be missing
+    # With the policy profile: the official verifier accepts submissions that lack required files
     options = Options(usage=usage, round=round, jobs=processes(jobs))
     text, complete = examine(submission, options, width())
     print_text(text)

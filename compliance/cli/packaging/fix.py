@@ -1,4 +1,4 @@
-"""`podium fix`: mechanical faults of a submission, fixed; never what a log holds."""
+"""`podium fix`: fix mechanical faults of a submission, never the content of a log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ PathArgument = Annotated[
     Path,
     typer.Argument(help="A submission, a round, results, or a description.", metavar="PATH"),
 ]
-WriteOption = Annotated[bool, typer.Option("--write", help="Make the changes; else show them.")]
+WriteOption = Annotated[
+    bool, typer.Option("--write", help="Make the changes instead of showing them.")
+]
 
 
 def fix(
@@ -39,10 +41,11 @@ def fix(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Show what podium can fix by itself: names, JSON, junk, permissions; --write fixes it.
+    """Show automatic fixes of names, JSON, junk files and permissions; --write makes them.
 
-    Logs are renamed or decompressed, never changed. Exit status: 0 nothing to fix, or all fixed; 1
-    something to fix, or left to you after --write; 2 no submission, or it cannot be written.
+    Logs may be renamed or decompressed, but their content is never changed. Exit status: 0 nothing
+    to fix, or all fixed; 1 faults to fix, or faults left after --write; 2 not a submission, or not
+    writable.
     """
     from podium.compliance.files.staging import staged_below
     from podium.compliance.judging.inputs.round_selection import RoundRequest

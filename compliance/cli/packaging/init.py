@@ -1,4 +1,4 @@
-"""`podium init`: the skeleton of a submission."""
+"""`podium init`: write the skeleton of a submission."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = examples(
 FolderArgument = Annotated[
     Path, typer.Argument(help="The new submission's folder.", metavar="FOLDER")
 ]
-SubmitterOption = Annotated[str, typer.Option(help="Organisation that submits.", metavar="NAME")]
+SubmitterOption = Annotated[str, typer.Option(help="Submitting organization.", metavar="NAME")]
 RoundOption = Annotated[str, typer.Option(help="Round, such as 5.1.", metavar="ROUND")]
 DivisionOption = Annotated[Division, typer.Option(help="Division.")]
 SystemOption = Annotated[
@@ -43,7 +43,7 @@ def init(
     """Write the skeleton of a submission: folders, system descriptions, podium.toml.
 
     Nothing is overwritten: the folder must be new or empty. Exit status: 0 written, 2 bad arguments
-    or the folder is in use.
+    or the folder is not empty.
     """
     from podium.compliance.judging.inputs.round_selection import RoundRequest
     from podium.compliance.reporting.console import print_text
@@ -51,7 +51,7 @@ def init(
     from podium.compliance.tools.packing.skeleton import Skeleton, write_skeleton
 
     rules = RoundRequest(usage, round).choose(folder).rules
-    # An option given twice with one name still asks for one folder
+    # A name that is given twice still asks for one folder
     systems, benchmarks = (tuple(dict.fromkeys(names or ())) for names in (system, benchmark))
     skeleton = Skeleton(submitter, rules, division.value, systems, benchmarks)
     clear_leftovers(folder)

@@ -1,4 +1,4 @@
-"""`podium pack`: the tree of the review round from scattered files, judged, with a receipt."""
+"""`podium pack`: assemble and check the tree of a submission, and write a receipt."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def _option(help_: str, metavar: str | None = None, *names: str) -> Any:
 ConfigArgument = Annotated[
     Path, typer.Argument(help="podium.toml, or its folder.", metavar="[CONFIG]")
 ]
-Submitter = Annotated[str | None, _option("Organisation that submits.", "NAME")]
+Submitter = Annotated[str | None, _option("Submitting organization.", "NAME")]
 Suite = Annotated[Usage | None, _option("Suite.")]
 RoundName = Annotated[str | None, _option("Round, such as 5.1.", "ROUND")]
 DivisionName = Annotated[Division | None, _option("Division.")]
-Into = Annotated[Path | None, _option("Folder in which the submitter's folder is made.", "DIR")]
+Into = Annotated[Path | None, _option("Folder in which to make the submitter's folder.", "DIR")]
 Systems = Annotated[
     list[str] | None, _option("A system and its description (repeatable).", "NAME=FILE")
 ]
@@ -62,32 +62,30 @@ Codes = Annotated[
 ]
 Documents = Annotated[list[str] | None, _option("Any other file (repeatable).", "PATH=FILE")]
 WaiversFile = Annotated[Path | None, _option("waivers.toml to submit.", "FILE")]
-Merge = Annotated[list[Path] | None, _option("A tree to merge in (repeatable).", "DIR")]
+Merge = Annotated[list[Path] | None, _option("Tree to merge in (repeatable).", "DIR")]
 Settings = Annotated[
     list[str] | None, _option("Any field of podium.toml (repeatable).", "FIELD=TOML", "--set")
 ]
 DryRun = Annotated[bool, _option("Print the plan; write nothing.", None, "--dry-run", "-n")]
 Replace = Annotated[
-    list[str] | None, _option("Path whose content may change or go (repeatable).", "PATH")
+    list[str] | None, _option("Path that may be overwritten or removed (repeatable).", "PATH")
 ]
-Keep = Annotated[
-    list[str] | None, _option("Path in the old tree to carry over (repeatable).", "PATH")
-]
+Keep = Annotated[list[str] | None, _option("Path in the old tree to keep (repeatable).", "PATH")]
 Force = Annotated[
-    bool, _option("Keep a tree that the check rejects; the receipt says so.", None, "--force")
+    bool, _option("Keep a tree that the check rejects; the receipt records this.", None, "--force")
 ]
 ReceiptFile = Annotated[Path | None, _option("Where to write the receipt.", "FILE")]
 ReceiptInTree = Annotated[
-    bool, _option("Put the receipt into the tree, too.", None, "--receipt-in-tree")
+    bool, _option("Also put the receipt into the tree.", None, "--receipt-in-tree")
 ]
 Git = Annotated[Path | None, _option("Commit to this clone of the review repository.", "CLONE")]
-Push = Annotated[bool, _option("Push the commit, too.", None, "--push")]
-Since = Annotated[str | None, _option("Check what the clone's branch changes since REF.", "REF")]
-BundleFile = Annotated[Path | None, _option("Write a bundle of the tree, too.", "FILE")]
+Push = Annotated[bool, _option("Also push the commit.", None, "--push")]
+Since = Annotated[str | None, _option("Check the changes of the clone's branch since REF.", "REF")]
+BundleFile = Annotated[Path | None, _option("Also write a bundle of the tree.", "FILE")]
 Clean = Annotated[
-    bool, _option("Only remove what killed calls for this tree have left.", None, "--clean")
+    bool, _option("Only remove the leftovers of killed calls for this tree.", None, "--clean")
 ]
-Format = Annotated[AnswerFormat, _option("How to print the plan.")]
+Format = Annotated[AnswerFormat, _option("Output format of the plan.")]
 
 
 def pack(
@@ -120,11 +118,12 @@ def pack(
     jobs: JobsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Assemble a submission: plan, copy, check, swap in, write a receipt.
+    """Assemble a submission: plan, copy, check, replace the old tree, write a receipt.
 
-    Every field of podium.toml is an option, too, or goes with --set. Nothing is overwritten
-    unnamed, and no log is altered. Exit status: 0 packed, 1 refused for conflicts or by the check,
-    2 bad arguments or nowhere to write.
+    Every field of podium.toml has an option or can be set with --set. Existing files are
+    overwritten only if --replace names them, and logs are never altered. Exit status: 0 packed,
+    1 refused because of conflicts or by the check, 2 bad arguments or an output that cannot be
+    written.
     """
     if since is not None:
         raise typer.Exit(_check_since(git or Path(), since, usage, round, processes(jobs)))
@@ -165,7 +164,7 @@ def pack(
 def _leftovers(
     job: PackJob, clone: Path | None, archive: Path | None, *, clean: bool, dry_run: bool
 ) -> None:
-    """Name what killed calls for this tree have left; if asked remove it, which ends this call."""
+    """List the leftovers of killed calls for this tree; with `clean` remove them and exit."""
     from podium.compliance.files.staging import leftovers
     from podium.compliance.tools.packing.writing import write
 
@@ -206,7 +205,7 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     from podium.compliance.reporting.console import print_text, width
     from podium.compliance.tools.packing.writing import plan_text
 
-    # --quiet does not hold for JSON: whoever asks for it reads it
+    # --quiet does not apply to JSON, which a program reads
     if format_ is AnswerFormat.JSON:
         print_text(plan_text.to_json(packed))
         return
@@ -216,7 +215,7 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
 
 
 def _suggest_next(packed: Packed, config: Path, archive: Path | None, *, dry_run: bool) -> None:
-    """The command that follows: the real call, or the one that writes or opens the archive."""
+    """Suggest the next command: the real call, or writing or opening the archive."""
     if packed.state in ("refused", "rejected"):
         suggest("doctor", config if config.is_dir() else config.parent)
     elif dry_run:
@@ -234,7 +233,7 @@ def _bundle(packed: Packed, archive: Path | None, *, durable: bool) -> None:
     from podium.compliance.tools.bundling.bundle import BundleOptions
     from podium.compliance.tools.bundling.bundle import bundle as write_bundle
 
-    # No key can be given to `podium pack`: an encrypted bundle is made by `podium bundle`
+    # `podium pack` accepts no keys: `podium bundle` makes encrypted bundles
     write_bundle(packed.target, archive, BundleOptions(durable=durable))
     typer.echo(f"Bundle: {archive}")
 
@@ -242,10 +241,10 @@ def _bundle(packed: Packed, archive: Path | None, *, durable: bool) -> None:
 def _status(packed: Packed, *, force: bool) -> Exit:
     from podium.compliance.judging.logs.broken_rule import crashed
 
-    # A tree that podium failed to judge is neither accepted nor rejected
+    # A tree that could not be judged is neither accepted nor rejected
     if packed.report is not None and crashed(packed.report.findings):
         return Exit.INTERNAL
-    # A dry run fails where the real call would refuse, so that a script can ask first
+    # A dry run fails if the real call would refuse, so that a script can ask first
     planned = packed.state == "planned" and not packed.plan.stopped(force=force)
     return Exit.CLEAN if planned or packed.state in ("packed", "unchanged") else Exit.FOUND
 

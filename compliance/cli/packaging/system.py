@@ -1,4 +1,4 @@
-"""`podium system`: write and check system descriptions, and the schema that they must fit."""
+"""`podium system`: write and check system descriptions, and print their schema."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from podium.compliance.cli.options import (
 )
 from podium.rules.finding import Profile
 
-app = group("System descriptions (systems/*.json): write and check them, print their schema.")
+app = group("Write and check system descriptions (systems/*.json), and print their schema.")
 
 Paths = Annotated[
-    list[Path], typer.Argument(help="Descriptions, or folders that hold them.", metavar="FILE...")
+    list[Path], typer.Argument(help="Descriptions, or folders of descriptions.", metavar="FILE...")
 ]
 FileArgument = Annotated[Path, typer.Argument(help="The description to write.", metavar="FILE")]
 NodeOption = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Probe of a node (`podium system probe`), instead of this one.", metavar="FILE"
+        help="File of `podium system probe`, instead of this node (repeatable).", metavar="FILE"
     ),
 ]
 FromOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--from",
-        help="mlperf-sysinfo's JSON, a log with :::SYSJSON, a description.",
+        help="JSON of mlperf-sysinfo, log with :::SYSJSON, or description.",
         metavar="FILE",
     ),
 ]
@@ -58,9 +58,11 @@ SetOption = Annotated[
 ]
 ProbeOption = Annotated[bool, typer.Option(help="Probe this machine.")]
 InputOption = Annotated[
-    bool, typer.Option("--input/--no-input", help="Ask for what is missing, in a terminal.")
+    bool, typer.Option("--input/--no-input", help="Ask for missing fields, in a terminal.")
 ]
-ReplaceOption = Annotated[bool, typer.Option("--replace", help="Overwrite an older description.")]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Overwrite an existing description.")
+]
 
 
 @app.command(
@@ -83,9 +85,9 @@ def check(
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Check system descriptions: every fault at once, with its line and how to fix it.
+    """Check system descriptions: all faults at once, with lines and fixes.
 
-    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
+    Exit status: 0 no errors (warnings allowed), 1 at least one error, 2 nothing to check or bad
     arguments.
     """
     from podium.compliance.judging.options import Options
@@ -94,7 +96,7 @@ def check(
     from podium.compliance.reporting.placing import based, root_of
 
     refuse_inside("--output", output, paths)
-    # Descriptions are small: a second process would cost more than it saves
+    # Descriptions are small: a second process costs more than it saves
     options = Options(
         usage=usage,
         round=round,
@@ -128,7 +130,7 @@ def schema(
     from podium.compliance.reporting.console import send
     from podium.compliance.reporting.json_text import json_text
 
-    # No file is read here: the folder that one stands in is all that can name the round
+    # No file is read here: only the folder of the description can name the round
     rules = RoundRequest(usage, round).choose(".").rules
     send(json_text(system_schema(rules)), output)
 
@@ -152,10 +154,10 @@ def init(
     replace: ReplaceOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a system description from what the machine and its surroundings tell.
+    """Write a system description from facts about the machine and its configuration.
 
-    What a person must still write begins with TODO, and `podium system check` names it. Of all
-    sources the first wins: --set, MLPERF_* variables, --from, podium.toml, --node or a probe.
+    Values that a person must write start with TODO; `podium system check` lists them. The first
+    source that has a value wins: --set, MLPERF_* variables, --from, podium.toml, --node or a probe.
     Exit status: 0 written, 2 bad arguments.
     """
     from podium.compliance.judging.inputs.round_selection import RoundRequest
@@ -163,7 +165,7 @@ def init(
     from podium.compliance.judging.systems.probe.fill import to_text
     from podium.compliance.reporting.console import print_text, width
 
-    # Refused before anything is probed or asked; writing looks again, as a file may have come since
+    # Refused before anything is probed or asked; writing checks again, as a file may be new by then
     session.refuse_older(file, replace=replace)
     rules = RoundRequest(usage, round).choose(file.absolute().parent).rules
     given = session.Sources(
@@ -174,7 +176,7 @@ def init(
         probe=probe,
     )
     draft = session.draft_description(file, rules, given)
-    # In a batch job nobody could answer, and the call would never end
+    # In a batch job the call would wait forever for an answer
     if input and sys.stdin.isatty() and sys.stdout.isatty():
         session.ask_for_missing(draft, _ask, typer.echo)
     clear_leftovers(file)
@@ -196,15 +198,15 @@ def _ask(field: str, wanted: str) -> str:
     ),
 )
 def probe_command(output: OutputOption = None) -> None:
-    """Print what this node is made of, as JSON; `podium system init --node` reads it.
+    """Print the hardware and software of this node as JSON, for `podium system init --node`.
 
-    In --output, %h stands for the host's name.
+    In --output, %h is replaced with the host name.
     """
     from podium.compliance.judging.systems.probe.probe import probe_node
     from podium.compliance.reporting.console import send
 
     found = probe_node()
     if output is not None:
-        # srun starts the same command line on every node: %h keeps them from one file
+        # srun starts the same command line on every node: with %h, each node writes its file
         output = output.with_name(output.name.replace("%h", found.host or "node"))
     send(found.to_json(), output)

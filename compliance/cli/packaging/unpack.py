@@ -1,4 +1,4 @@
-"""`podium unpack`: a bundle unpacked and verified."""
+"""`podium unpack`: unpack and verify a bundle."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXAMPLES = examples(
 )
 
 ArchiveArgument = Annotated[
-    Path, typer.Argument(help="A bundle; with --verify also a folder.", metavar="ARCHIVE")
+    Path, typer.Argument(help="Bundle to unpack; with --verify also a folder.", metavar="ARCHIVE")
 ]
 OutputOption = Annotated[
     Path | None,
@@ -43,26 +43,24 @@ VerifyOption = Annotated[
     Path | None,
     typer.Option("--verify", help="Receipt of `podium pack` to check against.", metavar="FILE"),
 ]
-HashOption = Annotated[
-    str | None, typer.Option(help="The hash that the bundle must have.", metavar="HEX")
-]
+HashOption = Annotated[str | None, typer.Option(help="Expected hash of the bundle.", metavar="HEX")]
 IdentityOption = Annotated[
     list[Path] | None,
     typer.Option(help="File with an age or SSH secret key (repeatable).", metavar="FILE"),
 ]
 IterationsOption = Annotated[
-    int | None, typer.Option(help="PBKDF2's iterations, if unusual.", min=1, metavar="N")
+    int | None, typer.Option(help="PBKDF2's iterations, if not the default.", min=1, metavar="N")
 ]
 MostBytes = Annotated[
-    int | None, typer.Option(help="Most bytes unpacked; default 64 GiB.", min=1, metavar="N")
+    int | None, typer.Option(help="Maximum bytes unpacked; default 64 GiB.", min=1, metavar="N")
 ]
 MostMembers = Annotated[
     int | None,
-    typer.Option(help="Most files and folders; default 200000.", min=1, metavar="N"),
+    typer.Option(help="Maximum files and folders; default 200000.", min=1, metavar="N"),
 ]
 MostRatio = Annotated[
     float | None,
-    typer.Option(help="Most bytes unpacked per byte read; default 250.", min=1, metavar="N"),
+    typer.Option(help="Maximum bytes unpacked per byte read; default 250.", min=1, metavar="N"),
 ]
 
 
@@ -80,10 +78,10 @@ def unpack(
     no_sync: NoSyncOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Unpack a bundle into a new folder, or not at all, and verify it by its receipt.
+    """Unpack a bundle into a new folder, all or nothing, and verify it with its receipt.
 
-    The hash files beside the bundle are checked, too. Exit status: 0 unpacked, 1 the bundle is
-    hostile, damaged, or not what its hash or receipt says, 2 bad arguments.
+    The hash files of the bundle are checked, too. Exit status: 0 unpacked, 1 the bundle is hostile,
+    damaged, or does not match its hash or receipt, 2 bad arguments.
     """
     from podium.compliance.reporting.console import print_text
 
@@ -105,7 +103,7 @@ def unpack(
 
 
 def _suggest_next(folder: Path, receipt: Receipt | None) -> None:
-    """The check of the tree in a folder, or of the folder itself, by the round of its receipt."""
+    """Suggest the check of a tree in a folder, or of the folder, in the round of its receipt."""
     trees = [path for path in folder.iterdir() if (path / "results").is_dir()]
     rules = (
         () if receipt is None else ("--usage", receipt.rules.usage, "--round", receipt.rules.round)
@@ -122,7 +120,7 @@ def _receipt(path: Path | None) -> Receipt | None:
 
 
 def _verify_folder(tree: Path, receipt: Receipt | None) -> str:
-    """Check a tree that is unpacked already."""
+    """Verify an unpacked tree with its receipt."""
     from podium.compliance.text.terminal import clean
     from podium.compliance.tools.bundling.verify import check_against
 
@@ -131,7 +129,7 @@ def _verify_folder(tree: Path, receipt: Receipt | None) -> str:
     if receipt is None:
         raise UsageFault(f"{tree} is a folder: give --verify with the receipt to check it against")
     check_against(receipt, tree)
-    return f"{clean(str(tree))}: {len(receipt.files)} files, all as in the receipt\n"
+    return f"{clean(str(tree))}: all {len(receipt.files)} files match the receipt\n"
 
 
 def _keys(passphrase_file: Path | None, identities: list[Path], iterations: int | None) -> Keys:
@@ -146,10 +144,10 @@ def _keys(passphrase_file: Path | None, identities: list[Path], iterations: int 
 
 
 def _prompt() -> Callable[[], str] | None:
-    """Ask for the passphrase where somebody sits at the terminal."""
+    """A prompt for the passphrase if standard input is a terminal."""
     if not sys.stdin.isatty():
         return None
-    # Asked only once the bundle turns out to need one; on standard error, as output may be a file
+    # Called only if the bundle needs a passphrase; on standard error, as output may be a file
     return lambda: str(typer.prompt("passphrase", hide_input=True, err=True))
 
 
@@ -166,12 +164,12 @@ def _text(output: Path, unpacked: Unpacked) -> str:
 
     if unpacked.unauthenticated:
         warn(
-            "the bundle's format is not authenticated: whoever could write to it may have changed "
-            "it; give --sha256, or --verify with a receipt, that came by another way"
+            "the format of the bundle is not authenticated, so it may have been altered; give "
+            "--sha256 or --verify with a hash or a receipt from a separate channel"
         )
-    # openssl without -pbkdf2 hashes the passphrase once only, so that guesses are cheap
+    # openssl without -pbkdf2 hashes the passphrase only once, so guesses are cheap
     if unpacked.old_derivation:
-        warn("the bundle's key was derived in the old, weak way; ask for one encrypted by age")
+        warn("the bundle uses the old, weak key derivation; ask for a bundle encrypted with age")
     totals = f"{unpacked.files} files, {unpacked.size} bytes ({unpacked.encryption})"
     lines = [f"{clean(str(output))}: {totals}", *(f"  {line}" for line in unpacked.checked)]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
 """Panel Rules: the rules themselves, by round, benchmark and division.
 
-They may import `rulebook`, `report`, and what has a published schema (`packing`).
+They may import `rulebook`, `reporting`, and the tools that have a published schema.
 """

@@ -1,4 +1,4 @@
-"""`podium rules drift`: the tables beside an installed official checker."""
+"""`podium rules drift`: compare the tables with an installed official checker."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def run(
     form: str,
     output: Path | None,
 ) -> bool:
-    """Compare, print and draft; whether the two disagree."""
+    """Compare, print and draft; return whether the two disagree."""
     usage, name, benchmark = wanted
     name = normal_name(name) if name else ""
     if file is not None and (not name or benchmark):
-        raise UsageFault("--draft is of a whole round: name it with --round, without --benchmark")
+        raise UsageFault("--draft needs --round and cannot be used with --benchmark")
     made = compare(DriftScope(usage, name, benchmark), python, jobs)
     if file is not None:
         write_whole(file, draft(made, usage or "training", name))

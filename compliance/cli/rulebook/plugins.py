@@ -1,4 +1,4 @@
-"""`podium plugins`: what other distributions add."""
+"""`podium plugins`: list the plug-ins of other distributions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EXAMPLES = examples("podium plugins", "podium plugins --format json")
 def plugins(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """List the plug-ins that are installed: what each adds, and whether it can be loaded.
+    """List the installed plug-ins: what each adds, and whether it can be loaded.
 
-    Exit status 1 where one cannot.
+    Exit status: 1 if a plug-in cannot be loaded.
     """
     from podium.compliance.rulebook.plugin_list import list_plugins
 

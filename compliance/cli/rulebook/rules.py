@@ -1,4 +1,4 @@
-"""`podium rules`: the rules themselves, by round, benchmark and division."""
+"""`podium rules`: the rules of each round, benchmark and division."""
 
 from __future__ import annotations
 
@@ -25,74 +25,75 @@ from podium.compliance.cli.rulebook.schema import SchemaName, schema_of
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
-app = group("The rules themselves: list, explain and compare them; legal hyperparameters.")
+app = group("List, explain and compare the rules; print legal hyperparameters.")
 
 
 class Format(StrEnum):
-    """How the answer is printed."""
+    """Output formats."""
 
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 DivisionOption = Annotated[
-    Division | None, typer.Option("--division", help="One division; default both.")
+    Division | None, typer.Option("--division", help="Division; default both.")
 ]
 ListedArgument = Annotated[
     str | None,
-    typer.Argument(help="Its rules; without it, the benchmarks.", metavar="[BENCHMARK]"),
+    typer.Argument(help="Show its rules; default: list benchmarks.", metavar="[BENCHMARK]"),
 ]
 KeysOption = Annotated[
-    bool, typer.Option("--keys", help="Each key of its logs: which rules, or why it is free.")
+    bool,
+    typer.Option("--keys", help="List the keys of its logs, with rules, or why a key is free."),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Every rule of the round.")]
+AllOption = Annotated[bool, typer.Option("--all", help="List every rule of the round.")]
 RuleArgument = Annotated[
     str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
 ]
 PluginArgument = Annotated[
-    str, typer.Argument(help="A plug-in, as podium plugins lists it.", metavar="PLUGIN")
+    str, typer.Argument(help="Plug-in listed by podium plugins.", metavar="PLUGIN")
 ]
 OldArgument = Annotated[str, typer.Argument(help="A round, such as 6.0.", metavar="A")]
-NewArgument = Annotated[str, typer.Argument(help="Another, such as 6.1.", metavar="B")]
+NewArgument = Annotated[str, typer.Argument(help="Another round, such as 6.1.", metavar="B")]
 BatchOption = Annotated[
     int | None, typer.Option("--gbs", min=1, help="Global batch size.", metavar="N")
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Another value (repeatable).", metavar="KEY=VALUE"),
+    typer.Option("--set", help="Value of another key (repeatable).", metavar="KEY=VALUE"),
 ]
 OneDivisionOption = Annotated[Division, typer.Option("--division", help="Division.")]
 SchemaArgument = Annotated[
-    SchemaName, typer.Argument(help="What the schema is of.", metavar="NAME")
+    SchemaName, typer.Argument(help="File to print the schema of.", metavar="NAME")
 ]
 WriteOption = Annotated[bool, typer.Option("--write", help="Write the stale pages.")]
 PythonOption = Annotated[
     str | None,
     typer.Option(
         "--python",
-        help="A Python that has mlperf-logging; default the one that runs podium.",
+        help="Python that has mlperf-logging; default the Python of podium.",
         metavar="FILE",
     ),
 ]
-OneUsageOption = Annotated[Usage | None, typer.Option("--usage", help="One suite; default both.")]
+OneUsageOption = Annotated[Usage | None, typer.Option("--usage", help="Suite; default both.")]
 OneRoundOption = Annotated[
-    str | None, typer.Option("--round", help="One round; default all.", metavar="ROUND")
+    str | None, typer.Option("--round", help="Round; default all.", metavar="ROUND")
 ]
 OneBenchmarkOption = Annotated[
     str | None,
-    typer.Option("--benchmark", help="One benchmark; default all.", metavar="BENCHMARK"),
+    typer.Option("--benchmark", help="Benchmark; default all.", metavar="BENCHMARK"),
 ]
 DraftOption = Annotated[
     Path | None,
     typer.Option(
-        "--draft", help="Write what --round changes as the module of a round.", metavar="FILE"
+        "--draft", help="Write the changes of --round as a round's module.", metavar="FILE"
     ),
 ]
 FolderOption = Annotated[
     Path | None,
-    typer.Option("--to", help="Another folder than rules/pages.", metavar="DIR"),
+    typer.Option("--to", help="Folder of the pages; default rules/pages.", metavar="DIR"),
 ]
 
 
@@ -114,18 +115,18 @@ def list_(
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """List a round's benchmarks, or all rules that judge one's logs."""
+    """List the benchmarks of a round, or all rules for the logs of one benchmark."""
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.rulebook import answers
 
     rules = named_round(usage, round)
     if keys:
         if benchmark is None:
-            raise UsageFault("--keys lists the keys of one benchmark: name it")
+            raise UsageFault("--keys needs a benchmark")
         of = answers.named(rules, benchmark)
         answers.keys(rules, of, division and division.value, format.value)
         return
-    # --division alone asks for rules, as --all does: it selects nothing among benchmarks
+    # --division alone asks for rules, like --all: it does not select benchmarks
     if benchmark is None and not everything and division is None:
         answers.benchmarks(rules, format.value)
         return
@@ -145,7 +146,7 @@ def show(
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Show a benchmark: target, runs, its own rules, where policy and verifier differ, checks."""
+    """Show a benchmark: target, runs, rules, differences of policy and verifier, checks."""
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.rulebook import answers
 
@@ -186,7 +187,7 @@ def diff(
     usage: SuiteOption = Usage.TRAINING,
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Show what changed between two rounds, consecutive or not."""
+    """Show the changes between two rounds, consecutive or not."""
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.rulebook import answers
 
@@ -208,9 +209,9 @@ def hparams(
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Work out the legal hyperparameters for a batch size, and when to evaluate.
+    """Print the legal hyperparameters for a batch size, and the evaluation schedule.
 
-    Exit status 1 where a value given is not legal.
+    Exit status: 1 if a value on the command line is not legal.
     """
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.rulebook import answers
@@ -240,9 +241,9 @@ def drift(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Compare the tables with an installed mlperf-logging, by logs that break each row.
+    """Compare the tables with an installed mlperf-logging, using logs that break each row.
 
-    Exit status 1 where the two disagree, 2 where mlperf-logging is not installed.
+    Exit status: 1 the two disagree, 2 mlperf-logging is not installed.
     """
     from podium.compliance.cli.rulebook.drift import run
 
@@ -260,9 +261,9 @@ def try_examples(
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Try a plug-in's rules on their own examples: each must find its bad one, not its good one.
+    """Test the rules of a plug-in: each must report its bad example and not its good example.
 
-    Exit status 1 where one does not do what it says, 2 where the plug-in cannot be loaded.
+    Exit status: 1 a rule fails its test, 2 the plug-in cannot be loaded.
     """
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.rulebook.plugin_list import try_rules
@@ -286,7 +287,7 @@ def schema(
 def coverage(
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Show each clause of the policy's texts, and the rules that hold it, with totals."""
+    """Show each clause of the policy documents and the rules that implement it, with totals."""
     from podium.compliance.rulebook import answers
 
     answers.clauses(format.value)
@@ -294,9 +295,9 @@ def coverage(
 
 @app.command(epilog=examples("podium rules points 6.0 6.1"))
 def points(old: OldArgument, new: NewArgument, usage: SuiteOption = Usage.TRAINING) -> None:
-    """Have round B use the reference points of round A, in the data of the rules.
+    """Let round B use the reference points of round A, in the data of the rules.
 
-    Benchmarks of both rounds that have no points in B yet are changed.
+    This changes the benchmarks of both rounds that have no points in B yet.
     """
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.rulebook.points import carry_points
@@ -317,7 +318,7 @@ def pages(
 ) -> None:
     """List the pages made from the rules that are stale, or write them.
 
-    Exit status 1 where some are stale.
+    Exit status: 1 if pages are stale.
     """
     from podium.compliance.rulebook.pages import stale_pages, write_pages
 

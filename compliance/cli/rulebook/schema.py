@@ -1,4 +1,4 @@
-"""`podium schema`: JSON Schemas, for editors and for programs."""
+"""`podium schema`: JSON Schemas for editors and programs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 HOME = "https://json.schemastore.org"
-"""Where editors look for schemas; each has its address there as its name."""
+"""The catalog in which editors look for schemas; the `$id` of each schema is below it."""
 
 Schema = dict[str, Any]
 
 
 class SchemaName(StrEnum):
-    """What a JSON Schema is printed of."""
+    """The files that have a JSON Schema."""
 
     CONFIG = "config"
     SYSTEM = "system"
@@ -42,7 +42,7 @@ class SchemaName(StrEnum):
 
 
 def schema_of(of: SchemaName, rules: Round | None = None) -> Schema:
-    """A schema (draft 2020-12); that of system descriptions is of a round."""
+    """A schema (draft 2020-12); the schema of system descriptions depends on the round."""
     told = _SCHEMAS[of]
     made = told.make(rules)
     title, about = told.title, told.about
@@ -58,7 +58,7 @@ _HEAD = ("$schema", "$id", "title", "description")
 def _config(_: Round | None) -> Schema:
     from podium.compliance.tools.packing.planning.config import config_schema
 
-    # What `podium pack` cannot do without may come by its options, and other commands need less
+    # Options can replace the fields that `podium pack` needs, and other commands need fewer fields
     return {name: part for name, part in config_schema().items() if name != "required"}
 
 
@@ -102,7 +102,7 @@ def _read(_: Round | None) -> Schema:
 def _report(_: Round | None) -> Schema:
     from podium.compliance.reporting.models import Report
 
-    # The contract's name is `schema`; the field is `schema_`, as models have a method of that name
+    # The JSON name is `schema`; the field is `schema_`, because models have a method `schema`
     return Report.model_json_schema(by_alias=True)
 
 
@@ -151,50 +151,52 @@ class _Told(NamedTuple):
 _SCHEMAS = {
     SchemaName.CONFIG: _Told(
         "podium.toml",
-        "What a submission to MLPerf Training or HPC is made of, and rules of one's own.",
+        "The parts of a submission to MLPerf Training or HPC, and project rules.",
         _config,
     ),
     SchemaName.SYSTEM: _Told(
         "MLPerf system description",
-        "systems/*.json of a submission: what the policy and the official verifier demand of it.",
+        "systems/*.json of a submission, as the policy and the official verifier require them.",
         _system,
     ),
     SchemaName.WAIVERS: _Told(
-        "podium waivers", "waivers.toml: exceptions that a review has granted.", _waivers
+        "podium waivers", "waivers.toml: waivers that a review has granted.", _waivers
     ),
     SchemaName.REVIEW: _Told(
-        "podium review", "review.json: what podium review finds in a whole round.", _review
+        "podium review", "review.json: the findings of podium review in a whole round.", _review
     ),
     SchemaName.OBJECTION: _Told(
         "podium objection",
-        "objections/*.toml of a review: how far an objection has come.",
+        "objections/*.toml of a review: the state of an objection.",
         _objection,
     ),
     SchemaName.CODE: _Told(
         "podium code review", "code.json of a review: the code that is left to read.", _code
     ),
     SchemaName.READ: _Told(
-        "podium read files", "read.toml of a review: files that are reviewed, and by whom.", _read
+        "podium read files", "read.toml of a review: the reviewed files and their reviewers.", _read
     ),
-    SchemaName.REPORT: _Told("podium report", "What podium check finds (--format json).", _report),
+    SchemaName.REPORT: _Told(
+        "podium report", "The report of podium check (--format json).", _report
+    ),
     SchemaName.RECEIPT: _Told(
         "podium receipt",
-        "podium-receipt.json: what podium pack has assembled, from where, and how it is judged.",
+        "podium-receipt.json: the files that podium pack assembled, their sources, the verdict.",
         _receipt,
     ),
     SchemaName.RECORD: _Told(
-        "MLPerf log record", "What follows the token :::MLLOG of a log line.", _record
+        "MLPerf log record", "The JSON after the token :::MLLOG of a log line.", _record
     ),
     SchemaName.PROFILE: _Told(
-        "podium profile", "profile.json: what podium profile measures of a trainer.", _profile
+        "podium profile", "profile.json: the measurements of a trainer by podium profile.", _profile
     ),
     SchemaName.STUDY: _Told(
         "podium study",
-        "study.json and schedule.json: profiles that podium profile compares, jobs that it plans.",
+        "study.json and schedule.json: profiles compared and jobs planned by podium profile.",
         _study,
     ),
     SchemaName.KERNELS: _Told(
-        "podium kernels", "kernels.json: what podium kernels measures of a device.", _kernels
+        "podium kernels", "kernels.json: the measurements of a device by podium kernels.", _kernels
     ),
 }
 
@@ -204,7 +206,9 @@ EXAMPLES = examples(
     "podium schema system --round 5.1 --output system.schema.json",
 )
 
-NameArgument = Annotated[SchemaName, typer.Argument(help="What the schema is of.", metavar="NAME")]
+NameArgument = Annotated[
+    SchemaName, typer.Argument(help="File to print the schema of.", metavar="NAME")
+]
 
 
 def schema(
@@ -223,5 +227,7 @@ def schema(
     from podium.compliance.reporting.json_text import json_text
 
     if round is not None and name is not SchemaName.SYSTEM:
-        raise UsageFault(f"--round goes with system; the schema of {name.value} is of no round")
+        raise UsageFault(
+            f"--round needs system; the schema of {name.value} does not depend on the round"
+        )
     send(json_text(schema_of(name, named_round(usage, round))), output)

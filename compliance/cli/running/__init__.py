@@ -1,4 +1,4 @@
-"""Panel Run: the one place where the tool meets the bundled trainers.
+"""Panel Run: the commands that call the bundled trainers.
 
 The only folder that may import `podium.reference_runs`.
 """

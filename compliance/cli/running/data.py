@@ -1,4 +1,4 @@
-"""`podium data`: datasets made from what is published, and verified before a run needs them."""
+"""`podium data`: prepare datasets from published files, and verify them before a run."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.datasets.verify import SplitReport, Verified
 
-app = group("Datasets of the bundled trainers: made from what is published, and verified.")
+app = group("Prepare and verify the datasets of the bundled trainers.")
 
 TrainerArgument = Annotated[
     str,
-    typer.Argument(
-        help="A benchmark; podium run --list names them.", metavar="TRAINER", show_default=False
-    ),
+    typer.Argument(help="Benchmark; see podium run --list.", metavar="TRAINER", show_default=False),
 ]
 FolderArgument = Annotated[
-    Path, typer.Argument(help="The folder that --data names in a run.", metavar="DIR")
+    Path, typer.Argument(help="Folder of the dataset, as for podium run --data.", metavar="DIR")
 ]
 SamplesOption = Annotated[
     int | None,
-    typer.Option("--samples", min=1, help="Read so many of each part; default all.", metavar="N"),
+    typer.Option(
+        "--samples", min=1, help="Samples to read of each part; default all.", metavar="N"
+    ),
 ]
 SumsOption = Annotated[
     Path | None,
@@ -53,7 +53,7 @@ SumsOption = Annotated[
     ),
 ]
 FromOption = Annotated[
-    Path, typer.Option("--from", help="The folder with what is published.", metavar="DIR")
+    Path, typer.Option("--from", help="Folder of the published files.", metavar="DIR")
 ]
 ToOption = Annotated[Path, typer.Option("--to", help="The new folder.", metavar="DIR")]
 TokenizerOption = Annotated[
@@ -77,10 +77,10 @@ def prepare(
     jobs: JobsOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Make a benchmark's dataset from what is published: the untimed part, before any run.
+    """Make a benchmark's dataset from the published files, before any run and untimed.
 
-    The folder appears when it is whole, with SHA256SUMS. A preparation that was cut short goes on
-    when it is called again: pieces that were done lie beside the folder until then.
+    The folder appears when it is complete, with SHA256SUMS. After an interruption the same call
+    continues: finished pieces are kept next to the folder until then.
 
     Exit status: 0 made, 2 the source cannot be used.
     """
@@ -115,16 +115,16 @@ def verify(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     quiet: QuietOption = False,
 ) -> None:
-    """Read a dataset as a run would, without training, and tell which samples are unusable.
+    """Read a dataset as a run does, without training, and report unusable samples.
 
-    Compares the files with SHA256SUMS where the folder has it, or with --checksums.
+    The files are compared with SHA256SUMS, if the folder has it, or with --checksums.
 
     Exit status: 0 usable, 1 a fault was found, 2 bad arguments.
     """
     if not folder.is_dir():
-        raise UsageFault(f"there is no folder {folder}")
+        raise UsageFault(f"no such folder: {folder}")
     if checksums is not None and not checksums.is_file():
-        raise UsageFault(f"--checksums: there is no file {checksums}")
+        raise UsageFault(f"--checksums: no such file: {checksums}")
     setting = Setting(scale="reference", data=folder, allow_subset=allow_subset, device="cpu")
     with reported():
         from podium.reference_runs.catalogue import need_torch
@@ -156,7 +156,7 @@ def _text(folder: Path, found: Verified) -> str:
         wrong = len(found.sums.faults)
         lines.append(
             f"checksums   {found.sums.files:,} files of {found.sums.source}"
-            + (f", {wrong:,} wrong" if wrong else ", all as listed")
+            + (f", {wrong:,} differ" if wrong else ", all match")
         )
     for fault in found.faults:
         warn(fault)
@@ -167,6 +167,6 @@ def _text(folder: Path, found: Verified) -> str:
 def _part_text(part: SplitReport) -> str:
     text = f"{part.name:<11} {part.samples:,} samples, "
     if not part.chosen:
-        return text + "read as a whole when they were opened"
+        return text + "read completely when opened"
     text += f"{part.read:,} read in {part.seconds:.1f} s"
     return text + (f", {part.faulty:,} faulty" if part.faulty else "")

@@ -1,4 +1,4 @@
-"""What `podium kernels` writes and reads: files of measured kernels, and what to go on with."""
+"""Files that `podium kernels` writes and reads: measured kernels, and the state to resume."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 RESULT = "kernels.json"
 LARGEST = 1 << 28
-"""Bytes of a file of kernels that are read."""
+"""Maximum bytes of a kernels file."""
 
 
 class Form(StrEnum):
-    """How measured kernels are printed."""
+    """Output formats of measured kernels."""
 
     TEXT = "text"
     JSON = "json"
@@ -37,7 +37,7 @@ class Form(StrEnum):
 
 
 class KernelRequest:
-    """What `run` and `from` do with measured kernels: keep, go on, print."""
+    """The output of `run` and `from`: save, resume and print measured kernels."""
 
     def __init__(
         self, output: Path | None, form: Form, *, budget: str | None, resume: bool, quiet: bool
@@ -45,7 +45,7 @@ class KernelRequest:
         self.output, self.form, self.quiet = output, form, quiet
         self.budget_s = None if budget is None else _seconds(budget)
         if resume and output is None:
-            raise UsageFault("--resume goes with --output, which has what was measured")
+            raise UsageFault("--resume needs --output, the folder of the earlier measurements")
         self._resume = resume
         if output is not None and not resume:
             from podium.compliance.files.atomic import refuse_occupied
@@ -53,7 +53,7 @@ class KernelRequest:
             refuse_occupied(output)
 
     def known(self, conditions: Conditions) -> Mapping[Problem, Measured]:
-        """What an earlier call has measured under the same conditions; raises UsageFault."""
+        """The measurements of an earlier call under the same conditions; raises UsageFault."""
         if not self._resume or self.output is None:
             return {}
         run, now = _read(self.output), conditions.empty(self.budget_s)
@@ -64,7 +64,7 @@ class KernelRequest:
         return {each.problem: each for each in run.kernels if each.status == "measured"}
 
     def keep(self, run: KernelRun) -> None:
-        """Write what there is so far, each file whole or not at all."""
+        """Write the measurements so far; each file is written completely or not at all."""
         if self.output is None:
             return
         from podium.reference_runs.kernels.text import deepbench_text, run_csv
@@ -97,7 +97,7 @@ def entry(name: str) -> DeviceTimes:
 
 
 def _read(path: Path) -> KernelRun:
-    """A run from its JSON, or its folder; raises UsageFault where it is none."""
+    """A run from its JSON or its folder; raises UsageFault if the file is not a run."""
     from pydantic import TypeAdapter, ValidationError
 
     from podium.reference_runs.kernels.result import FORMAT, KernelRun
@@ -114,7 +114,7 @@ def _read(path: Path) -> KernelRun:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageFault(f"{path} holds no kernels: {where}: {first['msg']}") from None
+        raise UsageFault(f"{path} is not a kernels file: {where}: {first['msg']}") from None
     if found.format != FORMAT:
         raise UsageFault(f"{path} has format {found.format}; this podium reads {FORMAT}")
     return found
@@ -129,9 +129,9 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def _seconds(text: str) -> float:
-    """A span of time in seconds; raises UsageFault for what is none."""
+    """A duration in seconds; raises UsageFault for invalid text."""
     found = _TIME.fullmatch(text.strip())
     seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else 0
     if not seconds:
-        raise UsageFault(f"--budget is {text!r}; must be a time such as 60s, 5m or 1h")
+        raise UsageFault(f"--budget: expected a time such as 60s, 5m or 1h, got {text!r}")
     return seconds

@@ -1,4 +1,4 @@
-"""`podium kernels`: what a device does with single kernels, of lists and of trainers."""
+"""`podium kernels`: measure single kernels, of lists or of trainers, on a device."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.kernels.result import KernelRun
     from podium.reference_runs.kernels.session import Conditions, Item
 
-app = group("Kernels measured one by one: DeepBench's lists, a trainer's own, and comparisons.")
+app = group("Measure single kernels, of DeepBench's lists or of a trainer, and compare devices.")
 
 
 class List(StrEnum):
@@ -55,7 +55,7 @@ class KernelKind(StrEnum):
     ALL_REDUCE = "all_reduce"
 
 
-ListOption = Annotated[List, typer.Option("--list", help="Which of DeepBench's lists.")]
+ListOption = Annotated[List, typer.Option("--list", help="List of DeepBench.")]
 KindOption = Annotated[
     list[KernelKind] | None, typer.Option("--kind", help="Only kernels of this kind (repeatable).")
 ]
@@ -65,7 +65,9 @@ DeviceOption = Annotated[
 ]
 ThreadsOption = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Threads of torch; default its own.", metavar="N"),
+    typer.Option(
+        "--threads", min=1, help="Threads of torch; default torch's setting.", metavar="N"
+    ),
 ]
 RanksOption = Annotated[
     int, typer.Option("--ranks", min=1, help="Processes of an all-reduce.", metavar="N")
@@ -74,7 +76,7 @@ BudgetOption = Annotated[
     str | None,
     typer.Option(
         "--budget",
-        help="Measure for so long, kernels spread over kinds and sizes: 60s, 5m, 1h.",
+        help="Time limit, such as 60s, 5m or 1h; kernels are spread over kinds and sizes.",
         metavar="TIME",
     ),
 ]
@@ -87,17 +89,15 @@ FolderOption = Annotated[
     ),
 ]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Go on with --output, where a call was cut short.")
+    bool, typer.Option("--resume", help="Continue an interrupted call in --output.")
 ]
-FormOption = Annotated[Form, typer.Option("--format", help="How to print them.")]
+FormOption = Annotated[Form, typer.Option("--format", help="Output format.")]
 TrainerArgument = Annotated[
     str,
-    typer.Argument(
-        help="A benchmark; podium run --list names them.", metavar="TRAINER", show_default=False
-    ),
+    typer.Argument(help="Benchmark; see podium run --list.", metavar="TRAINER", show_default=False),
 ]
 ExportOption = Annotated[
-    bool, typer.Option("--export", help="List the kernels with FLOP and bytes; measure none.")
+    bool, typer.Option("--export", help="List the kernels with FLOP and bytes; do not measure.")
 ]
 ComparedArgument = Annotated[
     list[str] | None,
@@ -107,7 +107,7 @@ ComparedArgument = Annotated[
         show_default=False,
     ),
 ]
-EachOption = Annotated[bool, typer.Option("--each", help="A row for each kernel.")]
+EachOption = Annotated[bool, typer.Option("--each", help="Print a row for each kernel.")]
 
 
 def _list(wanted: bool) -> None:
@@ -142,10 +142,10 @@ def run(
     format: FormOption = Form.TEXT,  # noqa: A002 - the option's name
     quiet: QuietOption = False,
 ) -> None:
-    """Measure the kernels of DeepBench's lists: FLOP/s, bytes/s, and the share of the roof.
+    """Measure the kernels of DeepBench's lists: FLOP/s, bytes/s, and the share of the roofline.
 
-    A kernel that does not fit or is not supported is skipped. What is measured is kept after each
-    second; a call that was cut short goes on with --resume.
+    A kernel that does not fit or is not supported is skipped. Results are saved every second;
+    --resume continues an interrupted call.
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
@@ -160,7 +160,7 @@ def run(
         wished = kinds or [*KernelKind]
         problems = [each for each in listed(name.value, ranks) if each.kind in wished]
         if not problems:
-            raise UsageFault(f"the list {name} has no kernel of this kind")
+            raise UsageFault(f"list {name} has no kernel of this kind")
         conditions = Conditions(
             source=f"deepbench {name}",
             device=device_of(device),
@@ -225,10 +225,10 @@ def from_trainer(
     format: FormOption = Form.TEXT,  # noqa: A002 - the option's name
     quiet: QuietOption = False,
 ) -> None:
-    """Record the kernels of a trainer's step, measure them, and say what they take of the step.
+    """Record the kernels of a trainer's step, measure them, and print their share of the step.
 
-    At reference scale without --data the step is recorded without numbers: shapes, counts, FLOP
-    and bytes are those of the run, and nothing is trained.
+    At reference scale without --data the step is recorded without tensor data: shapes, counts, FLOP
+    and bytes are the same as in the run, but nothing is trained.
 
     Exit status: 0 measured, 1 a kernel failed, 2 bad arguments.
     """
@@ -297,7 +297,7 @@ def compare(
     from podium.reference_runs.kernels.compare import EACH, SUMMARY, each_kernel, summary
 
     if not compared:
-        raise UsageFault("nothing to compare; name files of kernels or public sheets (--list)")
+        raise UsageFault("nothing to compare; expected kernels files or public sheets (see --list)")
     with reported():
         entries = [entry(name) for name in compared]
     notes = tuple(note for entry in entries for note in entry.notes)
@@ -308,7 +308,7 @@ def compare(
         each_kernel(entries),
         by=("part",),
         shown=tuple(map(Shown, EACH[1:])),
-        notes=(*notes, "speed is against the first."),
+        notes=(*notes, "speed is relative to the first device."),
     )
     parts = whole._replace(
         columns=SUMMARY,
@@ -316,7 +316,7 @@ def compare(
         shown=tuple(map(Shown, SUMMARY[1:])),
         notes=(
             *notes,
-            "total_ms and speed (geometric mean against the first) are of what all have.",
+            "total_ms and speed (geometric mean, relative to the first) cover only common kernels.",
         ),
     )
     if chart is not None:

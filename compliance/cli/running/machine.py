@@ -1,4 +1,4 @@
-"""Options that say how a step is computed: number type, compilation, devices and the mesh."""
+"""Options for the computation of a step: number type, compilation, devices and the mesh."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Precision(StrEnum):
-    """Types of number that the forward pass computes in."""
+    """Number types of the forward pass."""
 
     FP32 = "fp32"
     TF32 = "tf32"
@@ -25,7 +25,7 @@ class Precision(StrEnum):
 
 
 class TrainingPrecision(StrEnum):
-    """Those, and the types that only some of a model's products can have."""
+    """Number types of training; fp8 applies only to some products of a model."""
 
     FP32 = "fp32"
     TF32 = "tf32"
@@ -35,7 +35,7 @@ class TrainingPrecision(StrEnum):
 
 
 class CompileMode(StrEnum):
-    """What torch.compile does besides fusing operators."""
+    """Modes of torch.compile."""
 
     DEFAULT = "default"
     REDUCE_OVERHEAD = "reduce-overhead"
@@ -47,7 +47,9 @@ PrecisionOption = Annotated[
 ]
 TrainingPrecisionOption = Annotated[
     TrainingPrecision,
-    typer.Option("--precision", help="Number type of the forward pass; fp8 of linear layers."),
+    typer.Option(
+        "--precision", help="Number type of the forward pass; fp8 applies to linear layers."
+    ),
 ]
 CompileOption = Annotated[bool, typer.Option("--compile", help="Compile the model with torch.")]
 DeviceOption = Annotated[
@@ -55,7 +57,7 @@ DeviceOption = Annotated[
 ]
 CompileModeOption = Annotated[
     CompileMode | None,
-    typer.Option("--compile-mode", help="How; reduce-overhead replays CUDA graphs."),
+    typer.Option("--compile-mode", help="torch.compile mode; reduce-overhead uses CUDA graphs."),
 ]
 
 
@@ -65,13 +67,13 @@ MeshOption = Annotated[
 ]
 PlanOption = Annotated[
     bool,
-    typer.Option("--plan", help="Print the memory that ranks need, and meshes; train nothing."),
+    typer.Option("--plan", help="Print the memory of each rank and possible meshes; do not train."),
 ]
 AcceleratorsOption = Annotated[
-    int, typer.Option("--accelerators", min=1, help="Ranks that --plan is for.", metavar="N")
+    int, typer.Option("--accelerators", min=1, help="Number of ranks for --plan.", metavar="N")
 ]
 MemoryOption = Annotated[
-    str, typer.Option("--memory", help="What each of them has, for --plan.", metavar="SIZE")
+    str, typer.Option("--memory", help="Memory per accelerator, for --plan.", metavar="SIZE")
 ]
 ThreadsOption = Annotated[
     int | None,
@@ -91,11 +93,11 @@ ProcessesOption = Annotated[
 
 
 def ranks_wanted(mesh: Mesh | None, processes: int) -> int:
-    """Ranks to start here: those of the mesh where `--processes` names no other number.
+    """The number of ranks to start: the size of the mesh unless `--processes` gives another.
 
-    Raises RunFault where that does not fit the mesh.
+    Raises RunFault if the number does not fit the mesh.
     """
-    # torchrun has set RANK where this process is a rank already, and the world was checked
+    # If torchrun has set RANK, this process is a rank, and the world size was checked
     if mesh is None or "RANK" in os.environ:
         return processes
     if processes > 1:
@@ -104,7 +106,7 @@ def ranks_wanted(mesh: Mesh | None, processes: int) -> int:
 
 
 def print_plan(request: RunRequest, accelerators: int, size: str) -> NoReturn:
-    """Print what memory a run needs on each rank, and end: status 1 where no mesh fits."""
+    """Print the memory that a run needs on each rank, and exit: status 1 if no mesh fits."""
     from podium.reference_runs.catalogue import need_torch
     from podium.reference_runs.planning.text import parse_size, plan_text
 

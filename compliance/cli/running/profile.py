@@ -1,4 +1,4 @@
-"""`podium profile`: where a trainer's time goes, studies of that, and plans made of studies."""
+"""`podium profile`: profiles of trainers, studies of profiles, and plans made from studies."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from podium.reference_runs.profiling.studies.study import Kind
 from podium.reference_runs.profiling.wanted import ProfileRequest
 
 app = group(
-    "Profile a trainer: steps, layers and kernels, and what measuring each costs.\n\n"
-    "The name of the first command may be left out: podium profile TRAINER.",
+    "Profile a trainer: steps, layers and kernels, and the overhead of measuring.\n\n"
+    "The name of the first command may be omitted: podium profile TRAINER.",
     DefaultGroup,
 )
 
@@ -53,7 +53,7 @@ class Study(StrEnum):
 
 
 class Level(StrEnum):
-    """How deep a profile goes."""
+    """The depth of a profile."""
 
     RUN = "run"
     LAYERS = "layers"
@@ -61,7 +61,7 @@ class Level(StrEnum):
 
 
 class UtilizationMode(StrEnum):
-    """How much of the machine's utilisation is told."""
+    """How much of the machine's utilization is recorded."""
 
     AUTO = "auto"
     ALL = "all"
@@ -71,7 +71,7 @@ class UtilizationMode(StrEnum):
 TrainerArgument = Annotated[
     list[str],
     typer.Argument(
-        help="A benchmark; podium run --list names them. With --study devices: profiles.",
+        help="Benchmark; see podium run --list. With --study devices: profiles.",
         metavar="TRAINER",
         show_default=False,
     ),
@@ -80,20 +80,21 @@ StudyOption = Annotated[
     Study | None,
     typer.Option(
         "--study",
-        help="Compare 1 to --processes ranks, number types, eager and compiled, or devices.",
+        help="Compare 1 to --processes ranks, number types, eager and compiled mode, or devices.",
     ),
 ]
-LevelOption = Annotated[Level, typer.Option("--level", help="The deepest level that is measured.")]
+LevelOption = Annotated[Level, typer.Option("--level", help="The deepest level to measure.")]
 ProfileFolderOption = Annotated[
     Path | None,
     typer.Option(
         "--output",
-        help="New folder: JSON, a page, tables as CSV, traces, the log and the utilisation.",
+        help="New folder: JSON, a page, tables as CSV, traces, the log and the utilization.",
         metavar="DIR",
     ),
 ]
 TurnsOption = Annotated[
-    int, typer.Option("--turns", min=1, help="Turns of bare and measured steps.", metavar="N")
+    int,
+    typer.Option("--turns", min=1, help="Alternations of bare and measured steps.", metavar="N"),
 ]
 StepsOption = Annotated[
     int, typer.Option("--steps", min=3, help="Steps of a level in each turn.", metavar="N")
@@ -101,22 +102,24 @@ StepsOption = Annotated[
 UtilisationOption = Annotated[
     UtilizationMode,
     typer.Option(
-        "--utilisation", help="auto: what can be told; all: that of the GPU must be; none."
+        "--utilisation", help="auto: whatever can be read; all: fail without the GPU's; none."
     ),
 ]
 InLogOption = Annotated[
     bool,
-    typer.Option("--utilisation-in-log", help="Log it as tracked_stats, not only beside the log."),
+    typer.Option(
+        "--utilisation-in-log", help="Also write the utilization to the log, as tracked_stats."
+    ),
 ]
 StudiesArgument = Annotated[
     list[str],
     typer.Argument(
-        help="study.json of a study of scaling, perhaps @STEPS; or a CSV: job,devices,minutes.",
+        help="study.json of a scaling study, with optional @STEPS; or a CSV: job,devices,minutes.",
         metavar="JOBS...",
     ),
 ]
 DevicesOption = Annotated[
-    int, typer.Option("--devices", min=1, max=64, help="Devices that are there.", metavar="N")
+    int, typer.Option("--devices", min=1, max=64, help="Available devices.", metavar="N")
 ]
 PlanFolderOption = Annotated[
     Path | None,
@@ -126,7 +129,7 @@ PlanFolderOption = Annotated[
 
 def _refuse_mesh_with_study(mesh: str | None, study: Study | None) -> None:
     if mesh and study is not None:
-        raise UsageFault("--mesh does not go with --study: a study changes ranks or precision")
+        raise UsageFault("--mesh cannot be used with --study: a study changes ranks or precision")
 
 
 @app.command(
@@ -158,10 +161,10 @@ def trainer(
 ) -> None:
     """Profile a trainer, or compare profiles in a study.
 
-    Each level is measured with the deeper ones off, in turns with steps under none. A profile or a
-    study that is cut short is kept as far as it went.
+    Each level is measured with the deeper levels off, interleaved with uninstrumented steps. If a
+    profile or a study is interrupted, the results so far are kept.
 
-    Exit status: 0 measured, 1 the trainer could not go on, 2 bad arguments or nothing to train.
+    Exit status: 0 measured, 1 the trainer failed, 2 bad arguments or nothing to train.
     """
     with reported():
         if study is Study.DEVICES:
@@ -206,9 +209,9 @@ def trainer(
 def schedule(
     jobs: StudiesArgument, devices: DevicesOption, output: PlanFolderOption = None
 ) -> None:
-    """Plan jobs on equal devices by their measured scaling: the best plan against naive ones.
+    """Plan jobs on equal devices from their measured scaling: the best plan and naive plans.
 
-    Each job gets one of the numbers of devices that it was measured with, and keeps them.
+    Each job gets one of the device counts that it was measured with, and keeps its devices.
 
     Exit status: 0 planned, 2 bad arguments or jobs that do not fit.
     """
@@ -220,7 +223,7 @@ def schedule(
 
 def _one(trainers: list[str]) -> str:
     if len(trainers) > 1:
-        raise UsageFault(f"one trainer is profiled at a time, not {' '.join(trainers)}")
+        raise UsageFault(f"expected one trainer, got {' '.join(trainers)}")
     return trainers[0]
 
 
@@ -233,7 +236,7 @@ def _profile(call: Call) -> None:
     quiet_recorder()
     need_torch()
     folder = call.wanted.folder
-    # Of several ranks the first makes the folder, which the others may find made
+    # The first rank makes the folder, so other ranks may find it made
     if folder is not None and os.environ.get("RANK", "0") == "0":
         refuse_occupied(folder)
     from podium.reference_runs.profiling.session import profile_trainer

@@ -1,4 +1,4 @@
-"""Files of profiles, studies, plans and kernels: JSON, pages, tables; each whole or not at all."""
+"""Files of profiles, studies, plans and kernels: JSON, pages, tables, written atomically."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """What a call is to profile: a trainer, where it runs, changes to its config, how deep."""
+    """The subject of a profile: the trainer, its setting, changes to its config, the depth."""
 
     trainer: str
     setting: Setting
@@ -28,12 +28,12 @@ class Call(NamedTuple):
 
 
 def quiet_recorder() -> None:
-    """Have torch's profiler, which is not loaded yet, say nothing when it starts and stops."""
+    """Silence the messages of torch's profiler, which is not loaded yet."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
 def keep_profile(made: Profile, folder: Path | None) -> None:
-    """Write what there is of a profile so far."""
+    """Write the results of a profile so far."""
     if folder is None:
         return
     from podium.compliance.reporting.profiled.page import render
@@ -65,7 +65,7 @@ def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files into a folder, which is made where it is not there; raises UsageFault."""
+    """Write files into a folder, which is made if it is missing; raises UsageFault."""
     from podium.compliance.errors import UsageFault
     from podium.compliance.files.atomic import draft_file
 
@@ -80,12 +80,12 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def json_text(plain: Mapping[str, Any]) -> str:
-    """Data as the files have it."""
+    """Data as the JSON of the files."""
     return json.dumps(plain, indent=1) + "\n"
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of the same columns as CSV; no rows are no text."""
+    """Rows with the same columns as CSV; an empty string without rows."""
     if not rows:
         return ""
     text = io.StringIO()

@@ -1,4 +1,4 @@
-"""What a user sees of a training run: a bar on a terminal, a line per evaluation elsewhere."""
+"""Progress of a training run: a bar on a terminal, else a line per evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def follow(path: Path, config: Config, *, quiet: bool) -> Iterator[Watch]:
-    """What is to be called with each step of a run."""
+    """The function to call with each step of a run."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
@@ -39,7 +39,7 @@ def _bar() -> Progress:
         TextColumn("{task.fields[loss]}{task.fields[quality]}"),
         TimeElapsedColumn(),
     )
-    # Standard output is kept for how the runs ended, which scripts read
+    # Standard output is for the outcomes of the runs, which scripts read
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
@@ -58,7 +58,7 @@ def _move(bar: Progress, task: TaskID, config: Config, progress: RunProgress) ->
 
 
 def _line(path: Path, config: Config, progress: RunProgress) -> None:
-    # A line for each evaluation, not for each step, which would fill a batch job's log
+    # A line for each step would fill the log of a batch job
     if progress.quality is not None:
         loss = "" if progress.loss is None else f"loss {progress.loss:.4f}, "
         text = f"{path.name}: step {progress.step}, {loss}{_figures(config, progress.quality)}"
@@ -67,7 +67,7 @@ def _line(path: Path, config: Config, progress: RunProgress) -> None:
 
 @contextmanager
 def bar(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, which standard output stays free of; what is called with each count."""
+    """A bar on a terminal, on standard error; yields the function to call with each count."""
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -81,7 +81,7 @@ def bar(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int]
 
 
 def outcome_text(path: Path, config: Config, outcome: Outcome) -> str:
-    """One line about how a run ended."""
+    """One line about the outcome of a run."""
     if outcome.quality is None:
         return f"{path}: aborted after {outcome.step} steps, before any evaluation"
     goal, figures = config.missed(outcome.quality), config.figures(outcome.quality)

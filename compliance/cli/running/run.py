@@ -1,6 +1,6 @@
 """`podium run`: train a bundled reference benchmark and log it.
 
-The one place where the tool meets the trainers; nothing of torch is imported before it is needed.
+Torch is not imported before it is needed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ EXAMPLES = examples(
 
 
 class Scale(StrEnum):
-    """Sizes of a benchmark."""
+    """Scales of a benchmark."""
 
     SMOKE = "smoke"
     REFERENCE = "reference"
@@ -76,12 +76,12 @@ def _list(wanted: bool) -> None:
         from podium.compliance.judging.plugins.extensions import trainers
 
         for name, package in trainers().items():
-            typer.echo(f"{name:<16} of the plug-in's package {package}")
+            typer.echo(f"{name:<16} from the plug-in package {package}")
         raise typer.Exit
 
 
 def _rounds(benchmark: Benchmark) -> str:
-    """The rounds whose form a trainer's log can have: "Training 3.0 to 6.0"."""
+    """The rounds whose log format a trainer can write: "Training 3.0 to 6.0"."""
     if not benchmark.rounds:
         return "no round"
     first, last = benchmark.rounds[0], benchmark.rounds[-1]
@@ -91,9 +91,9 @@ def _rounds(benchmark: Benchmark) -> str:
 
 BenchmarkArgument = Annotated[
     str,
-    typer.Argument(help="A benchmark; --list names them.", metavar="BENCHMARK", show_default=False),
+    typer.Argument(help="Benchmark; see --list.", metavar="BENCHMARK", show_default=False),
 ]
-# Eager, so that --list is answered before typer misses BENCHMARK
+# Eager, so that --list is handled before typer requires BENCHMARK
 ListOption = Annotated[
     bool, typer.Option("--list", callback=_list, is_eager=True, help="List the benchmarks.")
 ]
@@ -102,14 +102,15 @@ ScaleOption = Annotated[
 ]
 DivisionOption = Annotated[
     Division | None,
-    typer.Option("--division", help="Default: the one whose rules a smoke run can satisfy."),
+    typer.Option("--division", help="Default: the division whose rules a smoke run can satisfy."),
 ]
 RoundOption = Annotated[
     str | None,
-    typer.Option("--round", help="Round of the log's form; default the newest.", metavar="ROUND"),
+    typer.Option("--round", help="Round of the log format; default the newest.", metavar="ROUND"),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, help="Seed of the first run; then one more.", metavar="N")
+    int,
+    typer.Option("--seed", min=0, help="Seed of the first run, plus 1 per run.", metavar="N"),
 ]
 RunsOption = Annotated[
     int, typer.Option("--runs", min=1, help="Independent runs, one log each.", metavar="N")
@@ -128,36 +129,34 @@ DataOption = Annotated[
 ]
 SubsetOption = Annotated[
     bool,
-    typer.Option("--allow-subset", help="Take a dataset of another size (open division)."),
+    typer.Option("--allow-subset", help="Accept a dataset of another size (open division)."),
 ]
 CacheOption = Annotated[
     Path | None,
-    typer.Option("--cache", help="Keep what smoke scale generates in this folder.", metavar="DIR"),
+    typer.Option("--cache", help="Cache the data of smoke scale in this folder.", metavar="DIR"),
 ]
 WeightsOption = Annotated[
     Path | None,
     typer.Option("--weights", help="Start from these safetensors files.", metavar="DIR"),
 ]
-OrgOption = Annotated[
-    str, typer.Option("--org", help="Organisation that the log names.", metavar="NAME")
-]
+OrgOption = Annotated[str, typer.Option("--org", help="Organization in the log.", metavar="NAME")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a field of the config (repeatable).", metavar="KEY=VALUE"),
 ]
 DryOption = Annotated[
-    bool, typer.Option("--dry-log", help="Log the hyperparameters only; train nothing.")
+    bool, typer.Option("--dry-log", help="Log the hyperparameters only; do not train.")
 ]
 TraceOption = Annotated[
     Path | None,
-    typer.Option("--trace", help="Write a trace of some steps here; print tables.", metavar="FILE"),
+    typer.Option("--trace", help="Write a trace of some steps; print tables.", metavar="FILE"),
 ]
 CheckpointOption = Annotated[
     Path | None,
-    typer.Option("--checkpoint", help="Save the state here after each evaluation.", metavar="FILE"),
+    typer.Option("--checkpoint", help="Save the state after each evaluation.", metavar="FILE"),
 ]
 ResumeOption = Annotated[
-    bool, typer.Option("--resume", help="Resume from --checkpoint; the clock has not stopped.")
+    bool, typer.Option("--resume", help="Resume from --checkpoint; the pause counts as run time.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
@@ -196,7 +195,7 @@ def run(
 ) -> None:
     """Train a bundled reference benchmark and write its log.
 
-    Exit status: 0 every run reached its target (--plan: some mesh fits), 1 not, 2 bad arguments.
+    Exit status: 0 every run reached its target (--plan: a mesh fits), 1 otherwise, 2 bad arguments.
     """
     with reported():
         setting = Setting(
@@ -226,8 +225,8 @@ def run(
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """A run that was aborted ends with status 1, one that could not begin is a usage fault."""
-    # The trainers and torchrun end a run in their own way, which takes several steps
+    """Exit with status 1 for an aborted run; raise UsageFault for a run that cannot start."""
+    # The trainers and torchrun end a run in several steps after an interrupt
     raise_always()
     try:
         yield
@@ -240,8 +239,8 @@ def reported() -> Iterator[None]:
 
 @contextmanager
 def ranks_started(processes: int) -> Iterator[None]:
-    """Run what follows once in each rank; this process only waits for several."""
-    # torchrun has set RANK where this process is a rank already
+    """Run the block in each rank; with several ranks, this process only waits for them."""
+    # If torchrun has set RANK, this process is a rank
     if processes > 1 and "RANK" not in os.environ:
         raise typer.Exit(_start_ranks(processes))
     yield
@@ -264,7 +263,7 @@ def _request(
 
 
 def _from_plugin(named: str) -> str:
-    """The benchmark's own name of a trainer PLUGIN.NAME, once its package is known."""
+    """The benchmark name of a trainer PLUGIN.NAME; registers the package of the trainer."""
     from podium.compliance.judging.plugins.extensions import package_of
     from podium.reference_runs.catalogue import add
 
@@ -282,7 +281,7 @@ def _run(
     dry_log: bool,
     quiet: bool,
 ) -> Exit:
-    # Declares hyperparameters only, so that there is nothing to converge and no folder of runs
+    # A dry log declares hyperparameters only: no outcome and no folder of runs
     if dry_log:
         _dry_log(request, output)
         return Exit.CLEAN
@@ -294,12 +293,12 @@ def _run(
 def _start_ranks(processes: int) -> int:
     from podium.reference_runs.engine.machine.processes import start
 
-    # Each rank parses the same arguments again; RANK keeps it from starting ranks of its own
+    # Each rank parses the same arguments; with RANK set, it does not start ranks again
     return start(processes, ["-m", "podium", *sys.argv[1:]])
 
 
 def _train(request: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool:
-    """Train one run after the other; returns whether each reached its target."""
+    """Train the runs in sequence; return whether each reached its target."""
     from podium.reference_runs.engine.launch import series
 
     config, converged = request.config(), True
@@ -309,14 +308,14 @@ def _train(request: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool
         return follow(path, config, quiet=quiet or not first)
 
     for path, outcome in series(request, folder, runs, watch):
-        # A run that failed does not end the series: a result may hold one, scored as its slowest
+        # A failed run does not end the series: a result may have one, scored as its slowest
         converged &= outcome.converged
         if first:
             text = outcome_text(path, config, outcome)
             typer.echo("\n\n".join(filter(None, (outcome.trace, text))))
     if first:
         usage = f"--usage {request.setting.usage} --round {request.setting.round}"
-        typer.echo(f"judge: podium check {folder} {usage}")
+        typer.echo(f"next: podium check {folder} {usage}")
     return converged
 
 
@@ -327,18 +326,18 @@ def _dry_log(request: RunRequest, output: Path | None) -> None:
         sys.stdout.flush()
         dry_log(request, sys.stdout)
     elif output.exists():
-        raise UsageFault(f"{output} exists already and is not overwritten")
+        raise UsageFault(f"{output} already exists and is not overwritten")
     else:
         dry_log(request, str(output))
 
 
 def pairs(texts: list[str]) -> dict[str, str]:
-    """What `--set` gives, by name; raises UsageFault."""
+    """The values of `--set` by name; raises UsageFault."""
     found = {}
     for text in texts:
-        # Only the first = separates: a value may hold others
+        # Only the first = separates: a value may contain others
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageFault(f"--set is {text!r}; must be KEY=VALUE")
+            raise UsageFault(f"--set: expected KEY=VALUE, got {text!r}")
         found[name.strip()] = value.strip()
     return found

@@ -1,4 +1,4 @@
-"""What `podium profile --study` and `podium profile schedule` do, and write."""
+"""The work of `podium profile --study` and `podium profile schedule`, and their files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def run_study(kind: Kind, call: Call, processes: int) -> None:
-    """Profile a trainer in each setting of a study; raises RunFault where none was measured."""
+    """Profile a trainer in each setting of a study; raises RunFault if none could be measured."""
     from podium.reference_runs.catalogue import need_torch
 
     _check_free(kind, call.setting, processes)
@@ -51,18 +51,18 @@ def run_study(kind: Kind, call: Call, processes: int) -> None:
 
 
 def _check_free(kind: Kind, setting: Setting, processes: int) -> None:
-    """Raise UsageFault where an option fixes what the study goes through."""
+    """Raise UsageFault for an option that fixes the setting that the study varies."""
     if kind == "scaling" and processes < 2:
-        raise UsageFault("--study scaling compares 1 to N ranks: give --processes N")
+        raise UsageFault("--study scaling compares 1 to N ranks and needs --processes N")
     if kind != "scaling" and processes > 1:
-        raise UsageFault(f"--processes does not go with --study {kind}")
+        raise UsageFault(f"--processes cannot be used with --study {kind}")
     fixed = {"precision": setting.precision != "fp32", "compile": setting.compile}
     if fixed.get(kind):
-        raise UsageFault(f"--{kind} does not go with --study {kind}, which tries each")
+        raise UsageFault(f"--{kind} cannot be used with --study {kind}, which tries each value")
 
 
 def _words(call: Call) -> Iterator[str]:
-    """The trainer and the options that every profile of a study gets."""
+    """The trainer and the options of every profile of a study."""
     setting, wanted = call.setting, call.wanted
     yield call.trainer
     values: dict[str, Any] = {
@@ -78,7 +78,7 @@ def _words(call: Call) -> Iterator[str]:
     for name, value in values.items():
         if value is not None:
             yield from (name, str(value))
-    # A study sets its own subject behind these, and the last one counts
+    # A study appends the option that it varies, and the last value counts
     yield from ("--precision", setting.precision)
     yield from ["--compile"] if setting.compile else []
     yield from ["--utilisation-in-log"] if wanted.in_log else []
@@ -88,7 +88,7 @@ def _words(call: Call) -> Iterator[str]:
 
 @contextmanager
 def _place(folder: Path | None) -> Iterator[Path]:
-    """The folder of a study; one that goes away where none is wanted."""
+    """The folder of a study; a temporary folder without `--output`."""
     if folder is not None:
         refuse_occupied(folder)
         yield folder
@@ -98,9 +98,9 @@ def _place(folder: Path | None) -> Iterator[Path]:
 
 
 def _tell(variant: Variant) -> None:
-    # A study takes minutes, and standard output is kept for its table
-    told = f"{variant.step_ms:.3f} ms per step" if variant.step_ms else variant.reason
-    sys.stderr.write(f"{variant.name}: {variant.state}, {told}\n")
+    # A study takes minutes, and standard output is for its table
+    outcome = f"{variant.step_ms:.3f} ms per step" if variant.step_ms else variant.reason
+    sys.stderr.write(f"{variant.name}: {variant.state}, {outcome}\n")
 
 
 def _keep(study: Study, folder: Path) -> None:
@@ -117,7 +117,7 @@ def _keep(study: Study, folder: Path) -> None:
 
 
 def compare_devices(words: list[str], output: Path | None) -> None:
-    """Put saved profiles side by side: FILE, or NAME=FILE where the device goes by that name."""
+    """Compare saved profiles: FILE, or NAME=FILE to name the device."""
     if output is not None:
         refuse_occupied(output)
     study = compared(map(_named_profile, words))
@@ -128,12 +128,12 @@ def compare_devices(words: list[str], output: Path | None) -> None:
 
 def _named_profile(word: str) -> tuple[str, dict[str, Any]]:
     name, equals, path = word.partition("=")
-    # A path may have an equals sign itself
+    # A path may contain an equals sign
     if not equals or Path(word).exists():
         name, path = "", word
     found = read_json(path)
     if not {"benchmark", "levels", "operators", "device_name"} <= found.keys():
-        raise RunFault(f"{path} is no profile.json of podium profile")
+        raise RunFault(f"{path} is not a profile.json of podium profile")
     return name or found["device_name"], found
 
 

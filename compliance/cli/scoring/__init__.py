@@ -1,4 +1,4 @@
 """Panel Score and converge: times to train and reference convergence points.
 
-They may import `checking`, `scoring`, `rcp` and `report`.
+They may import `judging`, `reporting` and `tools`.
 """

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from podium.rules.convergence.data import Point
     from podium.rules.model.round import Round
 
-app = group("Reference convergence points: compare results with them, plan runs, show them.")
+app = group("Compare results with reference convergence points, plan runs, show points.")
 
 FolderArgument = Annotated[
-    Path, typer.Argument(help="A result's folder, a submission, or a round.", metavar="FOLDER")
+    Path, typer.Argument(help="Folder of a result, submission or round.", metavar="FOLDER")
 ]
 PointsArgument = Annotated[
     Path | None,
-    typer.Argument(help="Points to check; default the round's own.", metavar="[FILE]"),
+    typer.Argument(help="Points to check; default the round's points.", metavar="[FILE]"),
 ]
 LogsArgument = Annotated[
     list[Path], typer.Argument(help="Logs of reference runs, or folders.", metavar="LOGS...")
@@ -46,7 +46,7 @@ LogsArgument = Annotated[
 RcpsOption = Annotated[
     Path | None,
     typer.Option(
-        "--rcps", help="Use the points of this file, podium's form or the official.", metavar="FILE"
+        "--rcps", help="Use the points of this file (podium's or official form).", metavar="FILE"
     ),
 ]
 PlotOption = Annotated[
@@ -57,7 +57,7 @@ FinishedOption = Annotated[
     str | None,
     typer.Option(
         "--finished",
-        help="Where finished runs converged, by commas; x: one that did not.",
+        help="Samples to convergence of finished runs, comma-separated; x: not converged.",
         metavar="V1,V2,...",
     ),
 ]
@@ -66,38 +66,42 @@ CurvesArgument = Annotated[
     typer.Argument(help="Logs, event files, .wandb files, or folders of them.", metavar="PATHS..."),
 ]
 MetricOption = Annotated[
-    str, typer.Option("--metric", help="The trackers' quantity, by its name.", metavar="NAME")
+    str, typer.Option("--metric", help="Name of the trackers' metric.", metavar="NAME")
 ]
 CountedOption = Annotated[
     str,
     typer.Option(
         "--counted-by",
-        help="What a W&B run logged of how far it was; default its step.",
+        help="W&B field to use as progress; default the step.",
         metavar="NAME",
     ),
 ]
 EachOption = Annotated[
     float,
-    typer.Option(
-        "--each", min=0, help="Units of the log in a tracker's step: the batch size.", metavar="N"
-    ),
+    typer.Option("--each", min=0, help="Log units per tracker step: the batch size.", metavar="N"),
 ]
 
 
 class CurveFormat(StrEnum):
-    """How curves are written."""
+    """Output formats of curves."""
 
     TEXT = "text"
     CSV = "csv"
     JSON = "json"
 
 
-CurveFormatOption = Annotated[CurveFormat, typer.Option("--format", help="How to write them.")]
+CurveFormatOption = Annotated[CurveFormat, typer.Option("--format", help="Output format.")]
 WrittenOption = Annotated[Path, typer.Option("--output", help="The file to write.", metavar="FILE")]
-CreatorOption = Annotated[str, typer.Option("--creator", help="Who made the runs.", metavar="NAME")]
-WhenOption = Annotated[str, typer.Option("--when", help="When, in words.", metavar="TEXT")]
-PlatformOption = Annotated[str, typer.Option("--platform", help="On what.", metavar="TEXT")]
-PrecisionOption = Annotated[str, typer.Option("--precision", help="Such as BF16.", metavar="TEXT")]
+CreatorOption = Annotated[
+    str, typer.Option("--creator", help="Author of the runs.", metavar="NAME")
+]
+WhenOption = Annotated[str, typer.Option("--when", help="Date of the runs.", metavar="TEXT")]
+PlatformOption = Annotated[
+    str, typer.Option("--platform", help="System of the runs.", metavar="TEXT")
+]
+PrecisionOption = Annotated[
+    str, typer.Option("--precision", help="Number type, such as BF16.", metavar="TEXT")
+]
 
 
 @app.command(
@@ -118,9 +122,9 @@ def check(
     output: OutputOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Compare results with the reference points, with every step of the arithmetic.
+    """Compare results with the reference points, and show every step of the arithmetic.
 
-    Exit status 1 where one fails, or where points are missing.
+    Exit status: 1 if a result fails or points are missing.
     """
     from podium.compliance.judging.inputs.given_paths import GivenPaths
     from podium.compliance.judging.options import Options
@@ -130,7 +134,7 @@ def check(
 
     refuse_inside("--output", output, [folder])
     refuse_inside("--plot", plot, [folder])
-    # Draws nothing: without matplotlib, or with another ending, the work would be in vain
+    # Fails early: without matplotlib or with another suffix, all work would be wasted
     draw([], plot)
     options = Options(usage=usage, round=round, profile=profile, jobs=processes(None))
     points = _loaded(rcps, round)
@@ -161,11 +165,11 @@ def plan(
     rcps: RcpsOption = None,
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Print what runs must reach at a batch size, before any or while some are finished.
+    """Print the bounds for runs at a batch size, before the runs or after some have finished.
 
-    With `deadline` in the nearest podium.toml, also the last day for new reference points.
+    With `deadline` in the nearest podium.toml, print the last day for new reference points, too.
 
-    Exit status 1 where no result can pass: nothing to compare with, or too many runs too early.
+    Exit status: 1 if no result can pass: no points to compare with, or too many runs too early.
     """
     from podium.compliance.judging.inputs.round_selection import configured_deadline, named_round
     from podium.compliance.judging.results.convergence import references
@@ -194,7 +198,7 @@ def show(
     plot: PlotOption = None,
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Show a benchmark's points: which count by the policy and by the verifier; their curve."""
+    """Show the points of a benchmark, the points that policy and verifier use, and the curve."""
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.reporting.console import print_text, width
     from podium.compliance.tools.rcp.points import points_for
@@ -226,9 +230,9 @@ def lint(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     quiet: QuietOption = False,
 ) -> None:
-    """Find points that have too few runs, are duplicates, or violate the round's rules.
+    """Find points that have too few runs, are duplicates, or violate rules of the round.
 
-    Exit status 1 where a point cannot be used: notes and warnings do not count.
+    Exit status: 1 if a point cannot be used; notes and warnings do not count.
     """
     from podium.compliance.judging.inputs.round_selection import named_round
     from podium.compliance.reporting.console import print_text, width
@@ -265,7 +269,7 @@ def make(
 ) -> None:
     """Write reference points from logs of reference runs, in the official form.
 
-    Logs that did not converge are left out, and named. Exit status 1 where runs are missing.
+    Logs of runs that did not converge are skipped and listed. Exit status: 1 if runs are missing.
     """
     from podium.compliance.judging.options import Options
     from podium.compliance.reporting.console import write_whole
@@ -277,10 +281,10 @@ def make(
     refuse_inside("--output", output, logs)
     options = Options(usage=usage, round=round, jobs=processes(None))
     made = make_points(logs, options, Origin(creator, when, machine, precision))
-    # Written even where runs are missing: the remarks and the status say so
+    # Written even if runs are missing: the remarks and the status report this
     write_whole(output, made.text)
     for remark in made.remarks:
-        # Remarks name logs, and a file's name may hold what a terminal obeys
+        # Remarks name logs, and a file name may contain terminal escapes
         typer.echo(clean(remark), err=True)
     if not quiet:
         typer.echo(f"{plural(made.records, 'point')} written to {clean(str(output))}")
@@ -303,7 +307,7 @@ def curves(
     format: CurveFormatOption = CurveFormat.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Show curves that experiment trackers recorded beside the quality that logs have.
+    """Show curves of experiment trackers together with the quality in the logs.
 
     Reads event files of TensorBoard and offline runs of Weights & Biases (.wandb).
     """

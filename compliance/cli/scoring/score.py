@@ -1,4 +1,4 @@
-"""`podium score`: time to train, throughput and energy of every result below a path."""
+"""`podium score`: score every result below a path: time to train, throughput, energy."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ EXAMPLES = examples(
 
 
 class Factors(StrEnum):
-    """Where factors come from."""
+    """Sources of scaling factors."""
 
     PUBLISHED = "published"
     COMPUTED = "computed"
 
 
 class Format(StrEnum):
-    """How scores are written."""
+    """Output formats of scores."""
 
     TEXT = "text"
     JSON = "json"
@@ -59,28 +59,26 @@ class Format(StrEnum):
 
 
 PathArgument = Annotated[
-    Path, typer.Argument(help="A result's folder, a submission, or a whole round.", metavar="PATH")
+    Path, typer.Argument(help="Folder of a result, submission or round.", metavar="PATH")
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to write the scores.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 LongOption = Annotated[
-    bool, typer.Option("--long", help="CSV and Parquet: one row per run, not per result.")
+    bool, typer.Option("--long", help="With CSV and Parquet: one row per run, not per result.")
 ]
 ExplainOption = Annotated[
     str | None,
-    typer.Option(
-        "--explain", help="Show the arithmetic of the results that this names.", metavar="RESULT"
-    ),
+    typer.Option("--explain", help="Show the arithmetic of the named results.", metavar="RESULT"),
 ]
 CompareOption = Annotated[
     Path | None,
-    typer.Option("--compare", help="Show what changed since another tree.", metavar="OTHER"),
+    typer.Option("--compare", help="Show the changes since another tree.", metavar="OTHER"),
 ]
 FactorsOption = Annotated[
     Factors | None,
     typer.Option(
         "--factors",
-        help="published: of scaling.json alone; computed: of the reference points without it. "
-        "Default published where a round's results are.",
+        help="published: only from scaling.json; computed: from the reference points if there is "
+        "none. Default published for rounds with results.",
     ),
 ]
 BarsOption = Annotated[
@@ -110,7 +108,7 @@ def score(
 ) -> None:
     """Score results: time to train, factor, score, energy, throughput, spread.
 
-    Exit status: 0 every result has a valid score, 1 at least one has not, 2 bad arguments.
+    Exit status: 0 every result has a valid score, 1 a result has no valid score, 2 bad arguments.
     """
     from podium.compliance.judging.inputs.given_paths import GivenPaths
     from podium.compliance.judging.options import Options
@@ -119,7 +117,7 @@ def score(
     refuse_inside("--output", output, [path])
     _refuse(path, format, explain, compare, write_scaling=write_scaling)
     if bars and (format is not Format.TEXT or explain is not None or compare is not None):
-        raise UsageFault("--bars goes with the text of scores alone")
+        raise UsageFault("--bars needs the text format and excludes --explain and --compare")
     printing = Printing(format.value, output, not no_color, quiet)
     options = Options(
         usage=usage,
@@ -130,10 +128,10 @@ def score(
     )
     with with_named_results(GivenPaths([path]), options) as given:
         if write_scaling and given.names:
-            raise UsageFault("--write-scaling goes with a tree; run podium pack first")
+            raise UsageFault("--write-scaling needs a tree; run podium pack first")
         scores, results = _scored(given.paths[0], options, quiet=quiet)
         if write_scaling:
-            # Only on request: the official tools write this file into the tree unasked
+            # Only on request; the official tools always write this file into the tree
             _write_scaling(results)
         if explain is not None:
             send(given.as_given(_explained(results, explain)), output)
@@ -157,11 +155,11 @@ def _refuse(
     if explain is not None and compare is not None:
         raise UsageFault("--explain and --compare exclude each other")
     if explain is not None and format is not Format.TEXT:
-        raise UsageFault("--explain is text only")
+        raise UsageFault("--explain needs the text format")
     if compare is not None and format not in (Format.TEXT, Format.JSON):
-        raise UsageFault("--compare is written as text or json")
+        raise UsageFault("--compare needs the text or json format")
     if write_scaling and not path.is_dir():
-        raise UsageFault("--write-scaling needs the folder of a result, a submission or a round")
+        raise UsageFault("--write-scaling needs the folder of a result, submission or round")
 
 
 def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[ScoredResult]]:
@@ -190,20 +188,20 @@ def _explained(results: list[ScoredResult], wanted: str) -> str:
     found = [one for one in results if _named(one, wanted)]
     if not found:
         known = ", ".join(sorted({one.result.place.display_path for one in results})[:6])
-        raise UsageFault(f"no result is named {wanted}; known: {known or 'none'}")
+        raise UsageFault(f"no result matches {wanted}; found: {known or 'none'}")
     return "\n".join(explain(one, width()) for one in found)
 
 
 def _named(scored: ScoredResult, wanted: str) -> bool:
-    """Whether a result is meant: its path, the end of it, its benchmark, or a glob of its path."""
-    # Completion by the shell ends a folder with a slash; of "/" alone nothing would be left
+    """Whether a name selects a result: its path, the end of it, its benchmark, or a glob."""
+    # Shell completion ends a folder with a slash; a lone "/" must not become empty
     place, wanted = scored.result.place, wanted.rstrip("/") or wanted
     path = place.display_path
     if wanted in (path, place.benchmark) or path.endswith(f"/{wanted}"):
         return True
     if place.folder.absolute() == Path(wanted).absolute():
         return True
-    # fnmatch itself would ignore case on Windows: names must mean the same everywhere
+    # fnmatch ignores case on Windows, but names must mean the same everywhere
     return fnmatch.fnmatchcase(path, wanted)
 
 
@@ -212,7 +210,7 @@ def _compare(scores: Scores, other: Path, options: Options, printing: Printing) 
     from podium.compliance.tools.scoring.compare import changes
     from podium.compliance.tools.scoring.render.comparison import comparison_json, comparison_text
 
-    # By the same options: a --round given holds for both trees
+    # With the same options: --round applies to both trees
     then, _ = _scored(other, options, quiet=printing.quiet)
     found = changes(scores, then)
     as_json = printing.format == Format.JSON
@@ -243,7 +241,7 @@ def _deliver(scores: Scores, printing: Printing, *, long: bool, bars: bool) -> N
 def _status(scores: Scores) -> Exit:
     from podium.compliance.judging.logs.broken_rule import crashed
 
-    # A result that podium failed on is not known to be invalid
+    # A result with an internal fault is not known to be invalid
     if crashed(scores.findings):
         return Exit.INTERNAL
     return Exit.FOUND if scores.faulty else Exit.CLEAN

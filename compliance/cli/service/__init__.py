@@ -1,1 +1,1 @@
-"""podium's answers for programs that ask through the Model Context Protocol."""
+"""Answers for programs, by the Model Context Protocol."""

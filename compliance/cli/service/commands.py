@@ -1,4 +1,4 @@
-"""Commands called for others: in processes of their own, below one folder, with bounded answers."""
+"""Commands run for clients: in separate processes, below one folder, with bounded answers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
 MOST = 1 << 20
-"""Characters of one answer: what reads it keeps it in memory whole."""
+"""Maximum characters of one answer, which clients keep in memory."""
 
 LONGEST_REASON = 2000
-"""Characters of the reason why there is no answer."""
+"""Maximum characters of the reason for a missing answer."""
 
 AT_ONCE = 4
-"""Answers that are made at the same time; other requests wait for their turn."""
+"""Maximum answers that are made at the same time; other requests wait."""
 
 COLUMNS = 100
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command said: its exit status, what that means, and what it printed."""
+    """The result of a command: its exit status, the meaning of that, and the output."""
 
     status: int
     meaning: str
@@ -40,14 +40,14 @@ MEANINGS: dict[int, str] = {
     Exit.CLEAN: "no error",
     Exit.FOUND: "at least one error",
 }
-"""What an exit status says of what was asked; all others are faults."""
+"""The meanings of exit statuses; all other statuses are faults."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Calls podium in `root`, for so many seconds at most.
+    """Calls podium in `root`, each call for at most `seconds`.
 
-    `module` is what a process runs: the command, kept in the folder and ended with the server.
+    `module` is the module that a process runs: it stays in the folder and ends with the server.
     """
 
     root: Path
@@ -57,25 +57,25 @@ class Caller:
     turns: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(AT_ONCE))
 
     def path(self, given: str) -> str:
-        """A path below the root as a command takes it; raises UsageFault for any other."""
+        """A path below the root as an argument; raises UsageFault for any other path."""
         try:
             found = (self.root / given).resolve()
-            # Said first: whether there is something elsewhere is nobody's business
+            # Checked first: the answer must not reveal whether a path outside exists
             if not found.is_relative_to(self.root):
-                raise UsageFault(f"{given!r:.200} is not below the folder that is served")
+                raise UsageFault(f"{given!r:.200} is not below the served folder")
             if not found.exists():
                 raise UsageFault(f"{given!r:.200} does not exist")
         except (OSError, ValueError, RuntimeError) as error:
             raise UsageFault(f"{given!r:.200} is not a path: {_reason(error)}") from None
         below = found.relative_to(self.root).as_posix()
-        # With a dot before it, no name is taken for an option; `./-` still is standard input
+        # After a dot, no name is parsed as an option; `./-` is still standard input
         return str(found) if below == "-" else f"./{below}"
 
     def call(self, words: Sequence[str], operands: Sequence[str], *, whole: bool) -> Answer:
-        """What podium answers; raises UsageFault where it does not, with its reason.
+        """Podium's answer; raises UsageFault with the reason if there is none.
 
-        words: the command and its options, operands: what stands behind them. whole: refuse an
-        answer that is too long, instead of cutting it.
+        words: the command and its options. operands: the arguments after them. whole: refuse an
+        answer that is too long instead of cutting it.
         """
         line = [sys.executable, "-P", "-m", self.module]
         line += [] if self.plugins else ["--no-plugins"]
@@ -87,29 +87,29 @@ class Caller:
 
     def _in_turn(self, line: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
         if not self.turns.acquire(timeout=self.seconds):
-            raise UsageFault(f"{AT_ONCE} other answers are being made; ask again later")
+            raise UsageFault(f"busy with {AT_ONCE} other requests; try again later")
         try:
             return _run(line, self.root, self.seconds)
         except subprocess.TimeoutExpired:
             raise UsageFault(
-                f"no answer within {self.seconds:g} seconds; ask about a smaller folder"
+                f"no answer within {self.seconds:g} seconds; try a smaller folder"
             ) from None
-        # An argument that is too long, or that holds a null character
+        # An argument that is too long or contains a null character
         except (OSError, ValueError) as error:
-            raise UsageFault(f"the request cannot be passed on: {_reason(error)}") from None
+            raise UsageFault(f"the request cannot be run: {_reason(error)}") from None
         finally:
             self.turns.release()
 
     def _refusal(self, done: subprocess.CompletedProcess[bytes]) -> str:
-        """Why a command has no answer, with paths as seen from the root."""
+        """The reason why a command has no answer, with paths relative to the root."""
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix("podium: ")
         said = said.replace(f"{self.root}{os.sep}", "")[:LONGEST_REASON]
         return said or f"podium ended with status {done.returncode}"
 
 
 def _run(line: Sequence[str], root: Path, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run a command in a session of its own; raises TimeoutExpired, OSError and ValueError."""
-    # The child ends with this process: only this one holds the end that is written to
+    """Run a command in a separate session; raises TimeoutExpired, OSError and ValueError."""
+    # The child ends with this process: only this process has the write end of the pipe
     read, write = os.pipe()
     try:
         process = subprocess.Popen(  # noqa: S603 - podium itself, without a shell
@@ -125,7 +125,7 @@ def _run(line: Sequence[str], root: Path, seconds: float) -> subprocess.Complete
             try:
                 output, errors = process.communicate(timeout=seconds)
             finally:
-                # What it has started is in its group
+                # Its children are in its process group
                 if process.returncode is None:
                     with suppress(OSError):
                         os.killpg(process.pid, signal.SIGKILL)
@@ -147,7 +147,7 @@ def _bounded(data: bytes, whole: bool) -> str:
     if whole:
         raise UsageFault(
             f"the answer has {len(text):,} characters, more than {MOST:,}; "
-            "ask about a smaller folder, or for text"
+            "try a smaller folder, or the text format"
         )
     kept = text[:MOST].rpartition("\n")[0]
     return f"{kept}\n(cut here: the answer has {len(text):,} characters)\n"

@@ -1,4 +1,4 @@
-"""What keeps the process that makes an answer in the folder that is served."""
+"""The guard that keeps the process of an answer inside the served folder."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from podium.compliance.judging.inputs.boundary import outside
 from podium.compliance.judging.inputs.listing import holds
 
 DEVICES = frozenset({os.devnull, "/dev/random", "/dev/urandom"})
-"""Files outside of the folder that Python's own library opens."""
+"""Files outside the folder that Python's standard library opens."""
 
 OPENED, LISTED = "open", frozenset({"os.listdir", "os.scandir"})
-"""Python's audit events for a file that is opened and a folder that is listed."""
+"""Python's audit events of opening a file and listing a folder."""
 
 
 class Guard:
-    """Refuses each file and folder outside of the root, but for those that Python and podium need.
+    """Refuses files and folders outside the root, except those that Python and podium need.
 
-    The commands follow no link out of the root by themselves and say so in their reports. This
-    holds for what they may have missed, and for the code of libraries and plug-ins.
+    The commands follow no link out of the root and report such links. This guard applies to
+    accesses that they may miss, and to the code of libraries and plug-ins.
     """
 
     def __init__(self, root: Path) -> None:
@@ -31,15 +31,15 @@ class Guard:
         self.code = tuple({os.path.abspath(place) for place in places if place})
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Python's audit hook; raises PermissionError, which callers take for a closed file."""
+        """Python's audit hook; raises PermissionError, as for a file without read permission."""
         if event != OPENED and event not in LISTED:
             return
         path = os.curdir if arguments[0] is None else arguments[0]
-        # A number is a file that is open already; a file that is made is made for this process
+        # A number is a file that is already open; a new file is made for this process
         if isinstance(path, int) or (event == OPENED and _is_made(arguments[2])):
             return
         if not self._allowed(os.fsdecode(path)):
-            raise PermissionError(errno.EACCES, "it is outside of the folder that is served", path)
+            raise PermissionError(errno.EACCES, "outside the served folder", path)
 
     def _allowed(self, path: str) -> bool:
         full = os.path.abspath(path)

@@ -1,4 +1,5 @@
-"""No panel of the help: completion by the shell, and the manual page.
+"""Shell completion and the manual page, which are in no panel of the help.
 
-They read every other command's declaration, and may import `inputs`, `rulebook` and `report`.
+They read the declarations of all commands, and may import `judging.inputs`, `rulebook` and
+`reporting`.
 """

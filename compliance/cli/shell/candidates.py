@@ -1,4 +1,4 @@
-"""What may stand where the cursor is: commands, options and the values that the rules know."""
+"""Completions at the cursor: commands, options and the values in the rules."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class Candidate(NamedTuple):
-    """A word, and a few about it."""
+    """A word and its description."""
 
     word: str
     about: str = ""
 
 
 Given = Mapping[str, str]
-"""The values that stand before the cursor, by an option's first long name."""
+"""The option values before the cursor, by the first long name of the option."""
 
 
 def candidates(words: Sequence[str], current: str) -> list[Candidate]:
-    """The words that may take the place of `current`; `words` are those before it.
+    """The words that can replace `current`; `words` are the words before it.
 
-    None where only the shell can tell, as of files.
+    Empty if only the shell can complete, as for files.
     """
     place = _Place(tree.whole(words))
     for word in words:
@@ -36,7 +36,7 @@ def candidates(words: Sequence[str], current: str) -> list[Candidate]:
 
 
 class _Place:
-    """Where on a command line the cursor is, found word by word."""
+    """The position of the cursor on a command line, found word by word."""
 
     def __init__(self, command: Any) -> None:
         self.command = command
@@ -46,7 +46,7 @@ class _Place:
         self.given: dict[str, str] = {}
 
     def take(self, word: str) -> None:
-        """Go past one word."""
+        """Advance past one word."""
         held = tree.subcommands(self.command)
         if self.awaiting is not None:
             self.given[tree.names(self.awaiting)[0]] = word
@@ -66,7 +66,7 @@ class _Place:
             self.taken += 1
 
     def offers(self, current: str) -> Iterator[Candidate]:
-        """What may stand here; `current` tells an option from a value."""
+        """The candidates at this position; `current` distinguishes an option from a value."""
         if self.awaiting is not None:
             yield from self._values(self.awaiting, current)
         elif current.startswith("-") and not self.only_arguments:
@@ -78,13 +78,13 @@ class _Place:
             else:
                 yield from self._options()
         elif tree.subcommands(self.command):
-            # A word that is no command was before: there is nothing to offer behind it
+            # After a word that is not a command there is nothing to offer
             held = {} if self.taken else tree.subcommands(self.command)
             for name, command in held.items():
                 yield Candidate(name, summary(command.help or ""))
         else:
             known = tree.arguments(self.command)
-            # The last one may be repeated
+            # The last argument may be repeated
             repeats = known and known[-1].nargs == -1
             at = min(self.taken, len(known) - 1) if repeats else self.taken
             if at < len(known):
@@ -107,7 +107,7 @@ class _Place:
         if chosen:
             yield from map(Candidate, chosen)
         elif known is not None:
-            # Globs stand behind each other with commas between them
+            # Several globs are separated by commas
             before, comma, _ = current.rpartition(",") if kind == "GLOB" else ("", "", "")
             for each in known(self.given):
                 yield Candidate(f"{before}{comma}{each.word}", each.about)
@@ -117,7 +117,7 @@ class _Place:
 
 
 def _round(given: Given) -> Round:
-    """The round that the line names, else the newest one of the suite that it names."""
+    """The round that the line names, else the newest round of the named suite."""
     from podium.compliance.judging.inputs.round_selection import named_round
 
     usage = given.get("--usage", "training")
@@ -144,7 +144,7 @@ def _benchmarks(given: Given) -> Iterator[Candidate]:
 def _trainers(given: Given) -> Iterator[Candidate]:
     from podium.reference_runs.catalogue import names
 
-    del given  # what can be trained is the same for every round
+    del given  # the trainers are the same for every round
     return map(Candidate, names())
 
 
@@ -178,4 +178,4 @@ _KINDS: Mapping[str, Callable[[Given], Iterator[Candidate]]] = {
     "RULE-ID": _rules,
     "GLOB": _globs,
 }
-"""By what stands for a value in the help; behind a command's name where it means another there."""
+"""By the placeholder in the help; after a command name if its meaning differs there."""

@@ -1,4 +1,4 @@
-"""`podium --install-completion`, `--show-completion`, and `--complete`, which the shells call."""
+"""`podium --install-completion`, `--show-completion`, and `--complete`, which shells call."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ complete --command podium --no-files --arguments '(__podium_words)'
 
 
 class Shell(NamedTuple):
-    """A script, the file below a folder that the shell reads, and what else it needs."""
+    """A script, the file that the shell reads it from, and further instructions."""
 
     script: str
     variable: str
@@ -70,7 +70,7 @@ class Shell(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Where the script belongs."""
+        """The file of the script."""
         return Path(os.environ.get(self.variable) or Path.home() / self.default) / self.file
 
 
@@ -93,11 +93,11 @@ SHELLS = {
         _FISH, "XDG_CONFIG_HOME", ".config", "fish/completions/podium.fish", "fish reads it"
     ),
 }
-"""By the name of the shell's program."""
+"""By the program name of the shell."""
 
 
 def answer(option: str, values: Sequence[str]) -> Exit:
-    """Follow one of the options that must come first; raises UsageFault for a shell not known."""
+    """Run one of the options that come first; raises UsageFault for an unknown shell."""
     if option == "--complete":
         _complete(values)
     elif option == "--show-completion":
@@ -108,11 +108,11 @@ def answer(option: str, values: Sequence[str]) -> Exit:
 
 
 def _shell(values: Sequence[str]) -> tuple[str, Shell]:
-    """The shell that is named, else the one that the user logs in to."""
+    """The named shell, else the login shell."""
     name = values[0] if values else os.path.basename(os.environ.get("SHELL", ""))
     if len(values) > 1 or name not in SHELLS:
         known = ", ".join(SHELLS)
-        raise UsageFault(f"completion is for one of {known}, not for {' '.join(values) or name!r}")
+        raise UsageFault(f"unknown shell {' '.join(values) or name!r}; expected one of {known}")
     return name, SHELLS[name]
 
 
@@ -128,7 +128,7 @@ def _install(name: str, shell: Shell) -> None:
 
 
 def _complete(words: Sequence[str]) -> None:
-    """Print a line for each word that may stand in the place of the last one: word, tab, about."""
+    """Print a line for each word that can replace the last word: word, tab, description."""
     from podium.compliance.cli.shell.candidates import candidates
 
     before, cut = _joined(words or [""])
@@ -138,9 +138,9 @@ def _complete(words: Sequence[str]) -> None:
 
 
 def _joined(words: Sequence[str]) -> tuple[list[str], int]:
-    """The words as podium would get them, and how much of the last one the shell leaves out.
+    """The words as podium would get them, and the length that the shell omits of the last word.
 
-    Bash takes `--select=log.*` for three words, and completes the last of them alone.
+    Bash splits `--select=log.*` into three words, and completes only the last of them.
     """
     whole: list[str] = []
     cut = 0
@@ -157,6 +157,6 @@ def _joined(words: Sequence[str]) -> tuple[list[str], int]:
 
 
 def _short(text: str) -> str:
-    """What a shell has room for."""
+    """A description short enough for a shell."""
     one_line = " ".join(text.split())
     return one_line if len(one_line) <= 60 else f"{one_line[:57]}..."

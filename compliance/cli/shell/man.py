@@ -1,4 +1,4 @@
-"""`podium man`: the manual page, made from the declarations that the help is made from."""
+"""`podium man`: the manual page, made from the declarations of the help."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from podium.compliance.version import VERSION
 EXAMPLES = examples("podium man > podium.1", "podium man | man -l -")
 
 _STATUSES = {
-    "0": "Nothing is wrong; warnings are allowed.",
-    "1": "At least one error was found, or with --strict a warning.",
-    "2": "Bad arguments, nothing to judge, or an output that cannot be written.",
-    "3": "A fault of podium itself.",
+    "0": "No errors; warnings are allowed.",
+    "1": "At least one error, or with --strict at least one warning.",
+    "2": "Bad arguments, nothing to check, or an output that cannot be written.",
+    "3": "A fault in podium itself.",
     "130": "Interrupted.",
 }
 _VARIABLES = {
-    "NO_COLOR": "If not empty, nothing is printed in colours.",
-    "FORCE_COLOR": "If neither empty nor 0, pipes get colours, too; so for CLICOLOR_FORCE.",
-    "CLICOLOR": "If 0, nothing is printed in colours.",
-    "COLUMNS": "The width to print in, up to 120 columns.",
+    "NO_COLOR": "If not empty, output has no colors.",
+    "FORCE_COLOR": "If neither empty nor 0, output to pipes has colors, too. Also CLICOLOR_FORCE.",
+    "CLICOLOR": "If 0, output has no colors.",
+    "COLUMNS": "The output width, up to 120 columns.",
     "PODIUM_CACHE_DIR": "The folder of podium check --cache; default the user's cache folder.",
-    "GITHUB_ACTIONS": "If true, reports are annotations unless --format says else.",
+    "GITHUB_ACTIONS": "If true, reports are annotations unless --format names another format.",
 }
 _FILES = {
-    "podium.toml": "In or above a path: usage and round, and what podium pack assembles.",
-    "waivers.toml": "Exceptions that were granted in review.",
+    "podium.toml": "In or above a path: usage, round, and the files that podium pack assembles.",
+    "waivers.toml": "Waivers that were granted in review.",
 }
 
 
 def man() -> None:
-    """Print this command's manual page, for man."""
+    """Print the manual page of podium, for man."""
     from podium.compliance.reporting.console import print_text
 
     print_text(page())
@@ -64,7 +64,7 @@ def page() -> str:
 
 
 def _sections(words: tuple[str, ...], command: Any) -> Iterator[str]:
-    """A command with its arguments, options and examples; then the commands that it holds."""
+    """A command with its arguments, options and examples, then its subcommands."""
     held = tree.subcommands(command)
     yield f'.SS "podium {" ".join(words)}"'
     if not held:
@@ -94,7 +94,7 @@ def _value(parameter: Any) -> str:
 
 def _default(option: Any) -> str:
     default = option.default
-    # A flag's name says what happens without it; a function works out its own default
+    # The name of a flag implies its default; a computed default has no text
     if not tree.takes_value(option) or default in (None, "", ()) or callable(default):
         return ""
     return f" Default: {getattr(default, 'value', default)}."
@@ -118,7 +118,7 @@ def _first_lower(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text as troff prints it: a hyphen stays one that can be copied, no line is a request."""
+    """Text escaped for troff: hyphens can be copied, and no line is a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     text = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in text)
     return f"\\&{text}" if text.startswith((".", "'")) else text

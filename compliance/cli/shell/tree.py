@@ -1,4 +1,4 @@
-"""The commands as data: what completion and the manual page read of their declarations."""
+"""The commands as data, for completion and the manual page."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from podium.compliance.cli.registry import load_commands
 
 
 def whole(words: Sequence[str] = ()) -> Any:
-    """The root command as click has it, with all of the command that the words call."""
-    # Some versions of typer use click, others a copy of it: what they have in common has no type
+    """The root command of click, with the command that the words call fully loaded."""
+    # Some versions of typer use click, others a copy of it, so they share no type
     return typer.main.get_command(load_commands(words))
 
 
 def subcommands(command: Any) -> dict[str, Any]:
-    """The commands that a command holds and its help lists, by name."""
+    """The subcommands that the help of a command lists, by name."""
     held = getattr(command, "commands", {})
     return {name: one for name, one in held.items() if not one.hidden}
 
 
 def options(command: Any) -> Iterator[Any]:
-    """The options that a command's help lists; that of the help itself is not among them."""
+    """The options that the help of a command lists, except --help."""
     for each in command.params:
         if each.param_type_name == "option" and not each.hidden:
             yield each
 
 
 def arguments(command: Any) -> list[Any]:
-    """What a command takes besides options, in order."""
+    """The arguments of a command in order, without options."""
     return [each for each in command.params if each.param_type_name == "argument"]
 
 
 def names(option: Any) -> list[str]:
-    """Every name of an option, those that switch it off included."""
+    """Every name of an option, including the names that switch it off."""
     return [*option.opts, *option.secondary_opts]
 
 
@@ -45,13 +45,13 @@ def takes_value(option: Any) -> bool:
 
 
 def choices(parameter: Any) -> list[str]:
-    """The words that a parameter's value is one of; none where it is free."""
+    """The allowed values of a parameter; empty if any value is allowed."""
     kind = parameter.type
-    # A function that takes other words beside them has them, too
+    # A parameter type that also accepts other words has choices, too
     given = getattr(kind, "choices", ()) or getattr(getattr(kind, "func", None), "choices", ())
     return [str(getattr(each, "value", each)) for each in given]
 
 
 def metavar(parameter: Any) -> str:
-    """What stands for a parameter's value in the help: the kind of value, not the punctuation."""
+    """The placeholder of a parameter's value in the help, without punctuation."""
     return (parameter.metavar or "").strip("[].")

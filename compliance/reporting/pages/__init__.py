@@ -1,1 +1,1 @@
-"""Folders of HTML pages: the frame, style and scripts that all share, and names of their files."""
+"""Folders of HTML pages: the shared frame, style and scripts, and file names."""

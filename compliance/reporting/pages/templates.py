@@ -1,6 +1,6 @@
-"""Pages of podium: templates, names of files, and the policy of what a page may load and run.
+"""HTML pages: templates, file names, and the policy for what a page may load and run.
 
-A page loads its own style and its own script, and nothing else.
+A page loads only its style and its script.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ FOLDER_POLICY = (
     "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; base-uri 'none'; "
     "form-action 'none'"
 )
-"""The policy of pages that lie in one folder with their style, scripts and pictures."""
+"""The policy of pages that are in one folder with their style, scripts and pictures."""
 
 
 def page_policy(style: str, script: str = "") -> str:
     """The Content-Security-Policy of a page with these texts between its tags.
 
-    They are allowed by their hashes: what a log could smuggle in, in spite of all escaping, would
-    not run, nor fetch, send or restyle anything.
+    They are allowed by their hashes: even if content of a log got past the escaping, it could not
+    run, fetch, send or restyle anything.
     """
     own = f"script-src {_hash(script)}; " if script else ""
     return f"default-src 'none'; style-src {_hash(style)}; {own}base-uri 'none'; form-action 'none'"
@@ -44,11 +44,11 @@ def _hash(text: str) -> str:
 
 
 SHARED = "shared"
-"""Templates whose name begins so, with a slash, are those that all folders of pages have."""
+"""The prefix of the templates that all folders of pages share."""
 
 
 def asset(package: str, name: str) -> str:
-    """The text of a file in the folder `pages` of a package, or of the shared ones."""
+    """The text of a file in the folder `pages` of a package, or of a shared file."""
     home, folder = (__package__, "") if name.startswith(f"{SHARED}/") else (package, "pages")
     return (files(home) / folder / name).read_text(encoding="utf-8")
 
@@ -59,16 +59,16 @@ SCRIPT = ("shared/state.js", "shared/tables.js", "shared/plots.js", "shared/keys
 
 
 def joined(package: str, parts: Iterable[str]) -> str:
-    """The text of several files, such as `STYLE` and what a package adds to it."""
+    """The text of several files, such as `STYLE` and the additions of a package."""
     return "".join(asset(package, part) for part in parts)
 
 
 def environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Environment:
-    """Where templates of a package are found; filters beside `short`, `clock` and `plural`."""
+    """The templates of a package; `filters` are added to `short`, `clock` and `plural`."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    # Every text may come from a hostile log: none is put in unescaped, nor with what steers a
-    # terminal or turns the direction of writing
+    # Every text may come from a hostile log, so all are escaped, and characters that control a
+    # terminal or change the direction of text are removed
     made = Environment(
         loader=FunctionLoader(partial(asset, package)),
         autoescape=True,
@@ -83,7 +83,7 @@ def environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Envi
 
 
 def _final(value: Any) -> Any:
-    # What a macro made is escaped already, and says so by its type
+    # The output of a macro is already escaped, as its type shows
     return _lines(value) if type(value) is str else value
 
 
@@ -92,11 +92,11 @@ def _lines(text: str) -> str:
 
 
 WHOLE = 1e15
-"""Numbers below it have all their digits where they have more than are asked for."""
+"""Whole numbers below it keep all their digits."""
 
 
 def short(value: Any, digits: int = 5) -> str:
-    """A number of so many digits, with commas where it is whole or large; a dash for None."""
+    """A number with `digits` digits, with commas if it is whole or large; a dash for None."""
     if value is None:
         return "-"
     if isinstance(value, int) or 10**digits <= abs(value) < WHOLE:
@@ -105,19 +105,19 @@ def short(value: Any, digits: int = 5) -> str:
 
 
 def clock(milliseconds: float | None) -> str:
-    """Milliseconds since 1970 as a date and a time of UTC."""
+    """Milliseconds since 1970 as date and time in UTC."""
     if milliseconds is None:
         return "-"
     try:
         moment = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
-    # Years beyond the calendar of the C library have no date
+    # The C library has no date for distant years
     except (OverflowError, ValueError, OSError):
         return f"{milliseconds:g} ms"
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def brief(number: float) -> str:
-    """A number of four digits: 326.4k, 3.264M."""
+    """A number with four digits: 326.4k, 3.264M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= size:
             return f"{number / size:.4g}{letter}"
@@ -131,18 +131,18 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def plain_name(text: str, longest: int = _LONGEST) -> str:
-    """A text as a part of a file's name, anywhere; empty ones become `none`."""
+    """A string as a part of a file name on any system; an empty string becomes `none`."""
     name = _NOT_PLAIN.sub("_", text).strip("._-")[:longest]
     return name or "none"
 
 
 def slugs(names: Sequence[str], prefix: str) -> dict[str, str]:
-    """A file's name for each name: no two alike, also where capitals are not told apart."""
+    """A distinct file name for each name, also on file systems that ignore case."""
     return distinct((name, f"{prefix}-{plain_name(name)}") for name in names)
 
 
 def distinct(wanted: Iterable[tuple[Key, str]]) -> dict[Key, str]:
-    """The name that each key wants, with a number behind it where an earlier key has it."""
+    """The wanted name of each key, with a number appended if an earlier key has it."""
     found: dict[Key, str] = {}
     taken: set[str] = set()
     counts: dict[str, int] = {}

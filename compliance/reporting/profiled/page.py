@@ -1,4 +1,4 @@
-"""Profiles, studies and plans as HTML pages, read without scripts and without a server."""
+"""Profiles, studies and plans as HTML pages that need neither scripts nor a server."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from podium.compliance.version import VERSION
 STYLES = (*STYLE, "profile.css")
 
 MOST = 300
-"""Operators on the page; the files beside it have all."""
+"""Maximum operators on the page; the files next to it have all."""
 
 
 def render(profile: Mapping[str, Any]) -> str:
-    """The page of a profile, which is one as `podium profile` writes it in JSON."""
+    """The page of a profile, from the JSON of `podium profile`."""
     return page_of(
         "profile.html.j2",
         profile=profile,
@@ -37,7 +37,7 @@ def render(profile: Mapping[str, Any]) -> str:
 
 
 def page_of(template: str, **values: Any) -> str:
-    """A page with the style and the script of its own that its policy lets in."""
+    """A page with its style and its script, which its policy allows."""
     style, script = (joined(__package__, parts) for parts in (STYLES, SCRIPT))
     made = environment(__package__, {}).get_template(template)
     policy = page_policy(style, script)
@@ -54,7 +54,7 @@ TITLES = {
 
 
 def render_study(study: Mapping[str, Any]) -> str:
-    """The page of a study, which is one as `podium profile --study` writes it in JSON."""
+    """The page of a study, from the JSON of `podium profile --study`."""
     if study["kind"] == "devices":
         rows = [
             (f"{model['name']} on {each['device']}", each["step_ms"])
@@ -68,7 +68,7 @@ def render_study(study: Mapping[str, Any]) -> str:
 
 
 def render_schedule(schedule: Mapping[str, Any]) -> str:
-    """The page of a plan, which is one as `podium profile schedule` writes it in JSON."""
+    """The page of a plan, from the JSON of `podium profile schedule`."""
     plans = [schedule["best"], *schedule["naive"]]
     until = max(plan["seconds"] for plan in plans)
     made = [(plan, plan_in_lanes(schedule, plan, until, _clock)) for plan in plans]
@@ -77,7 +77,7 @@ def render_schedule(schedule: Mapping[str, Any]) -> str:
 
 
 class _Row(NamedTuple):
-    """A job on one of the numbers of devices that it was measured with."""
+    """A job with one of the device counts that it was measured with."""
 
     name: str
     devices: int
@@ -89,7 +89,7 @@ class _Row(NamedTuple):
 def _rows(schedule: Mapping[str, Any]) -> Iterator[_Row]:
     chosen = {each["job"]: len(each["devices"]) for each in schedule["best"]["jobs"]}
     for job in schedule["jobs"]:
-        # JSON has texts for keys
+        # JSON keys are strings
         times = sorted((int(count), seconds) for count, seconds in job["seconds"].items())
         work = times[0][0] * times[0][1]
         for count, seconds in times:

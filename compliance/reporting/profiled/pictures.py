@@ -1,4 +1,4 @@
-"""Pictures of a profile as shapes with places: the template draws them as SVG."""
+"""Pictures of a profile as shapes with positions, which the template draws as SVG."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 Row = Mapping[str, Any]
 
 WIDTH, ROW = 1000.0, 22.0
-"""Units of a picture's width, and of a row in it."""
+"""The width of a picture, and the height of a row, in units."""
 LETTER = 8.0
-"""Width of a letter, about."""
+"""The approximate width of a letter."""
 TALL = 320.0
 
 
 class Box(NamedTuple):
-    """A rectangle with its label, which is cut to fit, and what a pointer over it shows."""
+    """A rectangle with a label, which is cut to fit, and a tooltip."""
 
     x: float
     y: float
@@ -38,16 +38,16 @@ class Dot(NamedTuple):
 
 
 class Roofline(NamedTuple):
-    """The roof as a line of points, operators as dots, and marks (place, text) of both axes."""
+    """The roof as a polyline, operators as dots, and marks (position, text) of both axes."""
 
     roof: str
     dots: list[Dot]
     below: list[tuple[float, str]]
-    beside: list[tuple[float, str]]
+    left: list[tuple[float, str]]
 
 
 def icicle(layers: Sequence[Row]) -> list[Box]:
-    """Modules below those that hold them, as wide as their passes take."""
+    """Modules below their parent modules, with widths proportional to time."""
     known = {layer["name"]: layer for layer in layers}
     below: dict[str, list[str]] = defaultdict(list)
     for name in known:
@@ -59,7 +59,7 @@ def icicle(layers: Sequence[Row]) -> list[Box]:
 
 
 def _holder(name: str, known: Mapping[str, Row]) -> str:
-    """The nearest module above that ran itself: lists of modules do not."""
+    """The nearest parent module that runs; a list of modules does not."""
     name = name.rpartition(".")[0]
     while name not in known:
         name = name.rpartition(".")[0]
@@ -83,7 +83,7 @@ def _boxes(
     )
     yield Box(x, depth * ROW, width, ROW - 1, shown, title, depth % 4)
     inner = below.get(name, ())
-    # Modules that overlap on a device may add up to more than what holds them
+    # Modules that overlap on a device may add up to more than their parent
     whole = max(own, sum(_time(known[each]) for each in inner))
     for each in inner:
         part = width * _time(known[each]) / whole if whole else 0.0
@@ -97,7 +97,7 @@ def _time(layer: Row) -> float:
 
 
 def roofline(operators: Sequence[Row], roof: Row | None) -> Roofline | None:
-    """Operators by FLOP per byte and FLOP/s, both by their logarithm, under the device's roof."""
+    """Operators by FLOP per byte and FLOP/s, on logarithmic axes, under the device's roof."""
     shown = [each for each in operators if each["intensity"] and each["ms"] > 0]
     if roof is None or not shown:
         return None
@@ -121,31 +121,31 @@ def roofline(operators: Sequence[Row], roof: Row | None) -> Roofline | None:
         )
         for each, rate in zip(shown, rates, strict=True)
     ]
-    beside = [(place, f"{value / 1e9:g}") for place, value in up.marks()]
+    left = [(place, f"{value / 1e9:g}") for place, value in up.marks()]
     below = [(place, f"{value:g}") for place, value in across.marks()]
-    return Roofline(" ".join(line), dots, below, beside)
+    return Roofline(" ".join(line), dots, below, left)
 
 
 class _Scale:
-    """Places of values by their logarithm, with marks at powers of ten."""
+    """Positions on a logarithmic scale, with marks at powers of ten."""
 
     def __init__(self, values: Sequence[float], begin: float, end: float) -> None:
         self.low, self.high = min(values) / 1.5, max(values) * 1.5
         self._begin, self._end = begin, end
 
     def at(self, value: float) -> float:
-        """The place of a value."""
+        """The position of a value."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self._begin + share * (self._end - self._begin)
 
     def marks(self) -> Iterator[tuple[float, float]]:
-        """(place, value) of each power of ten."""
+        """The (position, value) of each power of ten."""
         for power in range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1):
             yield self.at(10.0**power), 10.0**power
 
 
 def step_bars(steps: Sequence[float]) -> list[Box]:
-    """A bar for each step, as high as it took."""
+    """A bar for each step; its height is the duration."""
     if not steps:
         return []
     width, top = WIDTH / len(steps), max(steps)
@@ -164,7 +164,7 @@ def step_bars(steps: Sequence[float]) -> list[Box]:
 
 
 def compared_bars(rows: Sequence[tuple[str, float]]) -> list[Box]:
-    """A bar below the other for each name, as long as its milliseconds, right of the names."""
+    """A horizontal bar for each name; its length is the duration."""
     left = min(WIDTH / 2, LETTER * max((len(name) for name, _ in rows), default=0))
     longest = max((ms for _, ms in rows), default=1.0)
     return [

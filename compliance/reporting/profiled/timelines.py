@@ -1,4 +1,4 @@
-"""Pictures along time: what ran when in a step, how busy the machine was, which job runs where."""
+"""Timelines: the phases of a step, the utilization of the machine, the jobs on devices."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from podium.compliance.reporting.profiled.pictures import LETTER, ROW, WIDTH, Bo
 Rows = Sequence[Mapping[str, Any]]
 
 MARGIN = 110.0
-"""Units on the left for the names of rows."""
+"""Width of the row names on the left, in units."""
 HEIGHT = 60.0
-"""Units of a strip."""
+"""Height of a strip, in units."""
 
 
 class Lane(NamedTuple):
-    """A row of a timeline: its name, how far down it stands, and what lies in it."""
+    """A row of a timeline: its name, its vertical position, and its boxes."""
 
     name: str
     y: float
@@ -25,7 +25,7 @@ class Lane(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Rows under each other, and marks (place, text) of the time below them."""
+    """The rows, and marks (position, text) of the time axis below them."""
 
     rows: list[Lane]
     height: float
@@ -33,7 +33,7 @@ class Lanes(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """One quantity over time: a line of points under its name and largest value."""
+    """One quantity over time: its name, its maximum, and a polyline."""
 
     name: str
     most: str
@@ -41,14 +41,14 @@ class Strip(NamedTuple):
 
 
 class Strips(NamedTuple):
-    """Quantities under each other, with the log's intervals behind them."""
+    """Strips of quantities, with the intervals of the log as background."""
 
     strips: list[Strip]
     behind: list[Box]
 
 
 def steps_in_lanes(timeline: Rows) -> Lanes | None:
-    """The recorded steps below each other, with a row for each phase; all begin at the left."""
+    """The recorded steps, with a row for each phase; all start at the left."""
     if not timeline:
         return None
     longest = max(each["end_ms"] for each in timeline)
@@ -76,9 +76,12 @@ def steps_in_lanes(timeline: Rows) -> Lanes | None:
 
 
 def plan_in_lanes(
-    schedule: Mapping[str, Any], plan: Mapping[str, Any], until: float, told: Callable[[float], str]
+    schedule: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    until: float,
+    label: Callable[[float], str],
 ) -> Lanes:
-    """A row for each device, with the jobs that it has in a plan, up to a common end in seconds."""
+    """A row for each device with its jobs in a plan, up to a common end in seconds."""
     names = [job["name"] for job in schedule["jobs"]]
     scale = _Across(until)
     rows = [
@@ -89,7 +92,7 @@ def plan_in_lanes(
                 _box(
                     scale,
                     (each["begin"], each["end"], device * ROW),
-                    f"{each['job']}: {told(each['begin'])} to {told(each['end'])}",
+                    f"{each['job']}: {label(each['begin'])} to {label(each['end'])}",
                     names.index(each["job"]),
                     each["job"],
                 )
@@ -99,11 +102,11 @@ def plan_in_lanes(
         )
         for device in range(schedule["devices"])
     ]
-    return Lanes(rows, len(rows) * ROW, scale.marks(told))
+    return Lanes(rows, len(rows) * ROW, scale.marks(label))
 
 
 class _Across:
-    """Places of times between the margin and the right side."""
+    """Horizontal positions of times."""
 
     def __init__(self, longest: float) -> None:
         self._longest = longest or 1.0
@@ -111,8 +114,8 @@ class _Across:
     def at(self, time: float) -> float:
         return MARGIN + (WIDTH - MARGIN) * time / self._longest
 
-    def marks(self, told: Callable[[float], str]) -> list[tuple[float, str]]:
-        return [(self.at(self._longest * n / 5), told(self._longest * n / 5)) for n in range(5)]
+    def marks(self, label: Callable[[float], str]) -> list[tuple[float, str]]:
+        return [(self.at(self._longest * n / 5), label(self._longest * n / 5)) for n in range(5)]
 
 
 def _box(
@@ -143,15 +146,15 @@ QUANTITIES: tuple[tuple[str, str, float, str], ...] = (
     ("gpu_nvlink_received", "NVLink, received", 1, "B/s"),
     ("gpu_nvlink_sent", "NVLink, sent", 1, "B/s"),
 )
-"""Figure of a span of utilisation, what it is called, and factor and unit on the page."""
+"""Field of a utilization sample, and its title, factor and unit on the page."""
 
 
 def strips(usage: Rows, intervals: Rows) -> Strips | None:
-    """How busy the machine was: a strip for each figure that was told and not always 0."""
+    """The utilization of the machine: a strip for each figure that is recorded and not always 0."""
     if not usage:
         return None
     end = max(each["end_ms"] for each in (*usage, *intervals))
-    # Sampling begins before the first interval does
+    # Sampling starts before the first interval
     begin = min(0.0, *(each["begin_ms"] for each in usage))
     across = (WIDTH / (end - begin or 1.0), begin)
     rows = [_flat(each) for each in usage]
@@ -184,7 +187,7 @@ def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
 def _points(
     rows: Rows, values: Sequence[float | None], most: float, across: tuple[float, float]
 ) -> Iterator[str]:
-    """The outline of an area: each span as high as its value, 0 where nothing was sampled."""
+    """The outline of an area: the height of each span is its value, 0 without samples."""
     wide, begin = across
     for row, value in zip(rows, values, strict=True):
         left, right = ((row[side] - begin) * wide for side in ("begin_ms", "end_ms"))

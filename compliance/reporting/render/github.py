@@ -20,8 +20,8 @@ _ORDER = {"error": 0, "warning": 1, "notice": 2}
 def render(report: Outcome) -> str:
     """Render the report as workflow commands, errors first.
 
-    Waived findings are notices, and what follows from another finding is left out. GitHub shows ten
-    annotations of each kind per step; the rest are in the step's own output.
+    Waived findings are notices, and consequences are omitted. GitHub shows ten annotations of each
+    kind per step; the rest are in the output of the step.
     """
     found = sorted(own_findings(report), key=lambda each: (each.waived, _ORDER[_command(each)]))
     lines = [_line(finding) for finding in found]
@@ -41,13 +41,13 @@ def _line(finding: Finding) -> str:
     title = f"waived: {finding.id}" if finding.waived else finding.id
     properties.append(f"title={_property(title)}")
     lines = [finding.message, *(f"{label}: {text}" for label, text in remarks(finding))]
-    # Joined after escaping: these are the only line ends that GitHub is to see
+    # Joined after escaping: only these line ends must reach GitHub
     message = "%0A".join(_data(line) for line in lines)
     return f"::{_command(finding)} {','.join(properties)}::{message}"
 
 
 def _data(text: str) -> str:
-    """Escape text for a command's message: line ends are escapes already, once cleaned."""
+    """Escape cleaned text for a command's message; its line ends are already escaped."""
     return clean(text).replace("%", "%25")
 
 

@@ -1,4 +1,4 @@
-"""Many findings on a page that can be read: a table of submissions, then a block for each cause."""
+"""Many findings as readable text: a table of submissions, then a block for each cause."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from podium.compliance.reporting.data import Outcome
 
 MOST_LINES = 225
-"""Lines that groups and tables take at most; detail goes where there is more to say."""
+"""Maximum lines of groups and tables; with more findings there is less detail."""
 
 MOST_SUBMISSIONS = 120
-"""Rows of the table of submissions."""
+"""Maximum rows of the table of submissions."""
 
 MOST_EXCUSED = 12
-"""Groups that are listed of what does not count."""
+"""Maximum listed groups that do not count."""
 
-EVERYTHING = "podium check --full prints every finding; --format html makes a page of them"
+EVERYTHING = "podium check --full prints every finding; --format html writes a page"
 
 _BODY = " " * 9
 _MOST_LINES_NAMED = 5
@@ -49,12 +49,12 @@ _MANY_KEYS = 3
 
 
 class Detail(IntEnum):
-    """How much is printed of groups of one severity."""
+    """The detail of groups of one severity."""
 
-    BLOCK = 0  # places, an example with its help, who states it
+    BLOCK = 0  # places, an example with its help, the source
     LINE = 1  # one line for each group
     COUNT = 2  # one line for each submission
-    NOTHING = 3  # the table of submissions has their numbers
+    NOTHING = 3  # only the numbers in the table of submissions
 
 
 Details = tuple[Detail, Detail, Detail, Detail]
@@ -72,7 +72,7 @@ LADDER: tuple[Details, ...] = (
     (_C, _C, _C, _C),
     (_N, _N, _N, _N),
 )
-"""The detail of errors, of what else the official verifier rejects for, of warnings and notes."""
+"""The detail of errors, of other findings that the verifier rejects, of warnings and notes."""
 
 
 def grouped_lines(
@@ -80,7 +80,7 @@ def grouped_lines(
 ) -> Iterator[str]:
     """The table and the groups in lines of at most `width` columns, at most MOST_LINES.
 
-    The first steps of LADDER that fit say how much is printed of each severity.
+    The first step of LADDER that fits determines the detail of each severity.
     """
     page = _Grouped(report, groups, width, paint)
     head = [*page.table()]
@@ -126,7 +126,7 @@ class _Grouped:
     # --- groups ---
 
     def sections(self, details: Details) -> Iterator[str]:
-        """The groups of each submission under its name."""
+        """The groups of each submission, below its name."""
         if details[0] is Detail.NOTHING:
             return
         between = False
@@ -139,7 +139,7 @@ class _Grouped:
                 yield ""
             between = True
             if len(self.report.submissions) > 1:
-                name = clean(submission) + "/" if submission else "in no submission"
+                name = clean(submission) + "/" if submission else "outside submissions"
                 yield from wrap_path(name, self.width)
                 yield ""
             yield first
@@ -168,7 +168,7 @@ class _Grouped:
             yield from self.block(group)
 
     def block(self, group: Group) -> Iterator[str]:
-        """A cause in full: where it is found, an example, and what to do."""
+        """A cause in full: its places, an example, and the fix."""
         first, severity = group.first, group.first.severity.value
         head = f"[{clean(first.id)}]"
         if len(group.findings) > 1:
@@ -185,7 +185,7 @@ class _Grouped:
             yield from self.body(following_text(group))
 
     def places(self, group: Group) -> Iterator[str]:
-        """Where a group is: one place with its line, or patterns and the first place."""
+        """The places of a group: one place with its line, or patterns and the first place."""
         lines = [each.line for each in group.findings if each.line is not None]
         if group.files == 1:
             more = ", …" if len(lines) > _MOST_LINES_NAMED else ""
@@ -202,7 +202,7 @@ class _Grouped:
             yield from self.path(f"first {spot(group.first)}")
 
     def lines(self, groups: Sequence[Group]) -> Iterator[str]:
-        """One line for each cause; one for a rule that many keys violate alike."""
+        """One line for each cause; one line for a rule that many keys violate."""
         rules: dict[str, list[Group]] = {}
         for group in groups:
             rules.setdefault(group.first.id, []).append(group)
@@ -223,7 +223,7 @@ class _Grouped:
         return self.one_line(head + text, severity)
 
     def count(self, groups: Sequence[Group]) -> Iterator[str]:
-        """One line for all causes of a severity: the rules, those with most findings first."""
+        """One line for all causes of a severity: the rules, starting with the most findings."""
         severity = groups[0].first.severity.value
         rules: Counter[str] = Counter()
         for group in groups:
@@ -236,7 +236,7 @@ class _Grouped:
         yield from self.one_line(text + ", …" * (len(rules) > _MOST_RULES), severity)
 
     def excused(self) -> Iterator[str]:
-        """What does not count, a line for each cause under its title."""
+        """The causes that do not count, one line each, below titles."""
         between = False
         for title, groups in excused(self.apart, _excuse):
             if between:
@@ -264,7 +264,7 @@ _OFFICIAL = 1
 
 
 def _order(group: Group) -> int:
-    """Which of LADDER's details a group has."""
+    """The index of the detail of a group in LADDER."""
     severity = group.first.severity
     if severity is Severity.ERROR:
         return 0
@@ -289,11 +289,11 @@ _Row = tuple[str, ...]
 
 
 def _table(heads: _Row, rows: Sequence[_Row], width: int, paint: Paint) -> Iterator[str]:
-    """Columns two apart; the first gives way where there is too little room."""
+    """Columns with two spaces between them; the first is cut if the line is too narrow."""
     widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
     room = width - sum(each + 2 for each in widths[1:])
     if room < min(widths[0], 12):
-        # Too narrow for columns: a line for each submission
+        # Too narrow for columns: one line for each submission
         for row in rows:
             yield clip(f"{row[2].upper()}  {row[0]}", width)
         return

@@ -1,4 +1,4 @@
-"""The report as one HTML page: it asks no server for anything, and is read without scripts."""
+"""The report as one HTML page, which loads nothing and is readable without scripts."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from podium.rules.finding import Finding
 
 OPEN_AT_MOST = 10
-"""Groups up to which all are open at first."""
+"""Maximum groups of a page on which all are open at first."""
 
 
 STYLES = (*STYLE, "page.css")
 SCRIPTS = (*SCRIPT, "filter.js")
-"""The style and the script of the page, which stand in it as they are."""
+"""The style and the script, which are embedded in the page."""
 
 
 class Section(msgspec.Struct, frozen=True):
-    """Groups under one title: of a submission, or of what does not count."""
+    """Groups with one title: a submission, or findings that do not count."""
 
     title: str
     remark: str
@@ -57,7 +57,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """What the template shows; all texts are cleaned, none is escaped yet."""
+    """The data of the template; all texts are cleaned, but not escaped."""
 
     title: str
     verdicts: Sequence[tuple[str, str]]
@@ -74,9 +74,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
-    """Render the report as an HTML page in which every finding is, grouped by cause.
+    """Render the report as an HTML page with every finding, grouped by cause.
 
-    For `one_message` see `groups_of`.
+    See `groups_of` for `one_message`.
     """
     page = _page(report, groups_of(report, one_message))
     style, script = (joined(__package__, parts) for parts in (STYLES, SCRIPTS))

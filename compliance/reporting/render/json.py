@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def render(report: Outcome) -> str:
-    """Render the report as JSON, two spaces deep, non-finite numbers as strings."""
+    """Render the report as JSON, indented by two spaces, with non-finite numbers as strings."""
     return json_text(report)

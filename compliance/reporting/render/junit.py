@@ -1,4 +1,4 @@
-"""The report as JUnit XML: a test case per file, failed by the findings that reject."""
+"""The report as JUnit XML: a test case for each file, which rejecting findings fail."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def render(report: Outcome) -> str:
-    """Render the report as JUnit XML; the suite's properties are the verdicts of either judge.
+    """Render the report as JUnit XML; the properties of the suite are the verdicts of all judges.
 
-    Errors make a failure, and so does what the official verifier rejects; where warnings alone
-    reject (`--strict`), warnings do. All else is in the case's output. Characters XML 1.0 does not
-    allow are shown as escapes.
+    Errors and findings that the official verifier rejects are failures. If only warnings reject
+    (`--strict`), warnings are failures. Other findings are in the output of the case. Characters
+    that XML 1.0 does not allow are escaped.
     """
     rejecting: set[str] = set()
     if report.exit_status:
         rejecting = {"error", "warning"} if strictness(report) else {"error"}
     found = grouped(report.findings)
-    # Findings may be of folders, which are no files judged: each becomes a case as well
+    # Findings may be about folders, which are not judged files: each becomes a case, too
     paths = sorted({entry.path for entry in report.files} | found.keys())
     cases = [_case(path, found.get(path, []), rejecting) for path in paths]
     failed = sum(case.find("failure") is not None for case in cases)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from podium.rules.finding import Finding
 
 
-# Where text becomes a link by itself: addresses, e-mail, mentions, issues. What stands before makes
-# no difference: after `_` and `(` GitHub makes one, too
+# Text that becomes a link automatically: URLs, e-mail addresses, mentions, issues. The preceding
+# character does not matter: GitHub links them after `_` and `(`, too
 _SPECIAL = re.compile(
     r"(?P<link>@(?=\w)|#(?=\d)|GH-(?=\d)|:(?=/)|(?<=www)(?=\.)"
     r"|(?:mailto|xmpp):)"
@@ -39,34 +39,34 @@ _SIMPLE = re.compile(r"[\w./:,=+()-]+(?: [\w./:,=+()-]+)*", re.ASCII)
 
 
 def escape(text: str) -> str:
-    """Escape text so that Markdown and HTML show it as it is: no markup, mention or link."""
+    """Escape text so that Markdown and HTML show it literally: no markup, mention or link."""
     return _SPECIAL.sub(
-        # GitHub makes links of mentions and addresses after it has decoded entities: only something
-        # between their characters breaks them
+        # GitHub links mentions and addresses after it decodes entities: only a comment between
+        # their characters prevents that
         lambda mark: f"{mark[0]}<!-- -->" if mark["link"] is not None else f"&#{ord(mark[0])};",
         clean(text),
     )
 
 
 def code(text: str) -> str:
-    """Set text as code."""
+    """Format text as code."""
     text = clean(text)
     # A backtick in the text would end the code, a pipe the cell of a table
     return f"`{text}`" if _SIMPLE.fullmatch(text) else f"<code>{escape(text)}</code>"
 
 
 OPEN_AT_MOST = 20
-"""Findings up to which the tables are shown unfolded."""
+"""Maximum findings of a report with unfolded tables."""
 
 MOST_ROWS = 20
-"""Findings that a table lists; a job's summary may have 1 MiB."""
+"""Maximum findings in a table; a job summary is limited to 1 MiB."""
 
 
 def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
-    """Render the report as GitHub-flavoured Markdown: verdicts, counts, then a table per cause.
+    """Render the report as GitHub-flavored Markdown: verdicts, counts, then a table per cause.
 
-    A table has MOST_ROWS findings at most: what GitHub shows is limited in size. For `one_message`
-    see `groups_of`.
+    A table has at most MOST_ROWS findings, because GitHub limits the size. See `groups_of` for
+    `one_message`.
     """
     counts, sentence = report.counts, escape(judged(report))
     groups = groups_of(report, one_message)
@@ -86,7 +86,7 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
     folded = len(report.findings) > OPEN_AT_MOST
     for submission, found in by_submission(each for each in groups if not each.excuse):
         if len(report.submissions) > 1:
-            lines += ["", f"### {escape(submission or 'in no submission')}"]
+            lines += ["", f"### {escape(submission or 'outside submissions')}"]
         for group in found:
             lines += _group(group, folded)
     for title, found in excused(groups, lambda group: group.excuse):
@@ -121,7 +121,7 @@ def _group(group: Group, folded: bool) -> Iterator[str]:
     yield from ("", "| place | line | finding |", "| --- | ---: | --- |")
     yield from map(_row, group.findings[:MOST_ROWS])
     if len(group.findings) > MOST_ROWS:
-        yield from ("", f"and {len(group.findings) - MOST_ROWS} more, which the other formats list")
+        yield from ("", f"and {len(group.findings) - MOST_ROWS} more; other formats list them")
     yield from ("", "</details>")
 
 

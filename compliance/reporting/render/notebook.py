@@ -1,4 +1,4 @@
-"""A report's short form for a notebook: the verdict, the counts, and each fault once."""
+"""The short form of a report for notebooks: the verdict, the counts, and each fault once."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from podium.rules.finding import Finding
 
 MOST_FAULTS = 20
-"""Rows of the table; a cell of a notebook is no place for thousands."""
+"""Maximum rows of the table in a notebook cell."""
 
 _HEADS = ("severity", "rule", "found", "first in", "message")
 _ORDER = {"error": 0, "warning": 1, "note": 2, "waived": 3}
 
 
 def summary(report: Outcome) -> str:
-    """Render a report as a piece of HTML: faults alike are one row, the gravest first."""
+    """Render a report as an HTML fragment: equal faults are one row, most severe first."""
     faults = _faults(report.findings)
     lines = [
         "<div>",
@@ -44,7 +44,7 @@ def summary(report: Outcome) -> str:
 
 
 def _faults(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """The findings by what they say, the gravest first; the report's order within a severity."""
+    """The findings by message, most severe first, in report order within a severity."""
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for found in findings:
         groups.setdefault((_severity(found), found.id, found.message), []).append(found)
@@ -66,11 +66,11 @@ def _cells(found: list[Finding], base: str) -> Iterator[str]:
     yield f"<code>{_shown(first.id)}</code>"
     yield plural(len(found), "time")
     yield f"<code>{_shown(joined(base, first.path) or '.')}{line}</code>"
-    remarks = [("help", first.hint), ("stated", stated(first))]
+    remarks = [("help", first.hint), ("source", stated(first))]
     more = (f"<br><em>{label}:</em> {_shown(text)}" for label, text in remarks if text)
     yield f"{_shown(first.message)}{''.join(more)}"
 
 
 def _shown(text: str) -> str:
-    # A notebook sets what stands between dollars as a formula
+    # A notebook renders text between dollar signs as a formula
     return escape(clean(text)).replace("$", "&#36;")

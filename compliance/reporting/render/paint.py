@@ -1,11 +1,11 @@
-"""Colours of severities and verdicts, for a terminal."""
+"""Colors of severities and verdicts, for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Paint = Callable[[str], str]
-"""What gives a word its colour, or leaves it as it is."""
+"""A function that colors a word, or returns it unchanged."""
 
 _STYLES = {
     "error": "bold red",
@@ -22,7 +22,7 @@ _STYLES = {
 
 
 def painter(color: bool) -> Paint:
-    """A function that colours the words of a report and leaves others as they are."""
+    """A function that colors the words of a report and leaves others unchanged."""
     if not color:
         return str
     from rich.style import Style
@@ -32,6 +32,6 @@ def painter(color: bool) -> Paint:
 
 
 def painted(lines: list[str], word: str, paint: Paint) -> list[str]:
-    """Lines of which the first `word` has its colour."""
-    # Only now: wrapped with the lines, the codes of colours would count as columns
+    """The lines with the first `word` in color."""
+    # Only after wrapping: color codes would count as columns
     return [lines[0].replace(word, paint(word), 1), *lines[1:]]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
-"""The name, known to code scanning services, of the folder that paths are relative to."""
+"""The standard name of the folder that paths are relative to."""
 
 _POLICIES = "https://github.com/mlcommons/training_policies/blob/master"
 _DOCUMENTS = {
@@ -31,13 +31,13 @@ _DOCUMENTS = {
     "submission rules": "https://github.com/mlcommons/policies/blob/master/submission_rules.adoc",
     "official": "https://github.com/mlcommons/logging",
 }
-"""Where the documents lie that rules cite, by the beginning of a citation."""
+"""The URLs of the documents that rules cite, by the start of the citation."""
 
 _LEVELS = ("error", "warning", "note")
 
 
 class RuleText(msgspec.Struct, frozen=True):
-    """What a rule says, why, and how a violation is fixed; `why` and `help` may be empty."""
+    """The requirement of a rule, its reason and its fix; `why` and `help` may be empty."""
 
     says: str
     why: str
@@ -49,8 +49,8 @@ def render(
 ) -> str:
     """Render the report as SARIF 2.1.0 with one run.
 
-    `root` is the folder that the paths are relative to, a whole path; `texts` are those of the
-    rules, by id: without them a rule is described by its findings.
+    `root` is the absolute folder that paths are relative to. `texts` are the texts of rules by id;
+    a rule without a text is described by its findings.
     """
     rules = _rules(report.findings, texts)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
@@ -76,7 +76,7 @@ def render(
 
 
 def _rules(findings: Sequence[Finding], texts: Mapping[str, RuleText]) -> list[dict[str, Any]]:
-    """List the rules that found something, each at the highest level it was found at."""
+    """List the rules with findings, each with its highest level."""
     by_id: dict[str, list[Finding]] = {}
     for finding in findings:
         by_id.setdefault(clean(finding.id), []).append(finding)
@@ -107,14 +107,14 @@ def _sentence(text: str) -> str:
 
 
 def _description(name: str, found: Sequence[Finding]) -> str:
-    """Say what the key must be, where all findings agree on that, else the rule's name."""
+    """The requirement on the key if all findings agree on it, else the rule's name."""
     bounds = {(each.key, each.expected) for each in found}
     key, expected = bounds.pop()
     return clean(f"{key}: {expected}") if key and expected and not bounds else name
 
 
 def _address(cites: str) -> str:
-    """Where the document lies that a rule cites; empty for podium's own rules."""
+    """The URL of the document that a rule cites; empty for rules of podium."""
     return next((at for title, at in _DOCUMENTS.items() if cites.startswith(title)), "")
 
 
@@ -124,7 +124,7 @@ def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[
     results = []
     for finding in findings:
         fault = (finding.path, finding.id, finding.key)
-        # The line is no part of a fingerprint: repeats of a fault are told apart by their order
+        # The line is not part of a fingerprint: repeats of a fault differ by their order
         seen[fault] += 1
         location = _location(finding)
         where = location["artifactLocation"]["uri"]
@@ -137,7 +137,7 @@ def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[
             "partialFingerprints": {"podium/v1": _fingerprint(where, finding, seen[fault])},
             "properties": _properties(finding),
         }
-        if waivers:  # the standard wants all of a run's results to say it, or none
+        if waivers:  # the standard requires it in all results of a run or in none
             result["suppressions"] = _suppressions(finding)
         results.append(result)
     return results
@@ -145,7 +145,7 @@ def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[
 
 def _message(finding: Finding) -> str:
     hint = f" Help: {finding.hint}." if finding.hint else ""
-    # Viewers make links of [text](place); a log must not.
+    # Viewers turn [text](place) into links; a log must not create links
     return clean(f"{finding.message}.{hint}").replace("](", "] (")
 
 
@@ -165,22 +165,22 @@ def _location(finding: Finding) -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    # The very bytes of a file name, even where they are no text.
+    # The exact bytes of a file name, even if they are not text
     return quote(path.encode("utf-8", "surrogateescape" if _is_bytes(path) else "surrogatepass"))
 
 
 def _folder_uri(path: str) -> str:
-    # The standard wants the slash: what is relative is put right behind it
+    # The standard requires the slash, because relative paths are appended
     return f"file://{_uri(path.rstrip('/'))}/"
 
 
 def _is_bytes(path: str) -> bool:
-    """Whether every lone surrogate stands for a byte that Python could not decode."""
+    """Whether every lone surrogate represents a byte that Python could not decode."""
     return all("\udc80" <= char <= "\udcff" for char in path if "\ud800" <= char <= "\udfff")
 
 
 def _fingerprint(uri: str, finding: Finding, ordinal: int) -> str:
-    """Hash rule, file and key, so that a line that moves within its file stays the same."""
+    """Hash rule, file and key, so that the fingerprint does not change if a line moves."""
     parts = (uri, finding.id, finding.key or "", str(ordinal))
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

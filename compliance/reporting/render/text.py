@@ -1,4 +1,4 @@
-"""The report for people at a terminal: what is wrong and where, then counts and the verdicts."""
+"""The report for a terminal: faults and their places, then counts and verdicts."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from podium.rules.finding import Finding
 
 NARROWEST = 20
-"""Columns below which lines grow no narrower."""
+"""Minimum columns of a line."""
 
 MOST_OF_ONE_FILE = 40
-"""Findings up to which those of a single file are listed one by one."""
+"""Maximum findings of a single file that are listed individually."""
 
 MOST_NAMED = 20
-"""Submissions that are named where the report is to be brief."""
+"""Maximum submissions named in a brief report."""
 
 _BODY = " " * 11
 _FACTS = " " * 6
@@ -66,9 +66,9 @@ def render(
 ) -> str:
     """Render the report as text of at most `width` columns (20 at least).
 
-    Findings are grouped by submission and cause, those of a single file listed; `full` lists all of
-    every file. `quiet` has each cause once, however many submissions share it. `color` marks
-    severities and verdicts for a terminal. For `one_message` see `groups_of`.
+    Findings are grouped by submission and cause; those of a single file are listed. `full` lists
+    all findings of every file. `quiet` prints each cause once for all submissions. `color` colors
+    severities and verdicts for a terminal. See `groups_of` for `one_message`.
     """
     page = _Page(max(width, NARROWEST), painter(color))
     if full:
@@ -76,7 +76,7 @@ def render(
     elif quiet:
         lines = page.briefly(report, merged(report, one_message))
     elif _is_short(report):
-        # One by one, whatever the templates are: the rules need not be loaded for them
+        # Listed individually, so that the rules need not be loaded for their templates
         lines = [*page.by_file(report, groups_of(report))]
     else:
         lines = page.grouped(report, groups_of(report, one_message))
@@ -91,7 +91,7 @@ def render(
 
 
 def _is_short(report: Outcome) -> bool:
-    """Whether all findings are of one file, and few."""
+    """Whether there are few findings, all of one file."""
     paths = {entry.path for entry in report.files} | {found.path for found in report.findings}
     return len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE
 
@@ -99,17 +99,17 @@ def _is_short(report: Outcome) -> bool:
 class _Page:
     def __init__(self, width: int, paint: Paint) -> None:
         self.width, self.paint = width, paint
-        # Thousands of logs tend to break the same rule in the same way.
+        # Thousands of logs tend to break the same rule in the same way
         self.bodies: dict[tuple[object, ...], list[str]] = {}
 
     def by_file(self, report: Outcome, groups: Sequence[Group] = ()) -> Iterator[str]:
-        """All findings by file; given groups, what follows from another is printed behind it."""
+        """All findings by file; with groups, consequences are printed after their cause."""
         following = {id(each) for group in groups for each in group.following}
         self.behind = {id(group.findings[-1]): group for group in groups if group.following}
         entries = {entry.path: entry for entry in report.files}
         listed = [each for each in report.findings if id(each) not in following]
         open_ = grouped(found for found in listed if not found.waived)
-        # A single file is named even where nothing is wrong; of many, only those with findings
+        # A single file is always named; of many files, only those with findings
         if len(report.files) == 1:
             open_ = {report.files[0].path: [], **open_}
         yield from self.files(open_, entries)
@@ -168,14 +168,14 @@ class _Page:
         return [*grouped_lines(report, groups, self.width, self.paint)]
 
     def briefly(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
-        """Each cause once, in a page's length."""
+        """Each cause once, in the length of a page."""
         lines = [*islice(self.by_rule(groups), MOST_LINES + 1)]
         if len(lines) <= MOST_LINES:
             return lines
         return self.grouped(replace(report, submissions=()), groups)
 
     def by_rule(self, groups: Iterable[Group]) -> Iterator[str]:
-        """Each cause once: how often it is found and where first."""
+        """Each cause once, with its count and its first place."""
         for group in groups:
             first = group.first
             severity = "waived" if group.excuse else first.severity.value
@@ -210,18 +210,18 @@ class _Page:
             yield ""
 
     def verdict(self, report: Outcome) -> Iterator[str]:
-        """What each judge says; the last line is the conclusion."""
+        """The verdict of each judge; the last line is the conclusion."""
         for line in plugged(report):
             yield from wrap(line, self.width)
         if report.not_judged:
-            yield from wrap(f"not judged here: {report.not_judged}", self.width)
+            yield from wrap(f"not checked: {report.not_judged}", self.width)
         theirs = official(report)
         if theirs:
             yield from wrap(theirs, self.width)
         if report.verdict == "not judged":
             number = len(report.findings)
             found = plural(number, "finding") if number else "no finding"
-            yield from wrap(f"{found} among the selected rules", self.width)
+            yield from wrap(f"{found} of the selected rules", self.width)
         elif why := strictness(report) or added(report):
             yield from wrap(why, self.width)
         conclusion = headline(report)

@@ -38,49 +38,49 @@ _KINDS = {
 }
 _EXCUSES = (("Waived in review", False), ("Of runs that are dropped as the slowest", True))
 STATED = {
-    "policy": "by the policy only; the official verifier does not check it",
-    "verifier": "by the official verifier only",
+    "policy": "policy only; the official verifier does not check it",
+    "verifier": "official verifier only",
     "both": "",
-    "podium": "by neither text; podium asks for it",
-    "plugin": "by a plug-in",
-    "house": "by a rule of your own in podium.toml",
+    "podium": "podium only; not in the policy or the verifier",
+    "plugin": "plug-in",
+    "house": "project rule in podium.toml",
 }
-"""Who makes the rule, where it is not both texts."""
+"""The source of a rule, unless it is both the policy and the official verifier."""
 
 
 def stated(finding: Finding) -> str:
-    """Which text makes the rule, where it is not both, and whether the verifier rejects for it."""
+    """The source of a rule, unless it is both texts, and whether the verifier rejects for it."""
     text = STATED[finding.stated_by]
-    return f"{text}, which rejects for it" if finding.official and text else text
+    return f"{text} (it rejects)" if finding.official and text else text
 
 
 def summary(report: Outcome) -> str:
-    """Say in one sentence what was judged by which rules, and how many findings there are."""
+    """The input, the rules and the number of findings in one sentence."""
     return f"{judged(report)}: {counted(report)}"
 
 
 def judged(report: Outcome) -> str:
-    """Say what was judged, by which rules, and how these were chosen."""
+    """The input, the rules, and how the rules were chosen."""
     rules = report.rules
     kinds: Counter[str] = Counter(entry.kind for entry in report.files)
     what = [plural(kinds[kind], *words) for kind, words in _KINDS.items() if kinds[kind]]
     which = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
     how = f"profile {rules.profile}, {_CHOSEN_BY[rules.chosen_by]}"
-    return clean(f"{', '.join(what) or 'nothing'} judged by {which} ({how})")
+    return clean(f"{', '.join(what) or 'nothing'} checked against {which} ({how})")
 
 
 def counted(report: Outcome) -> str:
-    """Say how many findings there are of each severity."""
+    """The number of findings of each severity."""
     counts = report.counts
     noted = (plural(counts.error, "error"), plural(counts.warning, "warning"))
     apart = [f"{counts.waived} waived"]
     if counts.caused:
-        apart.append(f"{counts.caused} following from others")
+        apart.append(f"{counts.caused} dependent")
     return ", ".join((*noted, plural(counts.note, "note"), *apart))
 
 
 def passes(report: Outcome) -> str:
-    """Say how many files pass and fail, and how many results are accepted and rejected."""
+    """The numbers of passed and failed files, and of accepted and rejected results."""
     verdicts = Counter(entry.verdict for entry in report.files)
     counts = [f"{plural(verdicts['fail'], 'file fails', 'files fail')}, {verdicts['pass']} pass"]
     if report.results or report.unjudged:
@@ -88,14 +88,14 @@ def passes(report: Outcome) -> str:
         accepted = len(report.results) - rejected
         counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
     if report.unjudged:
-        counts[-1] += f", {len(report.unjudged)} not judged"
+        counts[-1] += f", {len(report.unjudged)} not checked"
     if otherwise := _rejected_otherwise(report):
-        counts.append(f"{plural(otherwise, 'submission')} rejected, though no result of it is")
+        counts.append(f"{plural(otherwise, 'submission')} rejected without a rejected result")
     return "; ".join(counts)
 
 
 def _rejected_otherwise(report: Outcome) -> int:
-    """How many submissions are rejected none of whose results is."""
+    """The number of rejected submissions without a rejected result."""
     results = [each.path for each in report.results if each.verdict == "rejected"]
     return sum(
         each.verdict == "rejected"
@@ -105,7 +105,7 @@ def _rejected_otherwise(report: Outcome) -> int:
 
 
 def plugged(report: Outcome) -> Iterator[str]:
-    """Say which plug-ins took part, and which did not and why: a line each."""
+    """The plug-ins that were used and that failed, one line each."""
     for each in report.plugins:
         name = f"plug-in {each.name} {each.version}"
         if each.state == "loaded":
@@ -123,7 +123,7 @@ def placed(path: str, base: str) -> str:
 
 
 def grouped(findings: Iterable[Finding]) -> Groups:
-    """Group findings by path, in the order they come."""
+    """Group findings by path, in input order."""
     groups: Groups = {}
     for finding in findings:
         groups.setdefault(finding.path, []).append(finding)
@@ -131,7 +131,7 @@ def grouped(findings: Iterable[Finding]) -> Groups:
 
 
 def excused(items: Iterable[_T], excuse: Callable[[_T], str]) -> Iterator[tuple[str, list[_T]]]:
-    """What does not count, by what excuses it, each part with its title."""
+    """The items that do not count, by excuse, each part with its title."""
     found = [(excuse(item), item) for item in items]
     for title, dropped in _EXCUSES:
         part = [item for why, item in found if why and (why == DROPPED_RUN) is dropped]
@@ -140,13 +140,13 @@ def excused(items: Iterable[_T], excuse: Callable[[_T], str]) -> Iterator[tuple[
 
 
 def often(group: Group) -> str:
-    """Say how many findings a group has, and in how many files or folders."""
+    """The number of findings of a group, and of their files or folders."""
     number = plural(len(group.findings), "finding")
     return number if group.files == 1 else f"{number} in {group.files} places"
 
 
 def times(group: Group) -> str:
-    """Say how often, where it is more than once, in front of a message."""
+    """The number of findings as a prefix of a message, if there are several."""
     number = len(group.findings)
     if number == 1:
         return ""
@@ -154,13 +154,13 @@ def times(group: Group) -> str:
 
 
 def following_text(group: Group) -> str:
-    """Say how many findings a group has caused."""
+    """The number of dependent findings of a group."""
     number = len(group.following)
-    text = f"{plural(number, 'finding')} {'follows' if number == 1 else 'follow'} from it"
+    text = plural(number, "dependent finding")
     theirs = sum(each.official for each in group.following)
     if not theirs or group.official:
         return text
-    return f"{text}; the official verifier rejects for {theirs} of these"
+    return f"{text}; the official verifier rejects {theirs} of them"
 
 
 def spot(finding: Finding) -> str:
@@ -170,35 +170,35 @@ def spot(finding: Finding) -> str:
 
 
 def remarks_of(group: Group) -> list[tuple[str, str]]:
-    """What follows the example's message, with labels; who states it is said for all findings."""
+    """The labeled lines after the example's message; the source covers all findings."""
     first, number = group.first, group.official
     found = remarks(first)
     text = STATED[first.stated_by]
     if not text or number in (0, len(group.findings)):
         return found
-    theirs = ("stated", f"{text}, which rejects for {number} of these")
-    return [*(each for each in found if each[0] != "stated"), theirs]
+    theirs = ("source", f"{text} (it rejects {number} of them)")
+    return [*(each for each in found if each[0] != "source"), theirs]
 
 
 def official(report: Outcome) -> str:
-    """Say what the official verifier does, and for how many findings; empty where there is none."""
+    """The verdict of the official verifier and its number of findings; empty without one."""
     if report.official_verdict is None or report.rules.profile == "verifier":
         return ""
     if report.official_verdict == "accepted":
         return "OFFICIAL VERIFIER: accepts"
     reasons = sum(found.official for found in report.findings)
-    # A report of some rules need not hold the reasons
+    # A report of selected rules may lack the reasons
     return "OFFICIAL VERIFIER: rejects" + (f" ({plural(reasons, 'finding')})" if reasons else "")
 
 
 def judges(report: Outcome) -> list[tuple[str, str]]:
-    """Each judge with its verdict: the profile's rules, and the official verifier beside them.
+    """Each judge with its verdict: the rules of the profile, and the official verifier.
 
-    Rules that podium does not come with are a judge of their own where they alone reject.
+    Rules that are not part of podium are a separate judge if only they reject.
     """
     found: list[tuple[str, str]] = [(report.rules.profile, report.verdict)]
     if report.verdict == "rejected" and (others := _added(report)):
-        # The policy itself rejects nothing there
+        # The policy itself does not reject
         found = [(report.rules.profile, "accepted"), *((each, "rejected") for each in others)]
     if report.official_verdict is not None and report.rules.profile != "verifier":
         found.append(("official verifier", report.official_verdict))
@@ -206,9 +206,9 @@ def judges(report: Outcome) -> list[tuple[str, str]]:
 
 
 def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Heads and rows of a table of the submissions: results, verdicts, numbers of findings.
+    """Heads and rows of a table of submissions: results, verdicts, numbers of findings.
 
-    The numbers add up to those of the report: what lies in no submission has a row as well.
+    The numbers add up to those of the report: findings outside submissions have a row, too.
     """
     home = homes(report)
     results = Counter(home(entry.path) for entry in report.results)
@@ -224,7 +224,7 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
         rows.append((clean(entry.submitter), str(results[place]), *verdicts, *counts))
     outside = _numbers(numbers, "")
     if rows and outside != ("0", "0") and not any(home(e.path) == "" for e in report.submissions):
-        rows.append(("in no submission", "", "", *([""] if both else []), *outside))
+        rows.append(("outside submissions", "", "", *([""] if both else []), *outside))
     official_head = ["official verifier"] if both else []
     return (
         "submission",
@@ -241,32 +241,32 @@ def _numbers(numbers: Counter[tuple[str, str]], place: str) -> tuple[str, str]:
 
 
 def strictness(report: Outcome) -> str:
-    """Say that warnings alone reject, where they do; else empty."""
+    """The statement that only warnings reject; empty unless they do."""
     counting = [each for each in report.findings if not each.waived]
     if report.verdict != "rejected" or any(each.severity == "error" for each in counting):
         return ""
     warnings = sum(each.severity == "warning" for each in counting)
-    return f"no errors; rejected for {plural(warnings, 'warning')}, which --strict treats as errors"
+    return f"no errors; rejected for {plural(warnings, 'warning')} (--strict)"
 
 
 def added(report: Outcome) -> str:
-    """Say that rules which podium does not come with reject alone, where they do; else empty."""
+    """The statement that only rules outside podium reject; empty unless they do."""
     others = _added(report)
-    return f"rejected by {' and '.join(others)} alone" if others else ""
+    return f"rejected only by {' and '.join(others)}" if others else ""
 
 
 _ADDED = {"house": "rules of podium.toml", "plugins": "rules of plug-ins"}
 
 
 def _added(report: Outcome) -> list[str]:
-    """Who rejects beside podium's own rules, where these do not reject."""
+    """The judges that reject although the rules of podium do not."""
     if report.rules.profile in report.rejected_by:
         return []
     return [name for judge, name in _ADDED.items() if judge in report.rejected_by]
 
 
 def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
-    """Say PASS or FAIL: the file's verdict, or its findings' where it was not itself judged."""
+    """PASS or FAIL: the verdict of the file, or of its findings if the file was not judged."""
     if entry is not None:
         return entry.verdict.upper()
     broken = any(found.severity == "error" and not found.waived for found in findings)
@@ -274,17 +274,17 @@ def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
 
 
 def remarks(finding: Finding) -> list[tuple[str, str]]:
-    """List what follows the message, with its labels: how to fix it, and which text says so."""
+    """The labeled lines after a message: the fix, the citation, the source."""
     labelled = (
         ("help", finding.hint),
         ("cites", finding.cites),
-        ("stated", stated(finding)),
+        ("source", stated(finding)),
     )
     return [(label, text) for label, text in labelled if text]
 
 
 def facts_of(entry: FileEntry | None) -> str:
-    """Say what is known of the file: its benchmark, division and, where rounds differ, round."""
+    """The known facts of the file: benchmark, division and, if rounds differ, round."""
     if entry is None:
         return ""
     known = [entry.benchmark, entry.division, entry.round and f"round {entry.round}"]

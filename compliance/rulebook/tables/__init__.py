@@ -1,4 +1,4 @@
-"""The rules of a round's tables and checks as people read them, and what settings they allow.
+"""The rules of a round's tables and checks for readers, and the settings that they allow.
 
-Imports rules and logging_spec only: what every other folder declares is for `rulebook`.
+Imports rules and logging_spec only; `rulebook` imports the declarations of other folders.
 """

@@ -1,4 +1,4 @@
-"""Plausible records of any key, and values to try beside those that a constraint suggests."""
+"""Plausible records of any key, and values to try in addition to those of a constraint."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from podium.logging_spec.keys import Key
 from podium.logging_spec.reader.record import Record
 
 START_MS = 1_735_689_600_000
-"""When the runs of examples begin: 2025-01-01."""
+"""The start of the runs in examples: 2025-01-01."""
 
 COMMON_VALUES: tuple[Any, ...] = (
     *(1, 0, -1, 0.5, 1.5, 2, 3, 100, 1024, 1e9),
     *("", "other", True, False, None),
     *([], [1], [1, 2], [1, 50], [1, 55], [1, 52], {"success": True}),
 )
-"""Tried after the values that a constraint itself suggests."""
+"""Values that are tried after those of a constraint."""
 
 DEFAULTS: dict[str, Any] = {
     "int": 100,
@@ -28,7 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "list": [1, 2],
     "object": {},
 }
-"""The value of a key that no rule bounds, by the key's type."""
+"""The value of an unconstrained key, by type."""
 
 USUAL: dict[str, Any] = {
     "global_batch_size": 1024,
@@ -54,13 +54,13 @@ def blank(key: Key) -> Record:
 
 
 def at(record: Record, seconds: int) -> Record:
-    """The record, so many seconds after the start."""
+    """The record at `seconds` after the start."""
     return msgspec.structs.replace(record, time_ms=START_MS + 1000 * seconds)
 
 
 def otherwise(record: Record) -> Record:
     """The same key with another value, a second later."""
-    # Records of one value would only be a warning of the official verifier: they must differ
+    # Equal values would only be a warning of the official verifier, so they must differ
     value: Any = {"int": 101, "float": 0.2, "str": "another"}.get(_type(record.value))
     return msgspec.structs.replace(record, value=value, time_ms=record.time_ms + 1000)
 

@@ -1,7 +1,7 @@
-"""An example for each rule: records that violate it, and the same corrected; all are tried out.
+"""An example for each rule: records that violate it, and the same corrected; both are tested.
 
-Nothing is kept by hand for any rule: candidates come from the bounds of its constraints, and those
-are taken of which the row itself says that they are wrong, or right.
+No example is written by hand: candidates come from the bounds of the constraints, and the row
+itself decides which of them are wrong or right.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
 
 MOST_NEEDS = 8
-"""How many other keys an example may need."""
+"""Maximum other keys of an example."""
 
 
 LATER_S = 18_000
-"""Seconds after the start at which what must come later is logged."""
+"""Seconds after the start for records that must come later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A few records that break a rule, and the same that obey; no record at all is an absence."""
+    """Records that break a rule, and records that obey it; no bad record means an absence."""
 
     bad: tuple[Record, ...]
     good: tuple[Record, ...]
 
 
 def example(row: Row, known: Mapping[str, Row], target: bool = False) -> Example | None:
-    """An example of a row (or of its target); `known` tells what other keys must be."""
+    """An example of a row (or of its target); `known` has the rows of other keys."""
     return _Maker(row, known, target).make()
 
 
@@ -46,24 +46,24 @@ class _Maker:
     def __init__(self, row: Row, known: Mapping[str, Row], target: bool) -> None:
         self.row, self.known, self.target = row, known, target
         self.policy = row.as_policy()
-        # Where the verifier bounds nothing, only the policy's bound can be broken
+        # Without a bound of the verifier, only the policy's bound can be broken
         self.judged = self.policy if row.stated_by is StatedBy.POLICY or not row.each else row
         self.some = (*row.some, *self.policy.some) if target else ()
         self.all = (*row.each, *self.policy.each, *row.first, *self.some)
         self.before: list[Record] = []
         self.after: list[Record] = []
         self.added = {row.name}
-        # With fewer, the count would be a second fault beside the one to show
+        # With fewer, the count would be a second fault
         self.count = max(1, row.times.least)
 
     def make(self) -> Example | None:
-        """The example, or None where the rule asks nothing or no candidate shows it."""
+        """The example, or None if the rule requires nothing or no candidate shows it."""
         if any(type(each).__name__ == "in_sequence" for each in self.all):
             return self._in_life()
         for other in dict.fromkeys(key for each in self.all for key in each.needs()):
             self._add(other)
         self._order()
-        # Which key a formula lacks next shows only when it is worked out
+        # Only its evaluation shows which key a formula lacks next
         for _ in range(MOST_NEEDS):
             try:
                 return self._attempt()
@@ -72,18 +72,18 @@ class _Maker:
                     return None
         return None
 
-    # --- what stands around the record ---
+    # --- other records ---
 
     def _add(self, name: str) -> bool:
-        """Log another key first, with a value its own row allows."""
+        """Log another key first, with a value that its row allows."""
         key = k.known(name)
         if key is None or name in self.added:
             return False
-        # Noted before the keys that it needs: two may need each other
+        # Recorded before the keys that it needs: two may need each other
         self.added.add(name)
         record = at(blank(key), len(self.before))
         row = self.known.get(name)
-        # An example that the policy rejects for another key shows nothing
+        # An example that the policy rejects for another key is useless
         wanted = () if row is None else (*row.each, *(row.policy or ()))
         if wanted:
             for other in dict.fromkeys(key for each in wanted for key in each.needs()):
@@ -136,7 +136,7 @@ class _Maker:
 
     def _wrong(self, good: Record) -> tuple[Record, ...] | None:
         """The record with one constraint broken."""
-        # A bound of nothing is no telling target.
+        # A bound of 0 is not a useful target
         some = sorted(self.some, key=lambda each: each.text().endswith((" 0", " 0.0")))
         for constraint in some or (*self.judged.each, *self.judged.first):
             for record in constraint.variations(good, self._run(good), COMMON_VALUES):
@@ -155,7 +155,7 @@ class _Maker:
         return None
 
     def _miscounted(self, good: Record) -> tuple[Record, ...] | None:
-        """The record too often, or too rarely."""
+        """The record logged too often or not often enough."""
         if self.target:
             return None
         if self.row.times.most == 1:
@@ -177,7 +177,7 @@ class _Maker:
 
 
 def _search(constraints: tuple[Constraint, ...], record: Record, run: Run) -> Record | None:
-    """The record changed until every constraint holds; None where that cannot be done."""
+    """The record changed until every constraint holds; None if that fails."""
     if not constraints or not (left := _failing(constraints, record, run)):
         return record
     pool = [value for each in constraints for value in each.candidates(run)] + [*COMMON_VALUES]
@@ -199,7 +199,7 @@ def _better(
     run: Run,
     pool: list[Any],
 ) -> Record | None:
-    """The variation that leaves the fewest constraints unsatisfied, fewer than before; or None."""
+    """The variation with the fewest unsatisfied constraints; None if none is an improvement."""
     best, fewest = None, len(left)
     for other in _variations_of(left, record, run, pool):
         broken = len(_failing(constraints, other, run))

@@ -1,4 +1,4 @@
-"""Values that obey several constraints at once, made from what the constraints name."""
+"""Values that obey several constraints at once, made from the fields of the constraints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STRUCTURAL = (
     evaluation_points.on_multiples_of,
     evaluation_points.every_batch_from,
 )
-"""Constraints on the place of a record, not on what it holds."""
+"""Constraints on the position of a record, not on its value."""
 
 USUAL_BY_TYPE: dict[str, Any] = {
     "int": 4,
@@ -40,12 +40,12 @@ BATCHES = (1152, 8192, 16_384, 256)
 
 
 def good_value(constraint: Constraint, run: Run | None = None) -> Any:
-    """A value that obeys a constraint; `run` holds the keys its formulas look at."""
+    """A value that obeys a constraint; `run` has the keys that its formulas use."""
     return good_values((constraint,), run or Run([]))
 
 
 def good_values(constraints: Iterable[Constraint], run: Run, default: Any = 4) -> Any:
-    """A value that obeys several constraints on values at once; LookupError where none is found."""
+    """A value that obeys several constraints at once; raises LookupError if there is none."""
     wanted = [constraint for constraint in constraints if is_about_value(constraint)]
     parts = [w for w in wanted if isinstance(w, members.part) and w.path.startswith("value.")]
     names = [w.name for w in wanted if isinstance(w, members.value_has)]
@@ -64,7 +64,7 @@ def _member(name: str, parts: list[members.part], run: Run) -> Any:
 
 
 def is_about_value(constraint: Constraint) -> bool:
-    """Whether a constraint is on what a record holds, not on its place."""
+    """Whether a constraint is about the value of a record, not its position."""
     if isinstance(constraint, members.part):
         return not constraint.path.startswith("metadata.")
     own = isinstance(constraint, members.value_has)
@@ -76,7 +76,7 @@ def _is_order(constraint: Constraint) -> bool:
 
 
 def obeys(constraint: Constraint, value: Any, run: Run) -> bool:
-    """Whether a value obeys a constraint; one of the wrong type does not."""
+    """Whether a value obeys a constraint; a value of the wrong type does not."""
     run.position = len(run.records)
     try:
         return constraint.holds(Record("", 0, value, {}), run)
@@ -85,7 +85,7 @@ def obeys(constraint: Constraint, value: Any, run: Run) -> bool:
 
 
 def _candidates(wanted: list[Constraint], run: Run) -> Iterator[Any]:
-    """Values that the constraints themselves name; then, for numbers, those beside and between."""
+    """Values that the constraints name; then, for numbers, neighboring values."""
     run.position = len(run.records)
     named = [value for constraint in wanted for value in _named_by(constraint, run)]
     yield from named
@@ -130,7 +130,7 @@ def _named_by(constraint: Constraint, run: Run) -> Iterator[Any]:
 
 
 def _near_field(constraint: Constraint, value: Any, run: Run) -> Iterator[Any]:
-    """What a field of a constraint suggests: itself, its items, and lists of them."""
+    """The values of a field of a constraint: itself, its items, and lists of them."""
     if isinstance(value, formula.Formula):
         yield computed(value, run)
     elif isinstance(value, Constraint):
@@ -147,11 +147,11 @@ def _beside(exact: float) -> tuple[float, float]:
 
 
 def computed(wanted: formula.Formula, run: Run) -> Any:
-    """What a formula gives where all records of the run may be looked at; raises as it does."""
+    """The value of a formula over all records of the run; raises as the formula does."""
     run.position = len(run.records)
     return wanted.compute(run)
 
 
 def all_of(row: Row) -> tuple[Constraint, ...]:
-    """Everything that a row asks of a record, by either text."""
+    """All constraints of a row on a record, by either text."""
     return (*row.each, *row.first, *row.some, *(row.policy or ()), *(row.policy_some or ()))

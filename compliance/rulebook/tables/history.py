@@ -1,4 +1,4 @@
-"""Since when a rule is as it is: a walk back through the chain of rounds."""
+"""The first round of a rule in its present form, by walking back through the rounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.rules.table import Line, WholeLogRule
 
 
 class RuleKind(StrEnum):
-    """What a rule is: a cell of a table, a target, about a whole log, a check, a log fault."""
+    """The kind of a rule: table cell, target, whole log, check, log fault."""
 
     ROW = "row"
     TARGET = "target"
@@ -24,21 +24,21 @@ class RuleKind(StrEnum):
 
 
 def renamed(newer: Round, older: Round) -> dict[str, str]:
-    """Names of the newer round's benchmarks in the older one, where they differ."""
-    # The title stays when a benchmark is renamed: ssd and retinanet, gnn and rgat share theirs
+    """Benchmarks of the newer round that have another name in the older round."""
+    # A renamed benchmark keeps its title: ssd and retinanet, gnn and rgat share a title
     gone = {b.title: name for name, b in older.benchmarks.items() if name not in newer.benchmarks}
     new = {b.title: name for name, b in newer.benchmarks.items() if name not in older.benchmarks}
     return {name: gone[title] for title, name in new.items() if title in gone}
 
 
 def table_before(table: str, newer: Round, older: Round) -> str:
-    """The name that a table of the newer round has in the older one."""
+    """The name of a newer round's table in the older round."""
     names = renamed(newer, older)
     return ".".join(names.get(part, part) for part in table.split("."))
 
 
 def since(rules: Round, table: str, line: Line, kind: RuleKind) -> str:
-    """The first round from which on the rule stayed as it is in `rules`."""
+    """The first round since which the rule is the same as in `rules`."""
     first = rules
     for older in rules.chain()[1:]:
         table = table_before(table, first, older)
@@ -46,7 +46,7 @@ def since(rules: Round, table: str, line: Line, kind: RuleKind) -> str:
         if then is None:
             break
         same = {line_name(other): other for other in then.lines}.get(line_name(line))
-        # Where no verifier exists all is stated by the policy: that alone makes no new rule.
+        # Without a verifier the policy states everything: that alone is not a new rule
         both = rules.verified and older.verified
         if same is None or essence(same, kind, both) != essence(line, kind, both):
             break
@@ -55,7 +55,7 @@ def since(rules: Round, table: str, line: Line, kind: RuleKind) -> str:
 
 
 def essence(line: Line, kind: RuleKind, stated: bool = True) -> tuple[Any, ...]:
-    """What makes two lines the same rule: not their explanations and citations."""
+    """The identity of a rule, without its explanation and citation."""
     by = line.stated_by if stated else None
     if isinstance(line, WholeLogRule):
         return (line.id, line.text, by)

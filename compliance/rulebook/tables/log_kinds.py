@@ -1,4 +1,4 @@
-"""Which kinds of log the tables know: round, division, benchmark, and choices that add rows."""
+"""The kinds of log in the tables: round, division, benchmark, and choices that add rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from podium.rules.table import Row
 
 
 class LogKind(NamedTuple):
-    """One kind of log: what it is of, and the logged choices that bring in more rows."""
+    """One kind of log: round, division, benchmark, and the logged choices that add rows."""
 
     usage: str
     round: str
@@ -73,7 +73,7 @@ def _choices(
 
 
 def scopes(which: LogKind) -> list[Scope]:
-    """The scopes that judge such a log, outermost first, with those its choices bring in."""
+    """The scopes for such a log, outermost first, including those of its choices."""
     found: list[Scope] = []
     chosen = dict(which.choices)
     for scope in which.rules.scopes(which.division, which.benchmark):
@@ -87,7 +87,7 @@ def scopes(which: LogKind) -> list[Scope]:
 
 
 def effective(which: LogKind) -> dict[str, tuple[str, Row]]:
-    """The row that decides each key, by the last scope that lists it, with its rule's id."""
+    """The row that decides each key, from the last scope that lists it, with its rule id."""
     found: dict[str, tuple[str, Row]] = {}
     for scope in scopes(which):
         for *_, rule, row in scope.verified if which.rules.verified else scope.policy:

@@ -1,4 +1,4 @@
-"""The rules of a round's tables and checks, as people read them."""
+"""The rules of a round's tables and checks, for readers."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ UNCONSTRAINED = "unconstrained"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule as people read it. `policy` is the policy's own bound where it differs.
+    """One rule for readers; `policy` is the policy's bound if it differs.
 
-    The severities are those of a finding in either profile; empty where it is not reported there.
-    `varies` says when a finding weighs otherwise; `message` is that of a finding, its fields named.
+    The severities are those of a finding in each profile; empty if it is not reported there.
+    `varies` describes exceptions of the severity; `message` is the template of a finding's message.
     """
 
     id: str
@@ -54,14 +54,14 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """What a table calls the rule: its key, or the end of its id."""
+        """The name of the rule in a table: its key, or the end of its id."""
         if self.kind is RuleKind.ROW:
             return self.key or self.id
         return self.id.removeprefix(f"{self.table}.")
 
     @property
     def bound(self) -> str:
-        """The constraint, with the policy's own marked where it differs."""
+        """The constraint, with the policy's constraint if it differs."""
         if self.policy is None:
             return self.constraint
         return f"{self.constraint} [policy: {self.policy}]"
@@ -71,7 +71,7 @@ class Rule:
 
 
 def rules_of(rules: Round, table: Table) -> list[Rule]:
-    """The rules that a table's lines make, in order; a target follows its row."""
+    """The rules of a table's lines, in order; a target follows its row."""
     return [rule for line in table.lines for rule in _rules_of_line(rules, table, line)]
 
 
@@ -79,7 +79,7 @@ def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
     if isinstance(line, WholeLogRule):
         yield _end_rule(rules, table, line)
         return
-    # Rounds without a public verifier (training 0.5, HPC 0.7) have the policy's bound only
+    # Rounds without a public verifier (training 0.5, HPC 0.7) have only the policy's bound
     row = line if rules.verified else line.as_policy()
     yield _row_rule(rules, table, row, since(rules, table.name, line, RuleKind.ROW))
     if row.some or row.policy_some:
@@ -154,11 +154,11 @@ def _end_rule(rules: Round, table: Table, end: WholeLogRule) -> Rule:
 
 
 def _where_texts_differ(policy: Severity, verifier: Severity) -> str:
-    """What a finding weighs in the policy profile, where only one of the two texts rejects."""
+    """The severity of a finding in the policy profile if only one of the two texts rejects."""
     if policy is verifier:
-        return f"error, or {policy} where only one of the two texts rejects"
+        return f"error, or {policy} if only one of the two texts rejects"
     alone = {"the policy": policy, "the official verifier": verifier}
-    parts = [f"{weight} where only {text} rejects" for text, weight in alone.items()]
+    parts = [f"{weight} if only {text} rejects" for text, weight in alone.items()]
     return "error; " + ", ".join(part for part in parts if not part.startswith("error"))
 
 
@@ -170,7 +170,7 @@ def _severities(
     one_sided: bool = False,
     alone: Severity = Severity.WARNING,
 ) -> dict[str, Any]:
-    """The weights in either profile; `alone` is that of what only the policy rejects."""
+    """The severities in both profiles; `alone` applies if only the policy rejects."""
     if stated_by is StatedBy.POLICY:
         policy = alone if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
@@ -183,7 +183,7 @@ def _severities(
 
 
 def check_rules(rules: Round, division: str | None = None) -> list[Rule]:
-    """The round's checks as rules; those of one division where one is given."""
+    """The round's checks as rules, optionally of one division."""
     return [
         check_rule(check, since=_first_with(rules, check))
         for check in rules.checks
@@ -194,7 +194,7 @@ def check_rules(rules: Round, division: str | None = None) -> list[Rule]:
 def _first_with(rules: Round, check: Check) -> str:
     first = rules
     for older in rules.chain()[1:]:
-        # By id: a check whose words changed is the same check
+        # By id: a check with a new wording is the same check
         if check.id not in {other.id for other in older.checks}:
             break
         first = older
@@ -225,7 +225,7 @@ def check_rule(check: Check, *, since: str = "") -> Rule:
 
 
 def cell(row: Row) -> str:
-    """What a row demands of its records, as one cell of a table."""
+    """The requirements of a row on its records, as one cell of a table."""
     first = [text if text.startswith("first") else f"first {text}" for text in _texts(row.first)]
     return "; ".join((*_texts(row.each), *first)) or UNCONSTRAINED
 
@@ -239,7 +239,7 @@ def _all(constraints: tuple[Any, ...]) -> str:
 
 
 def times_text(times: Times) -> str:
-    """How often a key must be logged, and what may be logged instead."""
+    """How often a key must be logged, and alternative keys."""
     if not times.instead:
         return times.text
     return f"{times.text}, or {' or '.join(times.instead)} instead"

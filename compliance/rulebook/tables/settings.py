@@ -1,4 +1,4 @@
-"""The hyperparameters that a benchmark allows, formulas worked out for a batch size."""
+"""The hyperparameters that a benchmark allows, with formulas evaluated for a batch size."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from podium.rules.run import NotLogged, Run, as_number
 from podium.rules.table import Row
 
 ROLES = ("hyperparameter", "statistic")
-"""The roles of keys that hold what a run was set to."""
+"""The roles of keys that are settings of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One key: what it may be.
+    """One key and its allowed values.
 
-    `state` is fixed, given, wrong (given, and not allowed), unverified (given, and allowed by the
-    policy, though the official verifier rejects it), bounded, free, or depends (on the keys in
+    `state` is fixed, given, wrong (given but not allowed), unverified (given and allowed by the
+    policy, but rejected by the official verifier), bounded, free, or depends (on the keys in
     `missing`).
     """
 
@@ -53,7 +53,7 @@ def settings(
 ) -> list[Setting]:
     """Every hyperparameter of a benchmark, in the order of its table."""
     values = dict(given)
-    # One value that is fixed may be what the next formula looks up
+    # A fixed value may be an input of the next formula
     while True:
         found = [*_settings(rules, benchmark, division, given, _run_of(values))]
         fixed = {each.key: each.value for each in found if each.state == "fixed"}
@@ -65,7 +65,7 @@ def settings(
 def _run_of(values: Mapping[str, Any]) -> Run:
     records = [Record(key, 0.0, value, {}) for key, value in values.items()]
     run = Run(records)
-    # There is no log: keys have no order, and computed floats need not be equal to the last bit
+    # Without a log, keys have no order, and computed floats need not match to the last bit
     run.ordered = run.exact = False
     run.position = len(records)
     return run
@@ -76,7 +76,7 @@ def _settings(
 ) -> Iterator[Setting]:
     rows: dict[str, Rule] = {}
     for rule in _rows(rules, benchmark, division, run):
-        # Innermost tables come first, and the innermost that lists a key decides it alone
+        # Innermost tables come first, and the first that lists a key decides it
         rows.setdefault(rule.name, rule)
     for name, rule in rows.items():
         assert isinstance(rule.source, Row)
@@ -87,7 +87,7 @@ def _settings(
 
 
 def _with_prompts(prompts: Setting, run: Run) -> Setting:
-    """The prompts of a step follow from the batch and the roll-outs of each."""
+    """The prompts of a step, computed from the batch size and the roll-outs of each prompt."""
     batch = run.number(k.GLOBAL_BATCH_SIZE.name)
     each = run.number(k.NUM_GENERATIONS_PER_PROMPT.name)
     if batch is None or not each or batch % each:
@@ -109,7 +109,7 @@ def _rows(rules: Round, benchmark: str, division: str, run: Run) -> Iterator[Rul
 
 
 def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Setting:
-    # Both texts together: what one plans to run with should pass by either
+    # Both texts together: planned values should pass both
     constraints = (*row.each, *(row.policy or ()))
     state, value, missing = "free", given.get(row.name), _missing(constraints, row.name, run)
     if row.name in given:
@@ -133,14 +133,14 @@ def _state(
     run: Run,
     key: str,
 ) -> str:
-    """The state of a value that is given."""
+    """The state of a given value."""
     if _allows(both, value, run, key):
         return "given"
     return "unverified" if _allows(policy, value, run, key) else "wrong"
 
 
 def choices(rules: Round, benchmark: str, division: str, given: Mapping[str, Any]) -> Iterator[str]:
-    """Which values would bring in more keys, a sentence for each key that chooses."""
+    """The values that add keys, one sentence for each such key."""
     known = rules.benchmarks[benchmark]
     if division == "open":
         return
@@ -153,7 +153,7 @@ def choices(rules: Round, benchmark: str, division: str, given: Mapping[str, Any
 def evaluations(
     rules: Round, benchmark: str, division: str, given: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """When the run must evaluate, worked out as far as the batch size is given."""
+    """The evaluation schedule, computed as far as the batch size allows."""
     run = _run_of(given)
     found: list[dict[str, Any]] = [
         {"stated_by": rule.id, "text": constraint.when(run)}
@@ -183,7 +183,7 @@ def _missing(constraints: tuple[Constraint, ...], own: str, run: Run) -> tuple[s
 
 
 def _allowed(constraints: tuple[Constraint, ...], run: Run) -> str:
-    """What may be logged, in words, formulas worked out."""
+    """The allowed values in words, with formulas evaluated."""
     bounds = []
     for constraint in constraints:
         if isinstance(constraint, c.computes):
@@ -208,10 +208,10 @@ def _allows(constraints: tuple[Constraint, ...], value: Any, run: Run, key: str)
 
 
 def _fixed(constraints: tuple[Constraint, ...], run: Run) -> Any:
-    """The one value that obeys all constraints; None where there are none or several."""
+    """The only value that obeys all constraints; None if there are none or several."""
     for constraint in constraints:
         value = None
-        with contextlib.suppress(Exception):  # a formula over what is not given
+        with contextlib.suppress(Exception):  # a formula of values that are not given
             value = constraint.only_value(run)
         for exact in _plain(value) if value is not None else ():
             if _allows(constraints, exact, run, ""):
@@ -220,9 +220,9 @@ def _fixed(constraints: tuple[Constraint, ...], run: Run) -> Any:
 
 
 def _plain(value: Any) -> Iterator[Any]:
-    """The shortest spellings of a number that floating point blurred, then the number itself."""
+    """The shortest decimal forms of a rounded float, then the number itself."""
     if isinstance(value, float) and math.isfinite(value) and value:
-        # A formula may end at 0.30000000000000004 where people log 0.3
+        # A formula may yield 0.30000000000000004 where people log 0.3
         for digits in range(1, 10):
             short = float(f"{value:.{digits}g}")
             if math.isclose(short, value, rel_tol=1e-12):

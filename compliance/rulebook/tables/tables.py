@@ -1,4 +1,4 @@
-"""The tables of a round: which lines of rules apply together, and under which name."""
+"""The tables of a round: named groups of rule lines that apply together."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from podium.rules.table import Line, Row
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The lines that apply together under one name, such as `closed.llama31_8b`.
+    """Lines that apply together, with a name such as `closed.llama31_8b`.
 
-    `when` says which logged value brings a variant's lines in. A `hidden` table is one the official
-    verifier falls into only where a log misnames its benchmark.
+    `when` describes the logged value that adds a variant's lines. The official verifier uses a
+    `hidden` table only if a log misnames its benchmark.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Table:
 
 
 def divisions(rules: Round) -> tuple[str, ...]:
-    """The divisions whose rules differ; one without a name in a round that has none."""
+    """The divisions whose rules differ; one unnamed division in a round without divisions."""
     return DIVISIONS if rules.divided else ("",)
 
 
@@ -40,7 +40,7 @@ def tables(rules: Round) -> Mapping[str, Table]:
     return _tables(rules.usage, rules.name)
 
 
-# Kept by names: a round holds mappings, and cannot be a key itself
+# Cached by names: a round has mappings and is not hashable
 @cache
 def _tables(usage: str, name: str) -> Mapping[str, Table]:
     rules = find_round(usage, name)
@@ -63,14 +63,14 @@ def _scoped_tables(rules: Round, division: str, benchmark: str) -> Iterator[Tabl
             continue
         yield _table(scope, division, benchmark)
         for variant in scope.variants:
-            when = f"where {variant.chosen_by.name} is {variant.value}"
+            when = f"if {variant.chosen_by.name} is {variant.value}"
             name = f"{scope.name}.{variant.name}"
             yield Table(name, division, benchmark, variant.rows, when)
-            # The verifier keeps a variant's rules like those of a benchmark, which a log may name
+            # The verifier stores a variant's rules like those of a benchmark, which a log may name
             misnamed = f"{benchmark}_{variant.name}"
             for other in rules.scopes(division, misnamed):
                 if other.name == f"{division}.{misnamed}":
-                    when = f"where submission_benchmark is {misnamed}"
+                    when = f"if submission_benchmark is {misnamed}"
                     yield Table(other.name, division, benchmark, variant.rows, when, hidden=True)
 
 
@@ -79,14 +79,14 @@ def _table(scope: Scope, division: str, benchmark: str) -> Table:
 
 
 def own_tables(rules: Round, benchmark: str) -> list[Table]:
-    """The tables of one benchmark, those of every division."""
+    """The tables of one benchmark in all divisions."""
     return [t for t in tables(rules).values() if t.benchmark == benchmark and not t.hidden]
 
 
 def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
-    """The tables that judge a benchmark's log, innermost first, each without overridden rows."""
+    """The tables for a benchmark's log, innermost first, each without overridden rows."""
     found: list[Table] = []
-    # To the official verifier the last scope that lists a key decides it alone
+    # In the official verifier only the last scope that lists a key decides it
     decided: set[str] = set()
     own = own_tables(rules, benchmark)
     outer = [t for t in tables(rules).values() if not t.benchmark and t.division in ("", division)]
@@ -94,11 +94,11 @@ def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
         lines = tuple(
             line
             for line in table.lines
-            # What only the policy states cancels nothing in the verifier, and nothing cancels it
+            # Rows of the policy only override no rows of the verifier, and are not overridden
             if not (isinstance(line, Row) and _verified(line) and line.name in decided)
         )
         found.append(Table(table.name, table.division, table.benchmark, lines, table.when))
-        # A variant decides only where its value is logged: the outer rows stay for other logs
+        # A variant decides only if its value is logged: the outer rows stay for other logs
         if not table.when:
             decided |= {line.name for line in lines if isinstance(line, Row) and _verified(line)}
     return found

@@ -45,10 +45,10 @@ PHASES = frozenset(
         *("weights_initialization",),
     }
 )
-"""Keys that are written where they happen; all others stand before init_stop."""
+"""Keys that are written during the run; all others come before init_stop."""
 
 _ROLLOUTS = 16
-"""Roll-outs of each prompt, which make a batch together with the prompts of a step."""
+"""Roll-outs of each prompt; the batch is this times the prompts of a step."""
 
 _METRICS = ("eval_accuracy", "eval_error", "averaged_validation_loss")
 
@@ -61,7 +61,7 @@ _LARS_06 = (
 
 
 def record_of(key: str, value: Any, metadata: dict[str, Any], time_ms: int) -> Record:
-    """A record with the type of event that its key has."""
+    """A record with the event type of its key."""
     known = k.known(key)
     role = known.role if known else ""
     event = {"interval_start": k.INTERVAL_START, "interval_end": k.INTERVAL_END}
@@ -75,7 +75,7 @@ def good_records(which: LogKind) -> tuple[Record, ...]:
 
 
 def line_of(record: Record, generation: str, benchmark: str) -> bytes:
-    """The line of a record in the form of a generation of logs, without its end."""
+    """A record as a line in the format of a log generation, without a line end."""
     seconds = record.time_ms / 1000
     if generation == "mll":
         return render_v06(seconds, record.key, record.value, record.metadata).encode()
@@ -86,7 +86,7 @@ def line_of(record: Record, generation: str, benchmark: str) -> bytes:
 
 
 def start_of(rules: Round) -> int:
-    """When runs of a round begin: two months before it was published, or at `START_MS`."""
+    """The start of a round's runs: two months before its publication, or `START_MS`."""
     published = PUBLISHED.get((rules.usage, rules.name))
     if published is None:
         return START_MS
@@ -117,7 +117,7 @@ class _Maker:
     # --- values ---
 
     def value(self, name: str) -> Any:
-        """A value that all rows of a key accept; only the official verifier's where they differ."""
+        """A value that all rows of a key accept; if they differ, one that the verifier accepts."""
         if name in self.chosen:
             return self.chosen[name]
         run = Run(self.settings)
@@ -178,7 +178,7 @@ class _Maker:
         yield record_of("init_stop", None, {}, 0)
 
     def _tensors(self) -> tuple[str, ...]:
-        """The tensors that a rule about the whole log lists; it alone knows whose they are."""
+        """The tensors in a rule about the whole log, which only that rule lists."""
         for scope in scopes(self.which):
             for end in scope.ends:
                 if end.id == "weights_initialization.tensors":
@@ -186,7 +186,7 @@ class _Maker:
         return ("weight",) if "weights_initialization" in self.rows else ()
 
     def _with_needs(self, name: str) -> Iterator[Record]:
-        """A setting, after those that its formulas turn out to need."""
+        """A setting, after the settings that its formulas need."""
         while all(record.key != name for record in self.settings):
             try:
                 yield self._setting(name)
@@ -242,11 +242,11 @@ class _Maker:
         yield record_of("eval_stop", None, at, 0)
 
     def _evaluated_later(self, places: list[dict[str, Any]]) -> Iterator[Record]:
-        """All training, then all checkpoints, then a run_stop as old as the first of them."""
+        """All training, then all checkpoints, then a run_stop with the time of the first one."""
         trained = [each for n, at in enumerate(places, 1) for each in self._training(n, at)]
         evaluated = [each for at in places for each in self._evaluation(at)]
         yield from (*trained, *evaluated)
-        # Every checkpoint of these logs reaches the target, the first of them as its block ends
+        # Every checkpoint of these logs reaches the target, the first at the end of its block
         back = len(evaluated) + len(trained) - len(trained) // len(places)
         yield record_of("run_stop", None, {"status": "success", **places[0]}, -back)
 
@@ -276,7 +276,7 @@ class _Maker:
                 yield name, self.value(name), {}
 
     def _evaluations(self) -> list[dict[str, Any]]:
-        """Where the evaluations are: on the benchmark's schedule and the rules' grid, if any."""
+        """The evaluations: on the benchmark's schedule and the rules' grid, if any."""
         run = Run(self.settings)
         batch = run.value("global_batch_size") or 32
         first, interval, unit = 1.0, 1.0, "epochs"
@@ -295,7 +295,7 @@ class _Maker:
         return [self._place(number, first + (number - 1) * interval, unit) for number in (1, 2)]
 
     def _place(self, number: int, point: float, unit: str) -> dict[str, Any]:
-        """How far training is: in samples, or in epochs where the schedule counts these."""
+        """The training progress in samples, or in epochs if the schedule counts epochs."""
         if unit != "epochs":
             at = int(point) if float(point).is_integer() else point
             return {"epoch_num": number, "samples_count": at, "step_num": at}
@@ -313,7 +313,7 @@ def _names(which: LogKind) -> dict[str, Any]:
 
 
 def _all_rows(which: LogKind) -> dict[str, list[Row]]:
-    """The rows about each key that such a log must obey: the deciding one, and the policy's own."""
+    """The rows of each key that such a log must obey: the deciding row and the policy's rows."""
     deciding = {name: [row] for name, (_, row) in effective(which).items()}
     own: dict[str, Row] = {}
     for scope in scopes(which) if which.rules.verified else ():

@@ -1,1 +1,1 @@
-"""`podium rcp curves`: what logs and experiment trackers recorded of a run's quality."""
+"""`podium rcp curves`: the quality of a run in logs and experiment trackers."""

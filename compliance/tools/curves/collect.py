@@ -1,4 +1,4 @@
-"""The curves of files and folders: logs and experiment trackers' files, told apart by content."""
+"""The curves of files and folders: logs and tracker files, distinguished by content."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from podium.logging_spec.reader.read import read_log
 from podium.rules.run import Run
 
 EVENTS = "tfevents"
-"""Part of the name of each of TensorBoard's files."""
+"""A part of the name of every TensorBoard file."""
 
 LARGEST = 1 << 30
-"""Bytes of a tracker's file, which is read as a whole."""
+"""Maximum bytes of a tracker file, which is read completely."""
 
 QUALITY, STEP = "quality", "step"
 
 
 class CurveRequest(NamedTuple):
-    """What is taken of a tracker's runs, and how far training was at a point of theirs.
+    """The curves to read from trackers, and the training progress of their points.
 
-    `metric` names the quantity, "" for all. `counted_by` names a quantity of Weights & Biases that
-    says how far training was, "" for the library's step; one of these is `each` of the log's units.
+    `metric` names the quantity, "" for all. `counted_by` names a field of Weights & Biases with the
+    training progress, "" for the library's step; one such unit is `each` units of the log.
     """
 
     metric: str = ""
@@ -44,9 +44,9 @@ class CurveRequest(NamedTuple):
 
 
 def collect(paths: Sequence[Path], wanted: CurveRequest) -> list[Curve]:
-    """The curves below some paths, those of logs first; of a log it is the quality.
+    """The curves below paths, logs first; the curve of a log is its quality.
 
-    Raises NothingToJudge where there is none, UsageFault for a tracker's file that cannot be read.
+    Raises NothingToJudge if there is none, UsageFault for a tracker file that cannot be read.
     """
     everything = [curve for path in _files(paths) for curve in _curves(path, wanted)]
     logs = [each for each in everything if each.source == "log"]
@@ -55,7 +55,7 @@ def collect(paths: Sequence[Path], wanted: CurveRequest) -> list[Curve]:
     if found or (logs and not wanted.metric):
         return [*logs, *found]
     names = sorted({each.name for each in tracked})
-    hint = f"; there are {', '.join(names[:20])}" if names else ""
+    hint = f"; found: {', '.join(names[:20])}" if names else ""
     what = f"curve named {wanted.metric}" if wanted.metric else "curve"
     raise NothingToJudge(f"no {what} in {', '.join(map(str, paths))}{hint}")
 

@@ -20,28 +20,28 @@ SCHEMA = "podium.curves/1"
 HEADINGS = ("quantity", "counted in", "points", "last at", "last", "common", "apart")
 
 COMPARED = (
-    "common: points as far in the training as an evaluation of the log; apart: the largest"
-    " difference of their values. Where a tracker counts steps, --each says how many of the log's"
-    " units one is."
+    "common: points with the same progress as an evaluation of the log; apart: the largest"
+    " difference of their values. If a tracker counts steps, --each gives the units of the log"
+    " per step."
 )
 
 
 class Agreement(NamedTuple):
-    """Points of a tracker's curve at which the log was evaluated, and the largest difference."""
+    """Points of a tracker's curve at evaluations of the log, and the largest difference."""
 
     common: int
     apart: float
 
 
 def agreement(curve: Curve, log: Curve) -> Agreement:
-    """How far a tracker's values are from those that a log has as far in the training."""
+    """The difference of a tracker's values from the log's values at the same progress."""
     logged = {each.at: each.value for each in log.points}
     apart = [abs(each.value - logged[each.at]) for each in curve.points if each.at in logged]
     return Agreement(len(apart), max(apart, default=0.0))
 
 
 def text(curves: Sequence[Curve], width: int) -> str:
-    """A line for each curve; with one log among them, whether the trackers' values are its own."""
+    """A line for each curve; with one log, also the agreement of the trackers with it."""
     logs = [each for each in curves if each.source == "log"]
     compared = len(logs) == 1 and len(curves) > 1
     rows: list[Row] = []
@@ -87,7 +87,7 @@ def delimited(curves: Sequence[Curve]) -> str:
 
 
 def draw(curves: Sequence[Curve], path: Path) -> None:
-    """One picture for each quantity, with the logs' quality in each of them."""
+    """One plot for each quantity, with the quality of the logs in each plot."""
     logs = [each for each in curves if each.source == "log"]
     tracked = [each for each in curves if each.source != "log"]
     names = list(dict.fromkeys(each.name for each in tracked)) or [""]

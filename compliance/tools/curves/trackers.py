@@ -1,6 +1,6 @@
-"""Files of experiment trackers, read without their libraries: what was logged, by name.
+"""Files of experiment trackers, read without their libraries: the logged values by name.
 
-An event file of TensorBoard is a row of records: length (8 bytes, little end first), its checksum
+An event file of TensorBoard is a sequence of records: length (8 bytes, little-endian), its checksum
 (4), the record, its checksum (4). Fields by number, of tensorflow/core/util/event.proto and its
 neighbors: Event 1 wall time, 2 step, 5 summary; Summary 1 value; Value 1 tag, 2 a plain number, 8 a
 tensor; TensorProto 1 type, 4 content, 5 floats, 6 doubles. Newer writers store scalars as tensors
@@ -12,8 +12,8 @@ its checksum (4 bytes), length (2), and kind (1 whole, 2 first, 3 middle, 4 last
 of wandb_internal.proto: Record 2 history; HistoryRecord 1 item, 2 step; HistoryItem 1 key, 2 nested
 key, 16 value as JSON; HistoryStep 1 number.
 
-The readers bound what a file can cost, and need no TensorFlow and no wandb: together they are
-shorter than the dependencies that those bring.
+The readers bound the cost of a file, and need neither TensorFlow nor wandb with their
+dependencies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Source = Literal["log", "tensorboard", "wandb"]
 
 
 class Point(NamedTuple):
-    """How far training was, in the curve's unit; seconds since 1970; the value."""
+    """The training progress in the curve's unit, the seconds since 1970, and the value."""
 
     at: float
     time: float | None
@@ -40,7 +40,7 @@ class Point(NamedTuple):
 class Curve(NamedTuple):
     """One quantity over a run, in the order of the file.
 
-    `unit` says what `at` of its points counts: a member of the log's metadata, or `step`.
+    `unit` is the unit of `at` of its points: a member of the log's metadata, or `step`.
     """
 
     path: str
@@ -51,7 +51,7 @@ class Curve(NamedTuple):
 
 
 class BadRecording(Exception):
-    """A file of a tracker that cannot be read; the message says why, without the file's name."""
+    """An unreadable tracker file; the message has the reason, without the file name."""
 
 
 MAGIC = b":W&B"
@@ -61,17 +61,17 @@ HISTORY, ITEM, STEP, NUMBER = 2, 1, 2, 1
 KEY, NESTED, JSON = 1, 2, 16
 
 TIME = "_timestamp"
-"""What the library itself adds to each row: seconds since 1970."""
+"""The field that the library adds to each row: seconds since 1970."""
 
 
 def read_run(data: bytes, counted_by: str = "") -> dict[str, list[Point]]:
-    """The numbers of a run's history by name; what a run that was killed has cut off is left out.
+    """The numbers of a run's history by name; a truncated end of a killed run is ignored.
 
-    `counted_by` names the logged number that says how far training was, else the library's step
-    does. Raises BadRecording for what is no such file.
+    `counted_by` names the logged number with the training progress; default the library's step.
+    Raises BadRecording for other files.
     """
     if not data.startswith(MAGIC):
-        raise BadRecording("is no offline run of Weights & Biases")
+        raise BadRecording("is not an offline run of Weights & Biases")
     found: dict[str, list[Point]] = defaultdict(list)
     try:
         for record in _records(data):
@@ -93,7 +93,7 @@ def _records(data: bytes) -> Iterator[bytes]:
     at, begun = HEADER, b""
     while at + PIECE <= len(data):
         left = BLOCK - at % BLOCK
-        if left < PIECE:  # too little for a piece: the block is filled up
+        if left < PIECE:  # too short for a piece: padding
             at += left
             continue
         _, length, kind = struct.unpack_from("<IHB", data, at)
@@ -139,7 +139,7 @@ def _number(text: bytes) -> float | None:
     try:
         value = read_json(text)
         return float(value) if type(value) in (int, float) else None
-    except (ValueError, OverflowError):  # a value that nobody could draw is no fault of the file
+    except (ValueError, OverflowError):  # a value that cannot be drawn is not a fault of the file
         return None
 
 
@@ -149,13 +149,13 @@ TYPE, CONTENT, FLOATS, DOUBLES = 1, 4, 5, 6
 FLOAT, DOUBLE = 1, 2
 
 FRAME = 16
-"""Bytes of a record's length and checksums."""
+"""The bytes of a record's length and checksums."""
 
 
 def read_events(data: bytes) -> dict[str, list[Point]]:
-    """The scalars of an event file by tag; what a run that was killed has cut off is left out.
+    """The scalars of an event file by tag; a truncated end of a killed run is ignored.
 
-    Raises BadRecording for what is no event file.
+    Raises BadRecording for other files.
     """
     found: dict[str, list[Point]] = defaultdict(list)
     try:
@@ -168,7 +168,7 @@ def read_events(data: bytes) -> dict[str, list[Point]]:
             for tag, value in _scalars(event[SUMMARY]):
                 found[tag].append(Point(step, time, value))
     except (ValueError, struct.error) as error:
-        raise BadRecording(f"is no event file of TensorBoard: {error}") from None
+        raise BadRecording(f"is not an event file of TensorBoard: {error}") from None
     return found
 
 
@@ -197,7 +197,7 @@ def _scalars(summary: bytes) -> Iterator[tuple[str, float]]:
 
 
 def _of_tensor(message: bytes) -> float | None:
-    """The number of a tensor that has just one; None for text, pictures and larger tensors."""
+    """The number of a tensor with one element; None for text, pictures and larger tensors."""
     parts = dict(fields(message))
     kind = whole(parts[TYPE]) if TYPE in parts else 0
     for name, form, wanted in (("<f", FLOATS, FLOAT), ("<d", DOUBLES, DOUBLE)):

@@ -1,5 +1,5 @@
-"""Rules before and during a run: the emitter's guard, preflight, watching a growing log.
+"""Checks before and during a run: the emitter's guard, preflight, watching a growing log.
 
-`partial` decides what may be said of an unfinished run, the modules here import it, and `watching`
-imports both.
+`partial` has the findings that an unfinished run already determines; the modules here import it,
+and `watching` imports both.
 """

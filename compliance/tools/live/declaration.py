@@ -1,4 +1,4 @@
-"""Hyperparameters as somebody declares them: a JSON, TOML or YAML mapping, or a dry log."""
+"""Declared hyperparameters: a JSON, TOML or YAML mapping, or a dry log."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from podium.logging_spec.reader.read import parse_log
 from podium.logging_spec.reader.record import Record
 
 LARGEST = 64 << 20
-"""Bytes; a dry log may be a whole one."""
+"""Maximum bytes; a dry log may be as long as a complete log."""
 
 _TOKENS = (b":::MLLOG", b":::MLL ", b":::MLPv")
 
 
 @dataclass(slots=True)
 class Declaration:
-    """What is declared: keys of a log with their values, in order, and the names that are not keys.
+    """The declared keys with their values, in order, and the names that are not keys.
 
-    `records` and `lines` are those of a dry log; a mapping has none, as its order says nothing.
+    `records` and `lines` are those of a dry log; a mapping has none: its order is arbitrary.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -44,20 +44,20 @@ class Declaration:
 
     @property
     def misspelt(self) -> dict[str, str]:
-        """Names that look like a key, and which."""
+        """Names that look like a key, with that key."""
         near = {name: k.nearest(name) for name in self.others}
         return {name: key.name for name, key in near.items() if key is not None}
 
 
 def read_declaration(path: Path) -> Declaration:
-    """Read a file; raises ComplianceError where it is neither a mapping nor a log."""
+    """Read a file; raises ComplianceError if it is neither a mapping nor a log."""
     try:
         data = read_given(path, LARGEST + 1)
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
     if len(data) > LARGEST:
-        raise UsageFault(f"{path} cannot be read: it is larger than {LARGEST >> 20} MiB")
-    # By content: the name of a log says nothing about it
+        raise UsageFault(f"{path} is larger than {LARGEST >> 20} MiB")
+    # By content, because logs may have any name
     if any(token in data for token in _TOKENS):
         return _of_log(data)
     try:
@@ -78,14 +78,14 @@ def _of_log(data: bytes) -> Declaration:
     found = Declaration(records=log.records)
     found.lines = [log.line(index) for index in range(len(log.records))]
     for record in log.records:
-        # The first value stands for a key; repeats are judged as records
+        # The first value represents a key; repeats are judged as records
         found.values.setdefault(record.key, record.value)
     found.others = [name for name in found.values if k.known(name) is None]
     return found
 
 
 def _leaves(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Names and values at any depth; a group that has the name of a key is its value."""
+    """Names and values at any depth; a group with the name of a key is its value."""
     for name, value in members.items():
         if isinstance(value, dict) and k.known(name) is None:
             yield from _leaves(value)
@@ -116,9 +116,9 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
 
 _ENTRY = re.compile(r"""^(\s*)(?:"([^"]+)"|'([^']+)'|([^\s"'#\-\[{][^:]*?))\s*:(?:\s+(.*))?$""")
 _ITEM = re.compile(r"^(\s*)-\s+(.*)$")
-# 1e-4 is a number here, as learning rates are written so; to YAML 1.1 it is text
+# 1e-4 is a number here, as in learning rates; in YAML 1.1 it is a string
 _NUMBER = re.compile(r"^[+-]?(\d[\d_]*)?(\.\d[\d_]*|\d\.)?([eE][+-]?\d+)?$")
-# yes, no, on and off stay texts, as in YAML 1.2
+# yes, no, on and off are strings, as in YAML 1.2
 _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
@@ -129,7 +129,7 @@ _WORDS = {
 def parse_yaml(text: str) -> dict[str, Any]:
     """Mappings by indentation, lists of plain values, and values on one line.
 
-    Raises ValueError for what goes beyond: anchors, tags, blocks of text, lists of mappings.
+    Raises ValueError for other features: anchors, tags, text blocks, lists of mappings.
     """
     root: dict[str, Any] = {}
     open_: list[tuple[int, dict[str, Any]]] = [(-1, root)]
@@ -161,7 +161,7 @@ def _append(last: tuple[int, dict[str, Any], str] | None, item: re.Match[str], n
     if last is None or not (last[1][last[2]] is None or isinstance(last[1][last[2]], list)):
         raise ValueError(f"line {number} is an item outside a list")
     if _ENTRY.match(item[2]):
-        raise ValueError(f"line {number} is a mapping in a list, which is not read")
+        raise ValueError(f"line {number} is a mapping in a list, which is not supported")
     items = last[1][last[2]] or []
     last[1][last[2]] = [*items, _scalar(item[2], number)]
 
@@ -185,7 +185,7 @@ def _scalar(text: str, number: int, levels: int = DEEPEST) -> Any:
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in "|>&*!%@`":
-        raise ValueError(f"line {number} begins a value with {text[0]}, which is not read")
+        raise ValueError(f"line {number} starts a value with {text[0]}, which is not supported")
     if text[0] == text[-1] and text[0] in "\"'" and len(text) > 1:
         return read_json(text) if text[0] == '"' else text[1:-1].replace("''", "'")
     if text[0] == "[" and text[-1] == "]":

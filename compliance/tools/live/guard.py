@@ -1,4 +1,4 @@
-"""Judges a run record by record: reports what is wrong with it as soon as that is certain."""
+"""Judges a run record by record, and reports a violation as soon as it is certain."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from podium.rules.run import Run
 NAMES = ("submission_division", "submission_benchmark")
 
 _LATE_ROLES = frozenset({"submission", "statistic", "interval_end"})
-"""Roles of keys that may still come after run_stop."""
+"""Roles of keys that may come after run_stop."""
 
 _AFTER_START = frozenset({"interval_start", "interval_end", "result", "statistic", "submission"})
-"""Roles of keys that a run logs once it has started, or that it may add at its end."""
+"""Roles of keys that a run logs after its start, or may add at its end."""
 
 _MEASURED = frozenset({*OUTCOMES, k.AVERAGED_VALIDATION_LOSS.name})
-"""What only an evaluation can log."""
+"""Keys that only an evaluation can log."""
 
 _RANK = {Severity.NOTE: 1, Severity.WARNING: 2, Severity.ERROR: 3}
 
@@ -49,13 +49,13 @@ def _rank(severity: Severity | None) -> int:
 
 
 class Guard:
-    """The rules of a round, applied to the records of one run as they come.
+    """The rules of a round, applied to the records of one run as they are logged.
 
-    Called with a record, it returns the findings that became certain with it: no later record can
-    take them back. `finish` returns what only the end of the log decides; all together are the
-    violations that `podium check` reports. Division and benchmark are what the log says; until it
-    says so, what is given here. With `advises`, a note at run_start names what is required and not
-    logged yet. Rounds before 0.7 are judged at the end only.
+    A call with a record returns the findings that became certain with it: no later record can
+    retract them. `finish` returns the findings that depend on the end of the log. Together they are
+    the findings of `podium check`. Division and benchmark come from the log; until it has them,
+    the arguments apply. With `advises`, a note at run_start names required keys that are not
+    logged yet. Rounds before 0.7 are judged only at the end.
     """
 
     def __init__(
@@ -78,45 +78,45 @@ class Guard:
         self._at_once = self.rules.generation == "mllog"
         self._settle()
 
-    # --- what a user calls ---
+    # --- interface ---
 
     def __call__(self, record: Record) -> tuple[Finding, ...]:
-        """The findings that are certain now that this record is there."""
+        """The findings that are certain after this record."""
         run, key = self.run, record.key
-        # The index grows with the run: built anew for each record it would cost ever more
+        # The index grows with the run: rebuilding it for each record would cost more and more
         where = run.where.get(key)
         if where is None:
             run.where[key] = [len(run.records)]
         else:
             where.append(len(run.records))
         run.records.append(record)
-        run.memo.clear()  # what was worked out of the shorter run
-        # Most records, such as train_loss, concern no rule: this keeps a guard nearly free
+        run.memo.clear()  # results for the shorter run
+        # Most records, such as train_loss, concern no rule: skipping them keeps a guard cheap
         if key not in self._looked_at:
             return ()
-        # The official verifier goes by the first division and benchmark; repeats decide nothing
+        # The official verifier uses the first division and benchmark and ignores repeats
         if key in self._deciding and (where is None or key not in NAMES):
             return self.report([*self._contradicted(record), *self._settle_again()])
         return self.report([*self._broken_by(record)])
 
     def finish(self, log: Log | None = None) -> tuple[Finding, ...]:
-        """What only the end decides. `log`: where the records come from, if that is at hand."""
+        """The findings that depend on the end; `log` is the log of the records, if available."""
         return self.report(self.verdict(log))
 
     def verdict(self, log: Log | None = None) -> list[Finding]:
-        """All findings about the log as it stands, as `podium check` has them."""
+        """All findings about the present log, as in `podium check`."""
         return judge_log(log or self._log(), self.rules, self.profile, self.path).findings
 
     def missing(self) -> list[Missing]:
         """The required keys that have not been logged, in the order of the tables."""
         return missing_keys(self.scopes, self.run, self._undecided)
 
-    # --- which rules apply ---
+    # --- applicable rules ---
 
     def _settle(self) -> list[Finding]:
-        """Find the rules for what the log says it is; what makes the official verifier end."""
+        """Select the rules from the log's records; return findings that crash the verifier."""
         run, rules = self.run, self.rules
-        # The log takes precedence: it is what `podium check` will judge
+        # The log takes precedence: `podium check` will judge it
         division = text_of(run.value(NAMES[0])) or self.declared.division
         benchmark = text_of(rules.named_by(run)) or self.declared.benchmark
         named = bool(benchmark) or NAMES[1] in run.where
@@ -127,17 +127,17 @@ class Guard:
         self.context = rules.context(division, benchmark)
         self._table = Table(self.scopes, self._undecided)
         self._gates = Gates(self.context, self._checks, self.is_constant)
-        # New gates know nothing of what has been reported
+        # New gates do not know the reported findings
         for rule in self._reported:
             self._gates.retire(rule)
-        # Some keys choose rules too: resnet's depend on its opt_name
+        # Some keys select rules, too: resnet's rules depend on opt_name
         choosing = {v.chosen_by.name for scope in self.scopes for v in scope.variants}
         self._deciding = frozenset((*NAMES, *choosing))
         keys = {*self._table.entries, *self._table.needed_by, *self._gates.by_key}
         self._looked_at = keys | self._deciding | {"run_start", "run_stop"}
         if not self._at_once:
             self._looked_at = set()
-        # Without scopes only the crash is found: the others are judged record by record
+        # Without scopes only the crash is found: other rules are judged record by record
         reading.given = ()
         return Partial(reading, self.profile, self.path).findings() if reading.crash else []
 
@@ -147,23 +147,23 @@ class Guard:
         return self.rules.checks if by_policy else ()
 
     def _may_be_overruled(self, scopes: list[Scope]) -> Iterator[str]:
-        """Keys that rules of a scope still unknown may decide."""
+        """Keys that rules of a scope that is not yet known may decide."""
         if self.is_constant:
             for variant in (v for scope in scopes for v in scope.variants):
-                # A variant's rows decide their keys alone, and it may yet be chosen
+                # A variant overrides the rows of its keys, and it may still be chosen
                 if variant.chosen_by.name not in self.run.where:
                     yield from (row.key.name for row in variant.rows if hasattr(row, "key"))
             return
         for benchmark in self.rules.benchmarks:
             for division in DIVISIONS:
-                # The first scope applies to any log; a later one that lists a key decides it alone
+                # The first scope applies to any log; a later scope that lists a key overrides it
                 for scope in self.rules.scopes(division, benchmark)[1:]:
                     yield from scope.keys
 
     def _settle_again(self) -> Iterator[Finding]:
         yield from self._settle()
         run = self.run
-        # No rule of the benchmark has seen these records; a worth remembers what it has seen
+        # The rules of the benchmark have not seen these records yet
         for record in run.records:
             for _, worth in self._gates.by_key.get(record.key, ()):
                 worth(run, record)
@@ -208,17 +208,17 @@ class Guard:
         wanted = {*names} - self._undecided
         reading = Reading(self.run, self.rules, slices(self.scopes, wanted, self.run))
         for found in Partial(reading, self.profile, self.path).findings():
-            # A missed target is certain only when the run stops
+            # A missed target is certain only after the run stops
             if not found.id.endswith(TARGET):
                 yield found
 
     def _look_at(self, check: Check) -> list[Finding]:
         run = self.run
-        # Both flags are shared by all who judge this run: each sets its own before use
+        # All judges of this run share both flags: each sets them before use
         run.ordered = run.exact = False
         try:
             found = [*check.find(run, self.context)]
-        except Exception:  # reported at the end, as a fault of podium's own
+        except Exception:  # reported at the end, as a fault of podium
             return []
         if not found:
             return []
@@ -234,7 +234,7 @@ class Guard:
             yield NOT_YET_LOGGED.found(self.profile, self.path, missing=named)
 
     def _at_stop(self) -> Iterator[Finding]:
-        """What is still missing when the run stops, but for what may come after that."""
+        """The keys that are missing when the run stops, except those that may come later."""
         if not self.is_constant:
             return
         # Some benchmarks evaluate their checkpoints after run_stop
@@ -251,12 +251,12 @@ class Guard:
                 if key is not None and key.role not in _LATE_ROLES:
                     yield found
 
-    # --- what has been reported ---
+    # --- reported findings ---
 
     def report(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Note findings; returns those whose rule is new, or weighs more than before."""
+        """Record findings; return those with a new rule or a higher severity than before."""
         before = self._reported
-        # Again only if it weighs more: a repeat becomes an error once its values differ
+        # Reported again only with a higher severity: a repeat becomes an error if its values differ
         fresh = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
         for found in fresh:
             before[found.id] = max(found.severity, before.get(found.id, found.severity), key=_rank)

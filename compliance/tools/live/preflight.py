@@ -1,4 +1,4 @@
-"""Declared hyperparameters judged before the run."""
+"""Checks of declared hyperparameters before a run."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from podium.rules.run import as_number
 SCHEMA = "podium.preflight/1"
 
 _DECLARED_LATER = ("disclosure", "statistic", "submission")
-"""Roles of keys that a run logs once, though its hyperparameters do not name them."""
+"""Roles of keys that a run logs but that are not hyperparameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A key that is required and not declared; `allowed` is what it may be."""
+    """A required key that is not declared, and its allowed values."""
 
     key: str
     meaning: str
@@ -88,14 +88,14 @@ def preflight(
     profile: Profile = Profile.POLICY,
     path: str = "",
 ) -> Preflight:
-    """Judge what is declared; the options take precedence over the declaration itself."""
+    """Judge the declaration; the options take precedence over it."""
     values = dict(declared.values)
     if batch_size is not None:
         values[k.GLOBAL_BATCH_SIZE.name] = batch_size
     division = division or _named(values, "submission_division") or "closed"
     name = benchmark or _named(values, "submission_benchmark")
     if not name:
-        raise UsageFault("no benchmark is declared; give --benchmark")
+        raise UsageFault("no benchmark is declared; use --benchmark")
     guard = Guard(rules, division, name, profile=profile, path=path, advises=False)
     _feed(guard, declared, values, division, name)
     found = Preflight(rules, name, division)
@@ -115,16 +115,16 @@ def _named(values: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# --- what is wrong ---
+# --- violations ---
 
 
 def _feed(
     guard: Guard, declared: Declaration, values: dict[str, Any], division: str, benchmark: str
 ) -> None:
-    """Judge the declared values by the rules, in the dry log's order where there is one."""
+    """Judge the declared values by the rules, in the order of a dry log if there is one."""
     names = {"submission_division": division, "submission_benchmark": benchmark}
     if not declared.records:
-        # Names come first as rules depend on them, and last to override the declaration
+        # Names come first because rules depend on them, and last to override the declaration
         for key in _in_order(guard, names | values | names):
             guard(Record(key, 0.0, (values | names)[key], {}))
         return
@@ -133,7 +133,7 @@ def _feed(
             guard(Record(key, 0.0, value, {}))
     given = guard.run.line_of
     before = len(guard.run.records)
-    # The names put before a dry log have no lines in it
+    # The names added before a dry log have no lines in it
     lines = declared.lines
     guard.run.line_of = lambda index: lines[index - before] if index >= before else given(index)
     for record in declared.records:
@@ -145,7 +145,7 @@ def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
     """The keys, each after those that its rules refer to: a mapping has no order."""
     placed: dict[str, None] = {}
 
-    # `above` ends circles of keys that refer to each other
+    # `above` breaks cycles of keys that refer to each other
     def add(key: str, above: tuple[str, ...]) -> None:
         for row in (row for scope in guard.scopes for row in scope.rows if row.name == key):
             for need in sorted(needs_of((*row.each, *(row.policy or ())))):
@@ -160,19 +160,19 @@ def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
 
 
 def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
-    """The findings, but for bounds that depend on a key that is missing itself."""
+    """The findings, except for bounds that depend on a missing key."""
     where = guard.run.where
     for found in guard.findings:
         rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
         needs = needs_of(c for row in rows for c in (*row.each, *(row.policy or ())))
-        # The official verifier fails a bound whose other key is absent; it may yet be logged
+        # The official verifier fails a bound if its other key is absent, which may still come
         if found.stated_by != "verifier" or needs <= where.keys():
-            # A mapping's records stand in podium's order: their lines mean nothing to the user
+            # The records of a mapping are in podium's order, so users do not know their lines
             yield found if declared.records else msgspec.structs.replace(found, line=None)
 
 
 def _misspelt(declared: Declaration, missing: Sequence[str], path: str) -> Iterator[Finding]:
-    """The names that look like a key, those like a missing one by their words as well."""
+    """The names that look like a key; names like a missing key also by their words."""
     for name, meant in (near_misses(declared.others, missing) | declared.misspelt).items():
         if meant not in declared.values:
             yield Finding(
@@ -181,20 +181,20 @@ def _misspelt(declared: Declaration, missing: Sequence[str], path: str) -> Itera
                 path,
                 None,
                 name,
-                f"the key is {name!r:.60}; must be {meant} if that is what is meant",
+                f"the key is {name!r:.60}; did you mean {meant}?",
                 meant,
                 name,
                 f"declare it as {meant}",
             )
 
 
-# --- what else is required ---
+# --- further required keys ---
 
 
 def _sort_out(
     found: Preflight, guard: Guard, settings: list[Setting], values: Mapping[str, Any]
 ) -> None:
-    """Sort required keys into those that a configuration decides and those that come later."""
+    """Split required keys into hyperparameters and keys that are logged later."""
     allowed = {each.key: _allowed(each) for each in settings}
     for each in guard.missing():
         needed = Needed(each.key, each.meaning, allowed.get(each.key, ""), each.rule)
@@ -229,7 +229,7 @@ def page(found: Preflight, columns: int) -> list[str]:
     lines += _reference(found.reference, columns)
     lines += _free(found, columns)
     also = ", ".join(each.key for each in found.to_log)
-    lines += wrap(f"to be logged as well: {also}", columns, "", "  ") if also else []
+    lines += wrap(f"also required in the log: {also}", columns, "", "  ") if also else []
     ignored = clean(", ".join(found.ignored))
     lines += wrap(f"ignored, not keys of a log: {ignored}", columns, "", "  ") if ignored else []
     return [*lines, "LEGAL" if found.legal else "ILLEGAL"]

@@ -1,4 +1,4 @@
-"""`podium rcp`: reference convergence points checked, planned, shown, made.
+"""`podium rcp`: check, plan, show, lint and make reference convergence points.
 
 Imports scoring and below.
 """

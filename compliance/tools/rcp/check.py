@@ -1,4 +1,4 @@
-"""`podium rcp check`: a result's convergence against the reference points, the arithmetic open."""
+"""`podium rcp check`: compare a result with the reference points, with all arithmetic."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SCHEMA = "podium.rcp-check/1"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One result's convergence; `interval` is how much training lies between two evaluations."""
+    """One result's convergence; `interval` is the training between two evaluations."""
 
     scored: ScoredResult
     convergence: Convergence
@@ -55,20 +55,20 @@ class Checked:
 
     @property
     def samples(self) -> float | None:
-        """The margin in samples, where the unit is one of samples."""
+        """The margin in samples, if the unit counts samples."""
         return self.convergence.margin if self.convergence.unit == "samples" else None
 
     @property
     def failed(self) -> bool:
-        """Whether the result does not pass."""
+        """Whether the result fails."""
         return self.convergence.verdict in ("fail", "missing")
 
 
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
-    """Judge every result below a folder; by the policy, also where the verifier's differs."""
+    """Judge every result below a folder; by the policy, also where the verifier differs."""
     results = scored_results(judge_paths([folder], options), options, points)
     theirs: dict[tuple[str, str], ScoredResult] = {}
-    # Judged anew from the logs: the two read them differently, not only the statistics
+    # Judged again from the logs: the profiles differ in reading them, not only in the statistics
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
         for one in scored_results(judge_paths([folder], other), other, points):
@@ -91,7 +91,7 @@ def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options
 
 
 def _left_out(scored: ScoredResult) -> str:
-    """Which runs do not count where there are more than needed, and why; empty where all do."""
+    """The surplus runs that do not count, and why; empty if all count."""
     result = scored.result
     runs = scored.entry.run_list
     used = [os.path.basename(run.path) for run in runs if run.role != "outside"]
@@ -106,16 +106,16 @@ def _left_out(scored: ScoredResult) -> str:
     )
     return (
         f"{len(runs)} runs, {len(used)} needed: {which} ({join_limited(used, 12)}); "
-        f"left out: {join_limited(unused, 12)}"
+        f"not used: {join_limited(unused, 12)}"
     )
 
 
 def _interval(scored: ScoredResult) -> float | None:
-    """The usual distance of two evaluations in the first log, in the unit of convergence."""
+    """The usual distance between evaluations in the first log, in the unit of convergence."""
     names = members_for(scored.entry.unit)
     places: list[float] = []
     log = read_log(scored.result.runs[0].path)
-    # With the records read leniently, without which 0.5 and 0.6 have few
+    # With lenient reading, because 0.5 and 0.6 have few strict records
     for _, record in log.all_records():
         # HPC's cosmoflow and oc20 log eval_error
         if record.key not in OUTCOMES:
@@ -123,9 +123,9 @@ def _interval(scored: ScoredResult) -> float | None:
         at = position(record, names)
         if at is not None:
             places.append(at[1])
-    # Some logs print each line twice, and checkpoints may be evaluated offline in any order
+    # Some logs repeat each line, and checkpoints may be evaluated offline in any order
     gaps = [high - low for low, high in pairwise(sorted(places)) if high > low]
-    # Not every schedule is even: that of ssd in 1.0 had epochs 40, 50, 55 and 60
+    # Not every schedule is regular: ssd in 1.0 had epochs 40, 50, 55 and 60
     return statistics.median(gaps) if gaps else None
 
 
@@ -142,7 +142,7 @@ def _curve(
     size = judged.batch_size
     runs = [(size, p.to_converge) for p in judged.runs if p.converged and p.to_converge is not None]
     mean = None if judged.submission is None else (size, judged.submission)
-    # With too many unfinished runs the mean has no place on a chart
+    # With too many unfinished runs the mean is infinite
     if mean is not None and not math.isfinite(mean[1]):
         mean = None
     title = f"{scored.result.place.submitter} {scored.result.place.system} {benchmark}".strip()
@@ -150,7 +150,7 @@ def _curve(
 
 
 def draw(found: Sequence[Checked], plot: Path | None) -> None:
-    """Draw the results that were compared into a file; without any, only see whether it can be."""
+    """Draw the compared results into a file; without results, only check that this is possible."""
     if plot is None:
         return
     curves = [one.curve for one in found if one.curve is not None]
@@ -165,14 +165,14 @@ def draw(found: Sequence[Checked], plot: Path | None) -> None:
 _CASES = {
     "found": "a reference was run at this batch size",
     "interpolated": "interpolated between two reference points",
-    "below_range": "below every reference point: the smallest stands in",
+    "below_range": "below every reference point: compared with the smallest",
     "above_range": "above every reference point",
     "none": "no reference point",
 }
 
 
 def check_text(found: Sequence[Checked], width: int, *, quiet: bool = False) -> str:
-    """Every result, one after another; `quiet` leaves out the runs and the plot."""
+    """All results in sequence; `quiet` omits the runs and the plot."""
     blocks = ["\n".join(_block(one, width, quiet=quiet)) for one in found]
     return "\n\n".join(blocks) + "\n"
 
@@ -234,7 +234,7 @@ def _points(judged: Convergence, width: int) -> Iterator[str]:
     yield from _indented(table(heads, rows, width - 2))
     if judged.pruned:
         sizes = ", ".join(numbers.count(one.batch_size) for one in judged.pruned)
-        text = f"left out, as slower than the line between two others: batch size {sizes}"
+        text = f"pruned, because slower than the line between two others: batch size {sizes}"
         yield from wrap(text, width, "  ", "    ")
 
 
@@ -246,10 +246,10 @@ def _figures(one: Checked) -> Iterator[str]:
     yield f"  reference mean   {figure(judged.mean)} {unit}"
     yield f"  minimum          {figure(judged.minimum)}"
     if judged.allowance:
-        yield f"  (it allows for   {figure(judged.allowance)} {unit}: one evaluation)"
+        yield f"  (includes        {figure(judged.allowance)} {unit}: one evaluation)"
     if judged.submission is None or judged.margin is None:
         return
-    # The official verifier lets 1e9 stand for a run that did not converge: a mean over it is none.
+    # The official verifier uses 1e9 for a run that did not converge: such a mean is meaningless
     never = not math.isfinite(judged.submission)
     never = never or any(run.role == "scored" and not run.converged for run in judged.runs)
     yield f"  mean of runs     {'none' if never else figure(judged.submission)}"
@@ -264,7 +264,7 @@ def _figures(one: Checked) -> Iterator[str]:
 
 
 def check_json(found: Sequence[Checked]) -> str:
-    """Everything, as data; non-finite numbers as strings."""
+    """All values as JSON; non-finite numbers are strings."""
     document = {"schema": SCHEMA, "results": [_member(one) for one in found]}
     return json_text(document)
 

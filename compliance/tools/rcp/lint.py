@@ -1,4 +1,4 @@
-"""`podium rcp lint`: what is wrong with reference points, before a result is compared with them.
+"""`podium rcp lint`: find faults of reference points before results are compared with them.
 
 A finding's path is the benchmark, its key the point.
 """
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
 SCHEMA = "podium.rcp-lint/1"
 
 FAR = 6.0
-"""A value farther from the median than this many usual distances is an outlier."""
+"""A value that is this many usual distances from the median is an outlier."""
 
 _FORMAT = re.compile(r"(?:MX|NV)?(?:BFLOAT|FLOAT|UINT|INT|BF|FP|TF)\d+")
-"""Names of number formats in capitals, such as BF16; a name goes on to the end of its digits."""
+"""Names of number formats in capitals, such as BF16, up to the last digit."""
 
 _SPELLED = {"FLOAT32": "FP32", "BFLOAT16": "BF16", "FLOAT16": "FP16", "FLOAT64": "FP64"}
 
 _RENAMED = {"optimizer": "opt_name", "epsilon": "opt_epsilon"}
-"""Names that points use for keys of the log."""
+"""Names in points that differ from keys of the log."""
 
 
 def lint(rules: Round, points: Sequence[Point]) -> list[Finding]:
-    """All that is wrong with points of one round, by benchmark."""
+    """All findings about points of one round, by benchmark."""
     found: list[Finding] = []
     by_benchmark: dict[str, list[Point]] = {}
     for point in points:
@@ -100,7 +100,7 @@ def _duplicates(points: list[Point]) -> Iterator[Finding]:
             size = numbers.count(point.batch_size)
             yield _found(DUPLICATE_BATCH_SIZE, point, size=size, first=first)
         same = values.setdefault(tuple(sorted(point.to_converge)), point.id)
-        # Epochs are small whole numbers: points that hardly vary may agree by chance
+        # Epochs are small whole numbers: points with little variation may agree by chance
         if same != point.id and len(set(point.to_converge)) > 2:
             yield _found(COPIED_VALUES, point, first=same)
 
@@ -109,8 +109,8 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     yield from _run_count(rules, point)
     middle = statistics.median(point.to_converge)
     distance = statistics.median(abs(value - middle) for value in point.to_converge)
-    # With most values equal the distance is 0: half the median keeps their neighbours from being
-    # outliers
+    # If most values are equal the distance is 0: half the median prevents outliers among their
+    # neighbors
     limit = max(FAR * MAD_TO_DEVIATION * distance, 0.5 * middle)
     far = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
     if far:
@@ -132,7 +132,7 @@ def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
         given=plural(given, "run"),
         needed=needed,
         missing=plural(needed - given, "run"),
-        detail=f"; none is left once {drop} at each end are dropped" if none_left else "",
+        detail=f"; no run is left after {drop} at each end are dropped" if none_left else "",
     )
 
 
@@ -147,7 +147,7 @@ def _unit(rules: Round, point: Point) -> Iterator[Finding]:
         problem = f"converges after {middle:g} {unit}, less than one batch"
     # More than twice the epochs of any reference run: unet3d has up to 4472
     elif unit == "epochs" and middle > 10_000:
-        problem = f"converges after {middle:g} {unit}: samples or steps, it seems"
+        problem = f"converges after {middle:g} {unit}, which seem to be samples or steps"
     if problem:
         yield _found(UNIT, point, problem=problem, unit=unit)
 
@@ -175,36 +175,36 @@ def _settings(rules: Round, point: Point) -> Iterator[Finding]:
 
 
 def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) -> bool:
-    """Whether a value is the one that the rules want, but for the last digits."""
+    """Whether a value matches the rules except for the last digits."""
     others = {name: value for name, value in given.items() if name != key}
     wanted = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)
     try:
         return math.isclose(wanted, given[key], rel_tol=1e-6)
-    # Names and lists have no last digits to be rounded
+    # Names and lists have no digits to round
     except TypeError:
         return False
 
 
 def _precision(rules: Round, point: Point) -> Iterator[Finding]:
-    """Whether the runs were made in a number format that reference points of the round may have."""
+    """Check the number format of the runs against the formats that the round accepts."""
     taken = rules.package.point_precisions
     known = {"title": rules.title, "taken": " or ".join(taken)}
     given = point.precision or ""
     if not given.strip():
-        # Of one format only there is nothing to say, and older records have no such member
+        # With only one format there is nothing to report, and older records have no such member
         if len(taken) > 1:
             yield _found(NO_PRECISION, point, **known)
         return
     named = {_SPELLED.get(name, name) for name in _FORMAT.findall(given.upper())}
     other = named - {*taken}
-    # What emulates FP32 may be named beside it
+    # The method that emulates FP32 may be named, too
     if named <= other or (other and "EMULAT" not in given.upper()):
         yield _found(PRECISION, point, given=given, **known)
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
     named = {point.id: point for point in points}
-    # Not of points with too few values to have a mean, which _run_count reports
+    # Not for points with too few values for a mean, which _run_count reports
     methods = {p: references(p, rules, benchmark, points) for p in Profile}
     used = {p: {one.ids[0] for one in methods[p].used} for p in Profile}
     for one in methods[Profile.POLICY].every:
@@ -212,10 +212,10 @@ def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Find
         if all(name not in used[p] for p in Profile):
             yield _found(UNUSED, named[name])
         elif name not in used[Profile.POLICY]:
-            problem = "keeps it, though two others undercut it"
+            problem = "keeps it, although two others undercut it"
             yield _found(PRUNING_DIFFERS, named[name], problem=problem)
         elif name not in used[Profile.VERIFIER]:
-            problem = "drops it, though no two others undercut it"
+            problem = "drops it, although no two others undercut it"
             yield _found(PRUNING_DIFFERS, named[name], problem=problem)
     for one in methods[Profile.POLICY].every:
         if one.deviation == 0:
@@ -228,7 +228,7 @@ def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Find
 
 
 def lint_text(findings: Sequence[Finding], points: int, width: int, *, quiet: bool = False) -> str:
-    """The findings by benchmark; `quiet` leaves out notes."""
+    """The findings by benchmark; `quiet` omits notes."""
     lines: list[str] = []
     for found in findings:
         if quiet and found.severity is Severity.NOTE:

@@ -1,4 +1,4 @@
-"""`podium rcp make`: reference runs to a record of reference points, in the official form."""
+"""`podium rcp make`: make a record of reference points from runs, in the official form."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 _UNREAD = frozenset(rule.id for rule in (NO_RECORDS, *RULE_OF_FAULT.values()))
-"""Rules about lines and files that cannot be read."""
+"""Rules about unreadable lines and files."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadePoints:
-    """The records and what must be said of them: runs left out, too few runs."""
+    """The records, and remarks about them: skipped runs, too few runs."""
 
     text: str
     records: int
@@ -37,7 +37,7 @@ class MadePoints:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made the runs, when, on what: members that the official form has."""
+    """The author, date and system of the runs: members of the official form."""
 
     creator: str = ""
     when: str = ""
@@ -45,7 +45,7 @@ class Origin:
     precision: str = ""
 
     def members(self) -> dict[str, str]:
-        """The members that are given."""
+        """The given members."""
         named = {
             "Creator": self.creator,
             "When": self.when,
@@ -56,7 +56,7 @@ class Origin:
 
 
 def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
-    """One record per benchmark and batch size, of all logs below the paths that converge."""
+    """One record per benchmark and batch size, from all converging logs below the paths."""
     files = judge_paths([run for path in paths for run in _runs(path)], options)
     left_out: dict[str, list[str]] = {}
     groups: dict[tuple[str, float], list[Facts]] = {}
@@ -75,23 +75,23 @@ def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
     if not groups:
         raise NothingToJudge(f"no log can be used: {_all_of(left_out)}")
     remarks = [
-        f"{path} is left out: {why}" for why, unfit in left_out.items() for path in sorted(unfit)
+        f"{path} is skipped: {why}" for why, unfit in left_out.items() for path in sorted(unfit)
     ]
     return _made(rules, groups, origin, remarks)
 
 
 def _runs(path: Path) -> list[Path]:
-    """The files below a folder that hold records: reference runs are named as their makers like."""
+    """The files with records below a folder: reference runs may have any name."""
     if not path.is_dir():
         return [path]
     found = [path / name for name in other_logs(path)]
     if not found:
-        raise NothingToJudge(f"nothing to use in {path}: no file below it holds records")
+        raise NothingToJudge(f"nothing to use in {path}: no file below it has log records")
     return found
 
 
 def _all_of(left_out: Mapping[str, Sequence[str]]) -> str:
-    """Each reason, with the number of the logs that it holds for and their names."""
+    """Each reason, with the number and the names of its logs."""
     return "; ".join(
         f"{plural(len(paths), 'log')} ({join_limited(sorted(paths), 12)}): {why}"
         for why, paths in left_out.items()
@@ -99,11 +99,11 @@ def _all_of(left_out: Mapping[str, Sequence[str]]) -> str:
 
 
 def _unfit(verdict: LogVerdict) -> str:
-    """Why a log cannot be used; empty where it can."""
+    """The reason why a log cannot be used; empty if it can."""
     facts = verdict.facts
     assert isinstance(facts, Facts)
     run = facts.run
-    # Records that cannot be read are no part of the run: what seems to be missing is in them
+    # Unreadable records are not part of the run, and may be the records that seem to be missing
     unread = next((each for each in verdict.findings if each.id in _UNREAD), None)
     if unread and (run.to_converge is None or run.benchmark is None or run.batch_size is None):
         line = "" if unread.line is None else f"line {unread.line}: "
@@ -126,14 +126,14 @@ def _made(
         whole = int(size) if size == int(size) else size
         name = f"{benchmark}_ref_{whole}"
         known = rules.benchmark(benchmark)
-        # The official form has a member of its own for samples, which only two benchmarks use
+        # The official form has a separate member for samples, which only two benchmarks use
         member = MEMBERS[known.convergence.points_unit]
         needed = 2 * known.runs
         if len(facts) < needed:
             remarks.append(f"{name} has {len(facts)} runs; a reference needs {needed}")
         settings, mixed = _settings(facts)
         if mixed:
-            remarks.append(f"{name}: these differ between its runs and are left out: {mixed}")
+            remarks.append(f"{name}: omitted, because they differ between runs: {mixed}")
         records[name] = {
             "Benchmark": benchmark,
             **origin.members(),
@@ -145,7 +145,7 @@ def _made(
 
 
 def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
-    """The hyperparameters that all runs share, and the names of those that differ."""
+    """The hyperparameters that all runs share, and the names of the others."""
     settings: dict[str, Any] = {}
     mixed = []
     given = [one.settings.as_dict() for one in facts]

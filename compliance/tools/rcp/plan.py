@@ -1,4 +1,4 @@
-"""`podium rcp plan`: what a batch size must reach, before any run and while runs are finished."""
+"""`podium rcp plan`: the bounds at a batch size, before the runs and between them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Outlook = Literal["open", "certain", "impossible", "passed", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What finished runs leave possible.
+    """The results that are possible after the finished runs.
 
-    `least` is where each of the runs to come must converge at the earliest, were they alike; None
-    where nothing they do matters. `lowest` and `highest` bound the result's mean, `highest` None
-    where nothing does; `expected` is the mean if the rest converge as the reference does.
+    `least` is the earliest point at which each remaining run may converge if all are equal; None if
+    they cannot change the outcome. `lowest` and `highest` bound the result's mean; `highest` is
+    None if it is unbounded. `expected` is the mean if the rest converge like the reference.
     """
 
     finished: tuple[float, ...]
@@ -45,7 +45,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The minimum at a batch size; `reference` is None where there is nothing to compare with."""
+    """The minimum at a batch size; `reference` is None without points to compare with."""
 
     rules: Round
     benchmark: str
@@ -59,13 +59,13 @@ class Plan:
 
     @property
     def points_due(self) -> date | None:
-        """The last day for new reference points; None without a deadline or such a rule."""
+        """The last day for new reference points; None without a deadline or a rule about it."""
         days = self.rules.package.points_due_days
         return None if days is None or self.deadline is None else self.deadline - timedelta(days)
 
     @property
     def hopeless(self) -> bool:
-        """Whether no result at this batch size can pass as things stand."""
+        """Whether no result at this batch size can pass."""
         if self.reference is None:
             return True
         return self.progress is not None and self.progress.outlook in ("impossible", "failed")
@@ -79,15 +79,15 @@ def plan(
     finished: Sequence[float] | None = None,
     deadline: date | None = None,
 ) -> Plan:
-    """Plan a result; `finished` are the runs so far, infinity for one that did not converge.
+    """Plan a result; `finished` are the runs so far, with infinity for no convergence.
 
-    `deadline` is the last day of submission, where that is known.
+    `deadline` is the last day of submission, if known.
     """
     case, reference = known.match(batch_size)
     if reference is None:
         return Plan(rules, benchmark, batch_size, known, case, None, None, deadline=deadline)
     allowance = known.way.allowance(rules.benchmark(benchmark).convergence)
-    # 5.0 lets Llama 3.1 405B converge one evaluation sooner: v5.0 Specific Rules
+    # 5.0 allows Llama 3.1 405B to converge one evaluation sooner: v5.0 Specific Rules
     minimum = max(0.0, reference.minimum - allowance)
     progress = None
     if finished:
@@ -96,7 +96,7 @@ def plan(
 
 
 def finished_values(text: str) -> list[float]:
-    """The numbers of `--finished`; `x` or `inf` is a run that did not converge."""
+    """The numbers of `--finished`; `x` or `inf` means no convergence."""
     values = []
     for part in text.split(","):
         word = part.strip().lower()
@@ -106,8 +106,8 @@ def finished_values(text: str) -> list[float]:
             value = math.nan
         if math.isnan(value) or value <= 0:
             raise UsageFault(
-                f"--finished {text}: {part.strip() or 'nothing'} must be a number above 0, or x "
-                "for a run that did not converge"
+                f"--finished {text}: expected a number above 0, or x for a run that did not "
+                f"converge, got {part.strip() or 'nothing'}"
             )
         values.append(value)
     return values
@@ -116,15 +116,15 @@ def finished_values(text: str) -> list[float]:
 def progress_of(
     finished: Sequence[float], needed: int, drop: int, minimum: float, mean: float
 ) -> Progress:
-    """What some of the runs leave possible for the result of all."""
+    """The possible results after some of the runs."""
     if len(finished) > needed:
         raise UsageFault(f"--finished names {len(finished)} runs; a result has {needed}")
     remaining = needed - len(finished)
-    # No count is below 0, and a run that never converges is infinitely late: the mean lies between
+    # The mean is bounded: counts are at least 0, and a run that never converges is infinite
     lowest = _mean([*finished, *[0.0] * remaining], drop)
     highest = _mean([*finished, *[math.inf] * remaining], drop)
     failed = sum(math.isinf(value) for value in finished)
-    # With more failures than are dropped no mean is finite, whatever the others do
+    # With more failures than dropped runs, no mean is finite
     if failed > drop:
         outlook: Outlook = "failed" if not remaining else "impossible"
         return Progress(tuple(finished), remaining, outlook, lowest, None, None, None)
@@ -158,10 +158,10 @@ def _mean(values: list[float], drop: int) -> float:
 
 
 def _least(finished: Sequence[float], remaining: int, drop: int, minimum: float) -> float:
-    """The value that all runs to come must reach at least, were they alike; by halving."""
+    """The minimum for all remaining runs if they are equal, by bisection."""
     low, high = 0.0, max([minimum, *(v for v in finished if math.isfinite(v))]) * 2 * len(finished)
     high += minimum * (remaining + len(finished))
-    # By halving: which values are dropped depends on the value sought, so no formula gives it
+    # By bisection: the dropped values depend on the result, so no formula gives it
     while high - low > 1e-9 * max(1.0, high):
         middle = (low + high) / 2
         if _mean([*finished, *[middle] * remaining], drop) >= minimum:
@@ -175,16 +175,16 @@ def _least(finished: Sequence[float], remaining: int, drop: int, minimum: float)
 
 _CASES = {
     "found": "a reference was run at this batch size",
-    "interpolated": "no reference was run at this batch size: it is interpolated between two",
-    "below_range": "below every reference point: the smallest stands in, and a result that is "
-    "faster needs reference runs of its own",
+    "interpolated": "no reference was run at this batch size: interpolated between two points",
+    "below_range": "below every reference point: compared with the smallest; a faster result "
+    "needs reference runs at this batch size",
     "above_range": "above every reference point",
     "none": "the round has no reference point for this benchmark",
 }
 
 
 def plan_text(made: Plan, width: int) -> str:
-    """The plan in sentences."""
+    """The plan as text."""
     unit = made.rules.benchmark(made.benchmark).convergence.unit
     title = (
         f"{made.benchmark} in {made.rules.title} at global batch size "
@@ -197,7 +197,7 @@ def plan_text(made: Plan, width: int) -> str:
         return "\n".join([*lines, *_due_lines(made, width)]) + "\n"
     assert made.minimum is not None
     lines += ["", f"reference mean       {figure(reference.mean)} {unit}"]
-    lines.append(f"its deviation        {figure(reference.deviation)}")
+    lines.append(f"standard deviation   {figure(reference.deviation)}")
     lines.append(f"minimum of a result  {figure(made.minimum)}")
     lines.append(f"highest speedup      {_percent(reference.mean, made.minimum)}")
     lines.append(f"points used          {', '.join(map(clean, reference.ids))}")
@@ -220,7 +220,7 @@ def _due_lines(made: Plan, width: int) -> list[str]:
     if days is None:
         return []
     by = f"by {due}, " if due else ""
-    deadline = f" of {made.deadline}" if due else ", which `deadline` in podium.toml gives"
+    deadline = f" of {made.deadline}" if due else " (set `deadline` in podium.toml for the date)"
     text = (
         f"New reference points are due {by}{days} days before the deadline{deadline}. Evidence for "
         "an appeal comes with the submission."
@@ -249,16 +249,16 @@ def _progress_lines(made: Plan, progress: Progress, unit: str, width: int) -> li
     lines = wrap(f"{done} of {made.known.needed} runs are finished.", width)
     if progress.outlook in ("passed", "failed"):
         mean = "no mean" if math.isinf(progress.lowest) else f"a mean of {figure(progress.lowest)}"
-        lines += wrap(f"They give {mean}: the test is {progress.outlook}.", width)
+        lines += wrap(f"Their result is {mean}: the test is {progress.outlook}.", width)
     elif progress.outlook == "impossible":
-        lines += wrap("Whatever the others do, the test fails: repeat the set of runs.", width)
+        lines += wrap("The test fails whatever the other runs do: repeat the set of runs.", width)
     elif progress.outlook == "certain":
-        lines += wrap("Whatever the others do, the test is passed if they converge.", width)
+        lines += wrap("The test passes whenever the other runs converge.", width)
     else:
         assert progress.least is not None
         lines += wrap(
-            f"The test is passed if each of the other {progress.remaining} converges at "
-            f"{figure(progress.least)} {unit} or later, were they alike.",
+            f"The test passes if each of the other {progress.remaining} runs converges at "
+            f"{figure(progress.least)} {unit} or later.",
             width,
         )
     if progress.outlook in ("open", "certain") and progress.expected is not None:
@@ -270,9 +270,9 @@ def _expectation(made: Plan, progress: Progress) -> str:
     assert made.reference is not None
     assert made.minimum is not None
     assert progress.expected is not None
-    text = "If the others converge as the reference does, "
+    text = "If the other runs converge like the reference, "
     if math.isinf(progress.expected):
-        return text + "there is no mean."
+        return text + "the mean is infinite."
     passed = progress.expected >= made.minimum
     text += f"the mean is {figure(progress.expected)}: {'passed' if passed else 'failed'}"
     factor = normalisation(made.reference.mean, progress.expected)
@@ -280,7 +280,7 @@ def _expectation(made: Plan, progress: Progress) -> str:
 
 
 def plan_json(made: Plan) -> str:
-    """The plan as data."""
+    """The plan as JSON."""
     progress = made.progress
     document: dict[str, Any] = {
         "schema": SCHEMA,

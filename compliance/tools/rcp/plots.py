@@ -1,4 +1,4 @@
-"""A plot of reference points: in the terminal by characters, in a file by matplotlib."""
+"""A plot of reference points: characters on a terminal, matplotlib in a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What a plot shows: (batch size, to converge) of points, limits, pruned points and runs."""
+    """The (batch size, convergence) pairs of a plot: points, limits, pruned points and runs."""
 
     used: Sequence[Pair]
     limits: Sequence[Pair]
@@ -54,7 +54,7 @@ def curve_of(
     runs: Sequence[Pair] = (),
     mean: Pair | None = None,
 ) -> Curve:
-    """The curve of reference points: those used, their limits, and those pruned."""
+    """The curve of reference points: used points, their limits, and pruned points."""
     return Curve(
         used=[(one.batch_size, one.mean) for one in known.used],
         limits=[(one.batch_size, one.minimum) for one in known.used],
@@ -78,7 +78,7 @@ def chart(curve: Curve, width: int = 80) -> list[str]:
     labels = [_label(high), _label((low + high) / 2), _label(low)]
     margin = max(map(len, labels))
     grid = _Grid(everything, low, high, max(20, min(width, 100) - margin - 2))
-    # What matters more is drawn later, over the rest
+    # More important marks are drawn later, over the rest
     grid.line(curve.limits, "_")
     grid.line(curve.used, ".")
     for pairs, mark in ((curve.pruned, "x"), (curve.used, "o"), (curve.runs, "+")):
@@ -102,7 +102,7 @@ def chart(curve: Curve, width: int = 80) -> list[str]:
 
 def _span(values: Sequence[float], room: float) -> Pair:
     low, high = min(values), max(values)
-    # Values that are all alike, or all 0, need a span to be divided by, too
+    # Equal values also need a nonzero span for the division
     more = (high - low) * room or abs(high) * room or 1.0
     return max(0.0, low - more) if low >= 0 else low - more, high + more
 
@@ -115,7 +115,7 @@ class _Grid:
     def __init__(self, pairs: Sequence[Pair], low: float, high: float, columns: int) -> None:
         sizes = [x for x, _ in pairs]
         self.left, self.right = min(sizes), max(sizes)
-        # Batch sizes mostly double from point to point.
+        # Batch sizes usually double from point to point
         self.logarithmic = self.left > 0 and self.right / self.left > 8
         self.low, self.high, self.columns = low, high, columns
         self.cells = [[" "] * columns for _ in range(HEIGHT)]
@@ -143,11 +143,11 @@ class _Grid:
             self.cells[row][column] = char
 
     def line(self, pairs: Sequence[Pair], char: str) -> None:
-        """Straight in batch size between neighbours, as points are interpolated."""
+        """Draw straight lines between neighbors, as points are interpolated."""
         ordered = sorted(pairs)
         for low, high in pairwise(ordered):
             for column in range(self.column(low[0]), self.column(high[0]) + 1):
-                # A column is rounded, and may stand for a size just outside the pair
+                # A column is rounded, and may represent a size just outside the pair
                 at = min(max(self.size_at(column), low[0]), high[0])
                 slope = (high[1] - low[1]) / (high[0] - low[0]) if high[0] != low[0] else 0.0
                 self._put(column, low[1] + slope * (at - low[0]), char)
@@ -159,14 +159,14 @@ FILES = (".svg", ".png")
 
 
 def check_plot(path: Path) -> None:
-    """Refuse a plot that cannot be written, before any work is done."""
+    """Refuse a plot that cannot be written, before any work."""
     if path.suffix.lower() not in FILES:
-        raise UsageFault(f"--plot {path} must end in {' or '.join(FILES)}")
+        raise UsageFault(f"--plot: expected a file ending in {' or '.join(FILES)}, got {path}")
     needed("matplotlib", "--plot", EXTRA)
 
 
 def write_plot(curves: Sequence[Curve], path: Path) -> None:
-    """Draw the curves, one below the other, into an SVG or PNG file."""
+    """Draw the curves below each other into an SVG or PNG file."""
     with plots(path, len(curves)) as places:
         for axes, curve in zip(places, curves, strict=True):
             _draw(axes, curve)
@@ -174,9 +174,9 @@ def write_plot(curves: Sequence[Curve], path: Path) -> None:
 
 @contextmanager
 def plots(path: Path, count: int) -> Iterator[Sequence[Any]]:
-    """So many of matplotlib's axes, one below the other, in an SVG or PNG file."""
+    """`count` axes of matplotlib, below each other, in an SVG or PNG file."""
     check_plot(path)
-    # Not pyplot, which keeps state of its own and looks for a display
+    # Not pyplot, which has global state and looks for a display
     figure_of = import_module("matplotlib.figure").Figure
     matplotlib = import_module("matplotlib")
     matplotlib.rcParams["svg.hashsalt"] = "podium"  # the same data give the same bytes

@@ -1,4 +1,4 @@
-"""Which reference points a command works with: the packaged ones of a round, or those of a file."""
+"""The reference points of a command: the packaged points of a round, or the points of a file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 LARGEST = 1 << 26
-"""Bytes of a file of points."""
+"""Maximum bytes of a points file."""
 
 
 def points_in(path: Path, round_name: str = "*") -> tuple[Point, ...]:
-    """The points of a file, in the project's form or the official verifier's."""
+    """The points of a file, in podium's or the official form."""
     try:
         return parse_points(read_given(path, LARGEST), round_name)
     except OSError as error:
@@ -28,16 +28,18 @@ def points_in(path: Path, round_name: str = "*") -> tuple[Point, ...]:
 
 
 def points_for(rules: Round, benchmark: str, file: Path | None) -> tuple[Point, ...]:
-    """The points of one benchmark; raises UsageFault where the round has no such benchmark."""
+    """The points of one benchmark; raises UsageFault if the round has no such benchmark."""
     if file is not None:
         found = points_in(file, rules.name)
-        # Points that name no benchmark are of the one asked for
+        # Points without a benchmark belong to the requested benchmark
         return tuple(point for point in found if point.benchmark in ("", benchmark))
     points = points_of(rules.usage, rules.name, benchmark)
-    # No points is an answer for minigo, which is not tested, and an error for a slip in the name
+    # An empty list is correct for minigo, which is not tested, but a misspelled name is an error
     if not points and benchmark not in rules.benchmarks:
         listed = ", ".join(sorted(rules.listed))
-        raise UsageFault(f"{benchmark} is no benchmark of {rules.title}; must be one of {listed}")
+        raise UsageFault(
+            f"{benchmark} is not a benchmark of {rules.title}; expected one of {listed}"
+        )
     return points
 
 

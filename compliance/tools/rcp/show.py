@@ -1,4 +1,4 @@
-"""`podium rcp show`: the points of a benchmark, which of them count, and their curve."""
+"""`podium rcp show`: the points of a benchmark, their use, and their curve."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA = "podium.rcp-points/1"
 
 def show(rules: Round, benchmark: str, points: Sequence[Point], name: str, width: int) -> str:
     """The points as text or JSON."""
-    # Always both: llama2_70b_lora and dlrm_dcnv2, for instance, are pruned differently by each
+    # Always both: for example, llama2_70b_lora and dlrm_dcnv2 are pruned differently
     ways = {
         profile: references(profile, rules, benchmark, points)
         for profile in (Profile.POLICY, Profile.VERIFIER)
@@ -37,14 +37,14 @@ def show(rules: Round, benchmark: str, points: Sequence[Point], name: str, width
 def _rows(
     points: Sequence[Point], ways: dict[Profile, References]
 ) -> list[tuple[Point, Reference, Reference, bool, bool]]:
-    """(point, by the policy, by the verifier, used by either) in order of batch size."""
+    """(point, policy, verifier, used by the policy, used by the verifier) by batch size."""
     mine, theirs = ways[Profile.POLICY], ways[Profile.VERIFIER]
     by_id = {profile: {r.ids[0]: r for r in way.every} for profile, way in ways.items()}
     rows = []
     for point in sorted(points, key=lambda one: one.batch_size):
         policy = by_id[Profile.POLICY].get(point.id)
         verifier = by_id[Profile.VERIFIER].get(point.id)
-        # A point of too few values to drop any is no reference; lint reports it
+        # A point with too few values to drop any is not a reference; lint reports it
         if policy is not None and verifier is not None:
             rows.append((point, policy, verifier, policy in mine.used, verifier in theirs.used))
     return rows
@@ -79,9 +79,9 @@ def _as_text(
     lines += [
         "",
         *wrap(
-            "minimum: the lowest mean of a result that is accepted; speedup: how much sooner a "
-            "result may converge. Both by the written policy; the policy uses the points on the "
-            "lower convex hull, the official verifier those that its pruning leaves.",
+            "minimum: the lowest accepted mean of a result; speedup: how much sooner a result may "
+            "converge. Both follow the written policy, which uses the points on the lower convex "
+            "hull; the official verifier uses the points that its pruning keeps.",
             width,
         ),
         "",

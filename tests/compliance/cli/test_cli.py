@@ -165,7 +165,7 @@ def test_a_working_directory_that_is_gone_is_one_line(
         cwd=gone,
     )
     assert (done.returncode, done.stdout) == (Exit.USAGE, "")
-    says = "podium: the working directory cannot be read: No such file or directory\n"
+    says = "podium: cannot read the working directory: No such file or directory\n"
     assert done.stderr == says
 
 

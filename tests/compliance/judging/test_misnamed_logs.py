@@ -179,7 +179,7 @@ def test_rcp_make_says_why_no_log_can_be_used(tree: Submission, tmp_path: Path) 
     assert "lacks time_ms" in done.stderr
     assert "converge" not in done.stderr
     done = podium("rcp", "make", tree.root / "systems", "--output", tmp_path / "points.json")
-    assert (done.exit_code, "no file below it holds records" in done.stderr) == (2, True)
+    assert (done.exit_code, "no file below it has log records" in done.stderr) == (2, True)
 
 
 # --- numbers ---

@@ -493,7 +493,7 @@ def test_a_cache_that_cannot_be_written_is_told_of(
 def test_a_cache_in_the_tree_is_refused(tree: Submission, checks: Checks) -> None:
     done = podium("check", checks.tree, "--cache-dir", checks.tree / "cache")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "lies in the tree being read" in done.stderr
+    assert "is inside the tree being read" in done.stderr
     assert not (checks.tree / "cache").exists()
 
 

@@ -44,4 +44,4 @@ def test_scores_are_drawn_after_their_table(tmp_path: Path) -> None:
 def test_bars_go_with_text_alone(more: tuple[str, str], tmp_path: Path) -> None:
     submission(tmp_path)
     done = podium("score", tmp_path / NAME, "--bars", *more)
-    assert (done.exit_code, "--bars goes with the text" in done.stderr) == (2, True)
+    assert (done.exit_code, "--bars needs the text format" in done.stderr) == (2, True)

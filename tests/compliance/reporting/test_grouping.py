@@ -72,7 +72,7 @@ def test_the_numbers_of_the_page_add_up_to_the_findings() -> None:
             )
     heads = re.findall(r"^  (?:error|warning|note|waived) ", full, re.MULTILINE)
     assert len(heads) == len(made.findings)
-    following = sum(map(int, re.findall(r"(\d+) findings? follows? from it", short)))
+    following = sum(map(int, re.findall(r"(\d+) dependent findings?", short)))
     assert following == made.counts.caused == sum(bool(f.caused_by) for f in made.findings)
 
 
@@ -292,10 +292,10 @@ def test_one_file_is_listed_and_its_consequences_are_counted() -> None:
     lines = text.render(made).splitlines()
     assert lines[0] == "FAIL  a.txt  (llama31_8b, closed)"
     assert lines[1].split() == ["error", "a.txt:3", "[log.cut]"]
-    assert "           2 findings follow from it" in lines
+    assert "           2 dependent findings" in lines
     assert not any("[b]" in line or "[c]" in line for line in lines)
     assert "[b]" in text.render(made, full=True)
-    assert "1 error, 0 warnings, 0 notes, 0 waived, 2 following from others" in " ".join(lines)
+    assert "1 error, 0 warnings, 0 notes, 0 waived, 2 dependent" in " ".join(lines)
 
 
 @pytest.mark.corpus

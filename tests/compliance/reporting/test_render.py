@@ -164,7 +164,7 @@ def test_a_single_passing_file_is_named() -> None:
 def test_passing_files_among_many_are_only_counted() -> None:
     display_path = text.render(report([], "result_0.txt", "result_1.txt"))
     assert "result_0" not in display_path
-    assert "2 logs judged" in display_path
+    assert "2 logs checked" in display_path
 
 
 def test_quiet_lists_a_shared_fault_once() -> None:
@@ -289,7 +289,7 @@ def test_a_report_that_only_strictness_rejects_says_so() -> None:
     made = conclude(RULES, files=[log("a/b.txt", "pass")], findings=warned, decision=decision)
     strict = text.render(made)
     reason, verdict = strict.splitlines()[-2:]
-    assert reason == "no errors; rejected for 1 warning, which --strict treats as errors"
+    assert reason == "no errors; rejected for 1 warning (--strict)"
     assert verdict == "REJECTED"
     assert "--strict" not in text.render(conclude(RULES, findings=warned))
     warned.append(finding("a/b.txt"))

@@ -103,4 +103,4 @@ def test_long_tables_are_cut_and_say_so() -> None:
     made = report([finding(f"result_{number}.txt") for number in range(markdown.MOST_ROWS + 3)])
     told = markdown.render(made)
     assert told.count("| opt_adamw_beta_2 is 0.8") == markdown.MOST_ROWS
-    assert "and 3 more, which the other formats list" in told
+    assert "and 3 more; other formats list them" in told

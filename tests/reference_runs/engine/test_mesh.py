@@ -385,4 +385,4 @@ def test_a_run_on_a_mesh_is_traced_and_profiled(tmp_path: Path) -> None:
 def test_a_study_takes_no_mesh(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["profile", "trainer", "llama31_8b", "--study", "scaling", "--mesh", "fsdp=2"]
     assert command(words) == 2
-    assert "--mesh does not go with --study" in capsys.readouterr().err
+    assert "--mesh cannot be used with --study" in capsys.readouterr().err

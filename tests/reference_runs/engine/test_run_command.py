@@ -238,7 +238,7 @@ REAL = ("--scale", "reference")
             ("llama31_8b", "--set", "last_step=many"),
             "--set last_step is 'many'; expected a value like",
         ),
-        (("llama31_8b", "--set", "last_step"), "must be KEY=VALUE"),
+        (("llama31_8b", "--set", "last_step"), "expected KEY=VALUE"),
         (("llama31_8b", "--round", "4.0"), "llama31_8b was in 5.1, 6.0, 6.1"),
         (
             ("llama31_8b", "--scale", "reference"),

@@ -251,13 +251,19 @@ def test_the_sheets_are_listed() -> None:
         (["run", "--device", "abacus"], "--device is abacus; expected auto, cpu, cuda or mps"),
         (["run", "--device", "cuda:99"], "--device is cuda:99; no such CUDA device"),
         (["run", "--precision", "tf32", "--device", "cpu"], "--precision tf32 needs --device cuda"),
-        (["run", "--budget", "soon"], "--budget is 'soon'; must be a time such as 60s, 5m or 1h"),
-        (["run", "--budget", "0s"], "--budget is '0s'"),
-        (["run", "--resume"], "--resume goes with --output"),
-        (["run", "--kind", "sparse_gemm"], "the list training has no kernel of this kind"),
+        (
+            ["run", "--budget", "soon"],
+            "--budget: expected a time such as 60s, 5m or 1h, got 'soon'",
+        ),
+        (["run", "--budget", "0s"], "--budget: expected a time such as 60s, 5m or 1h, got '0s'"),
+        (["run", "--resume"], "--resume needs --output"),
+        (["run", "--kind", "sparse_gemm"], "list training has no kernel of this kind"),
         (["from", "resnot"], "no bundled trainer is named resnot; did you mean resnet"),
         (["from", "minigo", "--scale", "reference"], "its model generates its data"),
-        (["from", "llama31_8b", "--set", "last_step"], "--set is 'last_step'; must be KEY=VALUE"),
+        (
+            ["from", "llama31_8b", "--set", "last_step"],
+            "--set: expected KEY=VALUE, got 'last_step'",
+        ),
         (["compare"], "nothing to compare"),
         (["compare", "NV_V10"], "neither a file nor a public sheet is named NV_V10"),
     ],
@@ -273,7 +279,7 @@ def test_a_file_that_holds_no_kernels_is_named(tmp_path: Path, text: str) -> Non
     (tmp_path / "kernels.json").write_text(text)
     status, out, err = podium("kernels", "compare", tmp_path)
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "kernels.json holds no kernels" in err
+    assert "kernels.json is not a kernels file" in err
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_files_are_compared_with_their_checksums(
     sums = tmp_path / "published"
     sums.write_text("\n".join(lines))
     assert verify("llama31_8b", data, "--checksums", str(sums)) == 0
-    assert f"checksums   2 files of {sums}, all as listed" in capsys.readouterr().out
+    assert f"checksums   2 files of {sums}, all match" in capsys.readouterr().out
     changed = bytearray(files[0].read_bytes())
     changed[0] ^= 1
     files[0].write_bytes(changed)
@@ -127,12 +127,12 @@ def test_a_list_of_checksums_that_is_none_or_names_what_is_missing(
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (["resnet", "absent"], 2, "there is no folder absent"),
+        (["resnet", "absent"], 2, "no such folder: absent"),
         (["nothing", "."], 2, "no bundled trainer is named nothing"),
         (["minigo", "."], 1, "checkpoint.npz is missing"),
-        (["resnet", ".", "--checksums", "absent"], 2, "--checksums: there is no file absent"),
+        (["resnet", ".", "--checksums", "absent"], 2, "--checksums: no such file: absent"),
         (["resnet", ".", "--samples", "0"], 2, "--samples"),
-        (["resnet", ".", "--set", "layers"], 2, "--set is 'layers'; must be KEY=VALUE"),
+        (["resnet", ".", "--set", "layers"], 2, "--set: expected KEY=VALUE, got 'layers'"),
     ],
 )
 def test_what_cannot_be_verified_is_told(

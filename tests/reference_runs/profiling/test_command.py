@@ -192,7 +192,7 @@ def test_the_page_fetches_nothing_and_shows_without_complaint(
     assert told == []
     # Its script has run: tables can be sorted
     assert "<button" in shown
-    for title in ("Utilisation beside the log", "Timeline of the recorded steps", "Roofline"):
+    for title in ("Utilization of the machine", "Timeline of the recorded steps", "Roofline"):
         assert title in shown
 
 
@@ -200,9 +200,9 @@ def test_a_profile_that_was_cut_short_has_a_page(profile: dict[str, Any]) -> Non
     lists = ("layers", "operators", "parts", "timeline", "usage", "levels", "intervals", "steps_ms")
     empty = {name: [] for name in lists}
     text = render({**profile, **empty, "roof": None, "complete": False})
-    assert "cut short" in text
+    assert "interrupted" in text
     assert "Roofline" not in text
-    assert "cut short" not in render(profile)
+    assert "interrupted" not in render(profile)
 
 
 def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
@@ -219,7 +219,7 @@ def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
         (["llama31_8b", "--device", "abacus"], "--device is abacus; expected auto, cpu or cuda"),
         (["ncf", "--device", "cpu", "--precision", "tf32"], "cpu has no TF32"),
         (["llama31_8b", "--scale", "reference"], "--data is required at reference scale"),
-        (["llama31_8b", "--set", "last_step"], "--set is 'last_step'; must be KEY=VALUE"),
+        (["llama31_8b", "--set", "last_step"], "--set: expected KEY=VALUE, got 'last_step'"),
     ],
 )
 def test_what_cannot_be_profiled_is_said_in_one_line(words: list[str], said: str) -> None:
@@ -268,7 +268,7 @@ def test_a_profile_that_dies_is_kept_as_far_as_it_went(
     assert [each["level"] for each in kept["levels"]] == ["bare", "run", "layers"]
     assert kept["layers"]
     assert (kept["operators"], kept["complete"]) == ([], False)
-    assert "cut short" in (folder / "profile.html").read_text()
+    assert "interrupted" in (folder / "profile.html").read_text()
 
 
 @pytest.mark.long
@@ -288,7 +288,7 @@ def test_a_profile_that_is_killed_can_be_read_as_far_as_it_went(tmp_path: Path) 
     kept = json.loads((folder / "profile.json").read_text())
     assert [each["level"] for each in kept["levels"]] == ["bare", "run", "layers"]
     assert kept["complete"] is False
-    assert "cut short" in (folder / "profile.html").read_text()
+    assert "interrupted" in (folder / "profile.html").read_text()
     # What was sampled until then is whole lines
     lines = (folder / "usage.txt").read_text().splitlines()
     assert [json.loads(line.split(":::MLLOG ")[1])["key"] for line in lines]

@@ -1,4 +1,4 @@
-"""What may be said of a run that is not finished: certain findings, missing keys, reference points.
+"""The facts about an unfinished run: certain findings, missing keys, reference points.
 
-Imports `logs` and `results.convergence`, nothing else of `live`.
+Imports `judging.logs` and `judging.results`, but nothing else from `live`.
 """

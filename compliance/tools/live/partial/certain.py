@@ -1,8 +1,8 @@
-"""What is certain of a run that goes on: findings that no later record can take back.
+"""The certain findings about an unfinished run, which no later record can retract.
 
-`Gates` are the checks still to be looked at, `missing_keys` the keys that a run must still log.
-Most records cannot break most checks. A check says itself which records may break it for good; one
-that a later record may yet satisfy waits for the end of the log.
+`Gates` are the checks that can still fail, `missing_keys` the keys that a run must still log.
+Most records cannot break most checks. Each check declares the records that may break it for good; a
+check that a later record may satisfy waits for the end of the log.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from podium.rules.run import Run
 from podium.rules.table import Row, WholeLogRule
 
 TARGET = ".target"
-"""Ends the id of the rule that some evaluation reaches the target."""
+"""The suffix of the id of a target rule."""
 
 _AT_ONCE = frozenset({"global_batch_size.sign"})
 """Rules about a whole log that a single record breaks for good."""
 
 
 class Reading(VerifierReading):
-    """The official verifier's reading of a run as far as it has gone, by the scopes given.
+    """The official verifier's reading of an unfinished run, with the given scopes.
 
-    The run is shared and grows; nothing of it is copied.
+    The run is shared and grows; it is not copied.
     """
 
     def __init__(self, run: Run, rules: Round, scopes: Sequence[Scope] = ()) -> None:
@@ -49,7 +49,7 @@ class Reading(VerifierReading):
         yield from self.given
 
     def scopes_of(self, division: str, benchmark: str) -> list[Scope]:
-        """The scopes that judge the run, with those that its records choose."""
+        """The scopes of the run, including those that its records choose."""
         found: list[Scope] = []
         for scope in self.rules.scopes(division, benchmark):
             found.append(scope)
@@ -59,14 +59,14 @@ class Reading(VerifierReading):
 
 
 class _TablesOnly(PolicyReading):
-    """The policy's reading of the tables; checks are looked at on their own."""
+    """The policy's reading of the tables; checks are handled separately."""
 
     def _checks(self) -> Iterator[RuleViolation]:
         yield from ()
 
 
 class Partial(_Judgement):
-    """A judgement of such a reading: as `podium check` makes it, but without checks."""
+    """A judgement of such a reading, as in `podium check` but without checks."""
 
     def __init__(self, reading: Reading, profile: Profile, path: str) -> None:
         self.log, self.rules, self.profile, self.path = reading.log, reading.rules, profile, path
@@ -74,7 +74,7 @@ class Partial(_Judgement):
         self.run = reading.run
 
     def findings(self) -> list[Finding]:
-        """What the scopes find, and whether the official verifier ends without a verdict."""
+        """The findings of the scopes, including a crash of the official verifier."""
         broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*_TablesOnly(self.verifier).review(broken)]
@@ -89,14 +89,14 @@ class Partial(_Judgement):
 
 
 def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str) -> list[Finding]:
-    """What is wrong with lines of a log."""
+    """The findings about lines of a log."""
     judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
     judgement.log = log
     return in_hindsight([*judgement._about_lines(faults)], rules, Profile.POLICY)
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:
-    """The scopes cut down to some keys, and to what is certain about them."""
+    """The scopes reduced to some keys and to the certain constraints on them."""
     found = []
     for scope in scopes:
         rows = tuple(_certain(row, run) for row in scope.rows if row.name in names)
@@ -111,9 +111,9 @@ def _is_certain(end: WholeLogRule, names: Collection[str]) -> bool:
 
 
 def _certain(row: Row, run: Run) -> Row:
-    """The row without what the records to come decide: absences, and bounds not yet known.
+    """The row without the constraints that later records decide: absences and open bounds.
 
-    The official verifier looks back only, so its bounds are known at once.
+    The official verifier looks only at earlier records, so its bounds are known at once.
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
     each = row.each if row.policy is None else row.policy
@@ -126,9 +126,9 @@ def _certain(row: Row, run: Run) -> Row:
 
 
 class Gates:
-    """The checks of a round that are still to be looked at, by the keys that may break them.
+    """The checks of a round that can still fail, by the keys that may break them.
 
-    `named` tells whether division and benchmark are known for good.
+    `named`: division and benchmark are final.
     """
 
     def __init__(self, context: Context, checks: Iterable[Check], named: bool) -> None:
@@ -146,7 +146,7 @@ class Gates:
                 self.by_key.setdefault(key, []).append((check, worth))
 
     def retire(self, rule: str) -> None:
-        """Look at a check no more: it has been reported."""
+        """Remove a reported check."""
         self.checks = [check for check in self.checks if check.id != rule]
         for key, waiting in list(self.by_key.items()):
             kept = [each for each in waiting if each[0].id != rule]
@@ -169,12 +169,12 @@ class Missing:
 
 def missing_keys(scopes: Sequence[Scope], run: Run, undecided: Collection[str]) -> list[Missing]:
     """The required keys that have not been logged, in the order of the tables."""
-    # As to the official verifier, the last scope that lists a key decides it
+    # As in the official verifier, the last scope that lists a key decides it
     last = {row.name: (scope.name, row) for scope in scopes for row in scope.rows}
     found = []
     for name, (scope, row) in last.items():
         logged = not run.where.keys().isdisjoint((name, *row.times.instead))
-        # No run logs the gathered record: the official verifier makes it of evaluations
+        # No run logs the collected record: the official verifier makes it from evaluations
         if row.times.least and not logged and name not in undecided and name != GATHERED:
             rule, late = f"{scope}.{name}", _too_late(row, run)
             found.append(Missing(name, rule, row.key.meaning, row.key.role, late))
@@ -182,6 +182,6 @@ def missing_keys(scopes: Sequence[Scope], run: Run, undecided: Collection[str]) 
 
 
 def _too_late(row: Row, run: Run) -> str:
-    """A key that stands in the log already and that the row's key had to come before."""
+    """A logged key that the row's key had to precede."""
     barred = (each.key for each in row.each if isinstance(each, before))
     return next((key for key in barred if key in run.where), "")

@@ -1,4 +1,4 @@
-"""What a run is judged by before its log says it: round, division, benchmark and reference."""
+"""The round, division, benchmark and reference of a run before its log states them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.rules.model.round import DIVISIONS, Round
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The round, and division and benchmark where they are known beforehand; else empty."""
+    """The round, and the division and benchmark if they are known in advance; else empty."""
 
     rules: Round
     division: str = ""
@@ -24,14 +24,14 @@ class Declared:
 def declared(
     name: str | Round | None, division: str | None, benchmark: str | None, usage: str
 ) -> Declared:
-    """What is declared, checked; raises UsageFault for what does not exist."""
+    """The checked declaration; raises UsageFault for an unknown division or benchmark."""
     rules = name if isinstance(name, Round) else _round(usage, name)
     if division and division not in DIVISIONS:
-        raise UsageFault(f"there is no division {division}; must be {' or '.join(DIVISIONS)}")
+        raise UsageFault(f"expected the division {' or '.join(DIVISIONS)}, got {division}")
     if benchmark and benchmark not in rules.benchmarks:
         near = difflib.get_close_matches(benchmark, rules.benchmarks, n=2)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"must be one of {_all(rules)}"
-        raise UsageFault(f"{benchmark} is no benchmark of {rules.title}; {hint}")
+        hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of {_all(rules)}"
+        raise UsageFault(f"{benchmark} is not a benchmark of {rules.title}; {hint}")
     return Declared(rules, division or "", benchmark or "")
 
 
@@ -48,7 +48,7 @@ def _round(usage: str, name: str | None) -> Round:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How the reference converges at a batch size; `reason` says why that is not known.
+    """The convergence of the reference at a batch size; `reason` explains why it is unknown.
 
     `mean` and `minimum` are in `unit`: the mean of a result's `runs` must be at least `minimum`.
     """
@@ -65,7 +65,7 @@ class Expected:
 def reference_at(
     rules: Round, benchmark: str, division: str, batch_size: float | None, profile: Profile
 ) -> Expected:
-    """What is expected of a run at a batch size."""
+    """The expected convergence of a run at a batch size."""
     unit = rules.benchmark(benchmark).convergence.unit
     reason = applies(rules, benchmark, division)
     if reason or batch_size is None:

@@ -1,4 +1,4 @@
-"""The rows that judge each key, and what is known to be broken of them so far."""
+"""The rows for each key, and the constraints that are already broken."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from podium.rules.table import Row
 
 @dataclass(slots=True)
 class PartialRow:
-    """One row of one scope, with what is known to be broken of it."""
+    """One row of one scope, with the constraints that are already broken."""
 
     row: Row
     verified: tuple[Constraint, ...]
@@ -29,13 +29,13 @@ class PartialRow:
     def breaks(self, record: Record, run: Run, count: int) -> bool:
         """Whether the record breaks the row in a way that no record before it did."""
         news = False
-        # The official verifier evaluates keys with submission_ on their first record only
+        # The official verifier evaluates submission_ keys only on their first record
         if not self.submits or count == 1:
             firsts = self.row.first if count == 1 else ()
             fine = _hold(self.verified, firsts, record, run, exact=True)
             if not fine and not self.unverified:
                 news = self.unverified = True
-            # What holds exactly holds by the same constraints of the policy as well
+            # A value that fits exactly also fits the same constraints of the policy
             if self.policy is not self.verified or not fine:
                 fine = _hold(self.policy, firsts, record, run, exact=False)
             if not fine and not self.unpolitic:
@@ -43,7 +43,7 @@ class PartialRow:
         if self.most is not None and count > self.most and not self.differs:
             first = run.records[run.where[record.key][0]].value
             self.differs = record.value is not first and record.value != first
-            # A third record of the same value says nothing new
+            # A third record with the same value adds nothing
             news = news or self.differs or count == self.most + 1
         return news or self._cannot_be_judged(record, run)
 
@@ -52,7 +52,7 @@ class PartialRow:
         run.ordered = run.exact = True
         try:
             for constraint in self.row.some:
-                # The official verifier evaluates no further, so nothing after this can crash it
+                # The official verifier stops here, so nothing after this can crash it
                 if not constraint.holds(record, run):
                     break
         except Exception:
@@ -68,7 +68,7 @@ def _hold(
     *,
     exact: bool,
 ) -> bool:
-    """Whether a record obeys, by the official verifier (`exact`) or by the policy."""
+    """Whether a record obeys, according to the official verifier (`exact`) or the policy."""
     run.ordered = run.exact = exact
     try:
         for constraint in each:
@@ -77,7 +77,7 @@ def _hold(
         for constraint in firsts:
             if not constraint.holds(record, run):
                 return False
-    # To the official verifier an exception in a check (a text compared by <) is a failure
+    # In the official verifier an exception in a check (a string compared by <) is a failure
     except Exception:
         return False
     return True
@@ -97,7 +97,7 @@ class Table:
                     self.needed_by.setdefault(key, set()).add(row.name)
 
     def broken_by(self, record: Record, run: Run) -> list[str]:
-        """The keys whose rows are worth a full judgement now that the last record is there."""
+        """The keys whose rows need a full judgement after the last record."""
         key = record.key
         count = len(run.where[key])
         names: list[str] = []
@@ -105,7 +105,7 @@ class Table:
         for entry in self.entries.get(key, ()):
             if entry.breaks(record, run, count):
                 names = [key]
-        # Only its first record can complete a bound that waited for a key
+        # Only the first record of a key can complete a bound that waited for it
         if count == 1 and key in self.needed_by:
             waiting = [name for name in self.needed_by[key] if name in run.where]
             self._forget(waiting)
@@ -113,7 +113,7 @@ class Table:
         return names
 
     def _forget(self, names: Iterable[str]) -> None:
-        """What the policy says of these keys may be otherwise now."""
+        """Forget cached results for these keys, which may have changed."""
         for name in names:
             for entry in self.entries[name]:
                 entry.unpolitic = False

@@ -1,4 +1,4 @@
-"""Where a run is heading: by its own pace, to where the reference converges or a trend leads."""
+"""The forecast of a run: its pace, and the reference convergence or the trend of the quality."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from podium.rules.model.schedule import Due
 from podium.rules.table import Row
 
 RECENT = 5
-"""Evaluations whose pace is taken, so that a slow start weighs little."""
+"""Evaluations that determine the pace, so that a slow start has little weight."""
 
 TREND = 4
-"""Evaluations through which the line is laid: few, for quality flattens as training goes on."""
+"""Evaluations of the trend line: few, because the quality flattens during training."""
 
 FARTHEST = 10.0
-"""A trend that needs so many times the training done so far is no forecast."""
+"""Maximum ratio of a forecast to the training so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One evaluation: how far training was, the minutes since run_start, and the quality."""
+    """One evaluation: the training progress, the minutes since run_start, and the quality."""
 
     position: float
     minutes: float
@@ -33,7 +33,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The quality to reach, and whether that is from above."""
+    """The target quality, and whether it is reached from above."""
 
     bound: float
     downwards: bool
@@ -42,7 +42,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When the run may reach the target, in minutes from run_start, and how that was worked out."""
+    """The forecast time of the target, in minutes from run_start, and its basis."""
 
     minutes: float
     position: float
@@ -50,7 +50,7 @@ class Forecast:
 
 
 def goal_of(target: Row | None) -> Goal | None:
-    """The target of a closed benchmark, where it is one number."""
+    """The target of a closed benchmark, if it is one number."""
     for constraint in target.some if target is not None else ():
         bound = getattr(constraint, "bound", None)
         if isinstance(bound, int | float) and isinstance(
@@ -63,23 +63,26 @@ def goal_of(target: Row | None) -> Goal | None:
 def forecast(
     points: Sequence[Point], expected: Expected, goal: Goal | None, due: Due | None
 ) -> Forecast | None:
-    """The end of a run that has not reached its target; None where nothing can be said.
+    """The forecast end of a run that has not reached its target; None without a basis.
 
-    With a reference point, where the reference converged on average; past that, or without one,
-    where a straight line through the last qualities meets the target. Either is moved on to the
-    next evaluation that is due. Time is what the last evaluations took for as much training.
+    With a reference point, the end is the mean convergence of the reference. After that, or without
+    a point, it is where a straight line through the last qualities meets the target. Both are
+    rounded up to the next evaluation. The pace is that of the last evaluations.
     """
     if len(points) < 2 or points[-1].position <= points[0].position:
         return None
     last = points[-1]
     if expected.mean is not None and expected.mean > last.position:
-        position, how = expected.mean, f"where the reference converges ({_count(expected.mean)})"
+        position, how = (
+            expected.mean,
+            f"mean convergence of the reference ({_count(expected.mean)})",
+        )
     else:
         found = _crossing(points, goal)
         if found is None:
             return None
         position, count = found
-        how = f"at the earliest, where a line through the last {count} qualities meets the target"
+        how = f"earliest, from a line through the last {count} qualities"
     position = _next_evaluation(position, last.position, due)
     pace, count = _pace(points)
     minutes = last.minutes + pace * (position - last.position)
@@ -87,7 +90,7 @@ def forecast(
 
 
 def _pace(points: Sequence[Point]) -> tuple[float, int]:
-    """Minutes for one unit of training, and over how many evaluations that was measured."""
+    """Minutes for one unit of training, and the number of evaluations for it."""
     recent = points[-RECENT:]
     way = recent[-1].position - recent[0].position
     if way <= 0:
@@ -97,9 +100,9 @@ def _pace(points: Sequence[Point]) -> tuple[float, int]:
 
 
 def _crossing(points: Sequence[Point], goal: Goal | None) -> tuple[float, int] | None:
-    """Where the least-squares line through the last qualities meets the target."""
+    """The point where the least-squares line through the last qualities meets the target."""
     known = [(p.position, p.quality) for p in points[-TREND:] if p.quality is not None]
-    # Two points always lie on a line, which would follow every fluctuation
+    # Two points are always on a line, which would follow every fluctuation
     if goal is None or len(known) < 3:
         return None
     mean_at = math.fsum(at for at, _ in known) / len(known)
@@ -113,14 +116,14 @@ def _crossing(points: Sequence[Point], goal: Goal | None) -> tuple[float, int] |
         return None
     position = mean_at + (goal.bound - mean) / slope
     last = points[-1].position
-    # A line may meet the target before the last evaluation, which has missed it
+    # A line may meet the target before the last evaluation, which missed it
     return (max(position, last), len(known)) if position <= FARTHEST * last else None
 
 
 def _next_evaluation(position: float, last: float, due: Due | None) -> float:
     if due is None:
         return position
-    # Less a little, or rounding would move a position on the grid to the next
+    # Minus an epsilon, or rounding would move a position on the grid to the next
     steps = max(1, math.ceil((position - last) / due.interval - 1e-9))
     return last + steps * due.interval
 

@@ -1,4 +1,4 @@
-"""A log that grows: its file is followed and read piece by piece.
+"""A growing log, whose file is followed and read in pieces.
 
 At the end the log is the same as if it were read at once.
 """
@@ -27,7 +27,7 @@ _LONGEST = 1 << 28
 
 
 class GrowingLog:
-    """The whole lines of a log so far, and the beginning of the next."""
+    """The complete lines of a log so far, and the start of the next line."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -46,14 +46,14 @@ class GrowingLog:
         data = self.rest + data
         # A lone CR ends a line too, but the last one may be half of a CRLF
         cut = data.rfind(b"\n") + 1
-        # What has no line ends is hardly a log, and must not fill the memory
+        # Data without line ends is hardly a log and must not fill the memory
         if not cut and len(data) > _LONGEST:
             cut = len(data)
         self.rest = data[cut:]
         return self._take(data[:cut]) if cut else []
 
     def whole(self) -> Log:
-        """The log, with a last line that has no end yet."""
+        """The log, including a last line without an end."""
         log = self.log
         if self.rest:
             # On a copy, as the line may still grow
@@ -83,7 +83,7 @@ class GrowingLog:
         piece = parse_part(data)
         log = self.log
         log.size += len(data)
-        # A text in two formats counts as one of the newer.
+        # A file with two formats counts as the newer one
         older = _AGE.index(piece.generation) - _AGE.index(log.generation)
         numbers = [self.lines + line for line in piece.lines]
         strays = [
@@ -121,7 +121,7 @@ class GrowingLog:
         return piece.records
 
     def _read_again(self) -> list[Record]:
-        """What is compressed cannot be read from the middle."""
+        """Read a compressed file from its start."""
         known = len(self.log.records)
         self.log = read_log(self.path)
         return self.log.records[known:]
@@ -133,14 +133,14 @@ BLOCK = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """New bytes; or a change of the file: truncated, or replaced by another."""
+    """New bytes, or a change of the file: truncated or replaced."""
 
-    kind: Literal["data", "anew", "replaced"]
+    kind: Literal["data", "truncated", "replaced"]
     data: bytes = b""
 
 
 class Tail:
-    """The end of a file, read as it grows."""
+    """The end of a growing file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -150,13 +150,13 @@ class Tail:
         self._place = 0
 
     def poll(self) -> Iterator[Piece]:
-        """What is new since the last call."""
+        """The pieces since the last call."""
         if self._handle is None:
             self._open()
         if self._handle is None:
             return
         yield from self._grown(self._handle)
-        # More may have come between that reading and this look: the old file is read to its end
+        # The old file may have grown before it was replaced, so it is read to its end
         if self._was_replaced(self._handle):
             yield from self._grown(self._handle)
             yield Piece("replaced")
@@ -166,13 +166,13 @@ class Tail:
                 yield from self._grown(self._handle)
 
     def close(self) -> None:
-        """Close the file; the next call of `poll` starts with it again."""
+        """Close the file; the next call of `poll` opens it again."""
         if self._handle is not None:
             os.close(self._handle)
         self._handle, self._place = None, 0
 
     def _open(self) -> None:
-        # Opening a fifo would wait for a writer, so nothing waits, and only a file is read.
+        # Opening a fifo would wait for a writer, so only regular files are read
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(self.path, flags)
@@ -189,17 +189,17 @@ class Tail:
         self._handle, self._place, self.seen, self.problem = handle, 0, True, ""
 
     def _grown(self, handle: int) -> Iterator[Piece]:
-        # A file cut short that has grown past this place since the last poll goes unnoticed
+        # A truncated file that has grown past this position since the last poll is not detected
         if os.fstat(handle).st_size < self._place:
             os.lseek(handle, 0, os.SEEK_SET)
             self._place = 0
-            yield Piece("anew")
+            yield Piece("truncated")
         while data := os.read(handle, BLOCK):
             self._place += len(data)
             yield Piece("data", data)
 
     def _was_replaced(self, handle: int) -> bool:
-        """Whether another file has the name now. One that was only moved is read on."""
+        """Whether another file has the name now; a file that was only moved is still read."""
         try:
             there = os.stat(self.path)
         except OSError:

@@ -1,4 +1,4 @@
-"""`podium watch`: poll every log, show what is new, and decide when to end."""
+"""`podium watch`: poll all logs, show changes, and decide when to end."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from podium.compliance.tools.live.watching.metrics import Metrics
 
 GRACE_S = 30
-"""Seconds that a command started by --exec has after the watch has ended."""
+"""Seconds that a command of --exec may run after the watch has ended."""
 
 
 def _words(command: str) -> list[str]:
-    """The words of `--exec`; raises UsageFault where a shell could not tell them either."""
+    """The words of `--exec`; raises UsageFault if they cannot be parsed."""
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise UsageFault(f"--exec {command}: {error}") from None
     if command and not words:
-        raise UsageFault("--exec gives no command")
+        raise UsageFault("--exec needs a command")
     return words
 
 
@@ -69,7 +69,7 @@ class Options:
 
 
 class Watch:
-    """Several logs, watched together. Clock and sleep are given by tests."""
+    """Several logs, watched together; tests replace clock and sleep."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Watch:
         self._conclude()
         self._wait_for_commands()
         if not any(log.tail.seen for log in self.logs):
-            raise NothingToJudge(f"there is no log: {', '.join(log.path for log in self.logs)}")
+            raise NothingToJudge(f"no such log: {', '.join(log.path for log in self.logs)}")
         return self._status()
 
     # --- while logs grow ---
@@ -109,7 +109,7 @@ class Watch:
         first = True
         while True:
             changed = [log.poll() for log in self.logs]
-            # A status costs most of a poll, and is the same while nothing happens.
+            # A status is the main cost of a poll, and does not change without new records
             if first or any(changed) or isinstance(output, Live):
                 output.show(self._statuses(), first or any(changed))
             first = False
@@ -123,7 +123,7 @@ class Watch:
         options = self.options
         if options.once or (options.exit_on_error and self.alarmed):
             return True
-        # Some keys may follow run_stop: a quiet poll shows that nothing more comes
+        # Some keys may follow run_stop: a poll without records shows that the log is complete
         if not options.follow and all(log.stopped and log.quiet for log in self.logs):
             return True
         return ends is not None and self.now() >= ends
@@ -142,7 +142,7 @@ class Watch:
                 "PODIUM_MESSAGE": fatal.message,
             }
             try:
-                # The caller's own command, without a shell: no log's text is ever parsed by one.
+                # The user's command, without a shell, so no shell ever parses text of a log
                 process = subprocess.Popen(  # noqa: S603
                     self.command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL
                 )
@@ -154,14 +154,14 @@ class Watch:
         for process in self.started:
             try:
                 process.wait(GRACE_S)
-            # The command is the caller's own: it is left running
+            # The command belongs to the user and continues
             except subprocess.TimeoutExpired:
                 continue
 
     # --- at the end ---
 
     def _conclude(self) -> None:
-        """The report on the logs that have ended, and the status of the others."""
+        """Print the report on the ended logs, and the status of the others."""
         ended = [log for log in self.logs if log.stopped]
         for log in ended:
             log.judge()
@@ -206,10 +206,10 @@ class Watch:
         found = [
             each
             for log in self.logs
-            # A log that has not ended has no verdict; what is certain of it counts
+            # A log that has not ended has no verdict, but its certain findings count
             for each in (log.verdict.findings if log.verdict else log.guard.findings)
         ]
-        # A rule that crashed may have hidden an error, so neither verdict would be true
+        # A crashed rule may have hidden an error, so neither verdict would be correct
         if crashed(found):
             return Exit.INTERNAL
         return Exit.FOUND if fails(found, strict=self.options.strict) else Exit.CLEAN
@@ -217,7 +217,7 @@ class Watch:
     def _rules(self) -> Rules:
         return rules_of([log.choice for log in self.logs], self.options.judging.profile)
 
-    # --- what is shown ---
+    # --- output ---
 
     def _statuses(self) -> list[Status]:
         now = self.now() * 1000
@@ -246,7 +246,7 @@ class Watch:
 
 
 def _judged(log: Watched, status: Status) -> Status:
-    """The status with all findings of a log that has ended: some show only in whole logs."""
+    """The status with all findings of an ended log; some findings need the complete log."""
     return replace(status, findings=list(log.verdict.findings)) if log.verdict else status
 
 

@@ -24,8 +24,8 @@ LABELS = ("log", "benchmark", "division")
 class Metrics:
     """Shows statuses as another output does, and writes them to a file with every change.
 
-    The file is replaced as a whole, so that no collector reads a half. Raises UsageFault where it
-    cannot be written, or the library is not installed.
+    The file is replaced atomically, so that no collector reads a partial file. Raises UsageFault if
+    it cannot be written or the library is not installed.
     """
 
     def __init__(self, path: Path, output: Output) -> None:
@@ -40,13 +40,13 @@ class Metrics:
             self.write(statuses)
 
     def close(self) -> None:
-        """Close the other output; the file stays, with what was last known."""
+        """Close the other output; the file stays with the last statuses."""
         self.output.close()
 
     def write(self, statuses: Sequence[Status]) -> None:
         """Replace the file."""
         data: bytes = self.exposition.generate_latest(_Collected([*self._collect(statuses)]))
-        # Read again within seconds: what a power cut takes is of no use after it
+        # Not synced: after a power failure the file is useless
         with draft_file(self.path, durable=False) as stream:
             stream.write(data)
 
@@ -75,7 +75,7 @@ class Metrics:
 
 
 class _Collected:
-    """What the library asks for families."""
+    """The collector interface of the library."""
 
     def __init__(self, families: list[Any]) -> None:
         self.families = families
@@ -85,7 +85,7 @@ class _Collected:
 
 
 def _labels(status: Status) -> tuple[str, str, str]:
-    # Names of files may hold what is no Unicode, and the file is UTF-8
+    # File names may not be valid Unicode, and the file is UTF-8
     path = status.path.encode("utf-8", "replace").decode()
     return path, status.benchmark, status.division
 
@@ -102,18 +102,18 @@ _GAUGES: tuple[tuple[str, str, str, Any], ...] = (
     ("podium_run_records", "Records read of a log.", "", lambda one: one.records),
     ("podium_run_init", "Time since init_start, until run_start.", "seconds",
      lambda one: _seconds(one.init_minutes)),
-    ("podium_run_init_limit", "Time that initialisation may take.", "seconds",
+    ("podium_run_init_limit", "Maximum time of the initialization.", "seconds",
      lambda one: _seconds(one.init_limit)),
     ("podium_run_elapsed", "Time since run_start, until run_stop.", "seconds",
      lambda one: _seconds(one.run_minutes)),
-    ("podium_run_projected", "Time to train as it is forecast.", "seconds",
+    ("podium_run_projected", "Forecast time to train.", "seconds",
      lambda one: _seconds(one.forecast.minutes) if one.forecast else None),
     ("podium_run_evaluations", "Evaluations so far.", "", lambda one: len(one.points)),
     ("podium_run_position", "Training done at the last evaluation, in the benchmark's unit.", "",
      lambda one: _last(one, "position")),
     ("podium_run_quality", "Quality at the last evaluation.", "",
      lambda one: _last(one, "quality")),
-    ("podium_run_target", "Quality to reach, where it is one number.", "",
+    ("podium_run_target", "Target quality, if it is one number.", "",
      lambda one: one.goal.bound if one.goal else None),
     ("podium_run_missing", "Required keys not logged yet.", "", lambda one: len(one.missing)),
 )  # fmt: skip

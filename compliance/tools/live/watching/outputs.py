@@ -1,4 +1,4 @@
-"""How a watch is printed: as a live page, plain lines, or lines of JSON."""
+"""The outputs of a watch: a live page, plain lines, or JSON lines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Output(Protocol):
         """Show the statuses; `changed`: a log has grown since the last time."""
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
 
 
 class Live:
@@ -44,7 +44,7 @@ class Live:
         from rich.live import Live as RichLive
 
         self.console, self.plain = console, plain
-        # No thread of rich's own; the page goes in the end, as the report takes its place
+        # Without a thread of rich; the page is removed at the end, because the report replaces it
         self.live = RichLive(
             console=console, auto_refresh=False, transient=True, vertical_overflow="crop"
         )
@@ -52,7 +52,7 @@ class Live:
 
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
         size = self.console.size
-        # A page as high as the terminal would scroll by its last line end
+        # A page as high as the terminal would scroll at its last line end
         lines = page(statuses, max(40, size.width), max(4, size.height - 1), plain=self.plain)
         self.live.update(self._text(lines), refresh=True)
 
@@ -77,7 +77,7 @@ class Plain:
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
         for status in statuses:
             printed = self.printed.get(status.path)
-            # Fewer records than before: a run has begun anew in the same file
+            # Fewer records than before: a new run has started in the same file
             if printed is None or status.records < printed.records:
                 restarted = [] if printed is None else ["restarted"]
                 printed = self.printed[status.path] = _Printed()
@@ -85,7 +85,7 @@ class Plain:
                 restarted = []
             for news in (*restarted, *printed.news(status)):
                 print_text("\n".join(wrap(clean(f"{status.path}: {news}"), width())) + "\n")
-        # Output to a pipe would reach its reader many events late
+        # Buffered output to a pipe would reach its reader late
         _flush()
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class Plain:
 
 
 class _Printed:
-    """What has been printed of one log."""
+    """The printed state of one log."""
 
     def __init__(self) -> None:
         self.phase, self.problem = "", ""
@@ -105,7 +105,7 @@ class _Printed:
             yield status.problem
         self.problem = status.problem
         yield from self._evaluations(status)
-        # A guard only ever adds findings, so a count says which are new
+        # A guard only adds findings, so a count identifies the new ones
         for found in status.findings[self.findings :]:
             yield finding_text(found)
         self.findings = len(status.findings)
@@ -130,7 +130,7 @@ def _phase_news(status: Status) -> str:
         "waiting": "waiting for its first record",
         "preparing": "records, but no init_start yet",
         "init": "initialising",
-        "ready": f"initialised in {_minutes(status.init_minutes)}",
+        "ready": f"initialized in {_minutes(status.init_minutes)}",
         "running": f"running; target {status.target}" if status.target else "running",
     }
     return words[status.phase]

@@ -1,4 +1,4 @@
-"""Lines about runs being watched, for a terminal."""
+"""Lines about watched runs, for a terminal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "_.-=+*%#"
 
 SPARKS = 24
-"""Evaluations shown in the small plot: the last ones."""
+"""Evaluations in the sparkline: the last ones."""
 
 MOST_FINDINGS = 8
-"""Findings listed of one run; the worst and the latest."""
+"""Maximum findings listed of one run: the most severe and the latest."""
 
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 _LABEL, _BODY = 13, " " * 15
@@ -27,8 +27,8 @@ Line = tuple[str, str]
 
 
 def sparkline(values: Sequence[float | None], blocks: str = BLOCKS) -> str:
-    """A small plot of the last values, lowest to highest; a gap where there is no number."""
-    # NaN and infinities have no height: their difference with themselves is NaN
+    """A small plot of the last values, scaled from lowest to highest, with gaps for no number."""
+    # NaN and infinities have no height: their difference from themselves is NaN
     display_path = [v if v is not None and v - v == 0 else None for v in values][-SPARKS:]
     known = [value for value in display_path if value is not None]
     if not known:
@@ -45,7 +45,7 @@ def sparkline(values: Sequence[float | None], blocks: str = BLOCKS) -> str:
 
 
 def page(statuses: Sequence[Status], width: int, height: int, *, plain: bool = False) -> list[Line]:
-    """All runs, each in full where there is room, else each on one line."""
+    """All runs, in full if there is room, else on one line each."""
     blocks = PLAIN_BLOCKS if plain else BLOCKS
     full = [line for status in statuses for line in (*detail(status, width, blocks), ("", ""))]
     if len(full) <= height:
@@ -131,7 +131,7 @@ def _evaluations(status: Status) -> str:
 
 
 def projection(status: Status) -> str:
-    """When the run may end, and the basis of that."""
+    """The forecast end of the run and its basis."""
     if status.forecast is None:
         return ""
     ends = status.forecast
@@ -139,7 +139,7 @@ def projection(status: Status) -> str:
 
 
 def reference(status: Status) -> str:
-    """How the run compares with the reference at its batch size."""
+    """The comparison of the run with the reference at its batch size."""
     expected = status.expected
     if expected.mean is None or expected.minimum is None:
         return expected.reason if status.points else ""
@@ -162,12 +162,12 @@ def _count(number: float) -> str:
 def finding_text(found: Finding) -> str:
     """A finding as one sentence."""
     where = "" if found.line is None else f"line {found.line}: "
-    # Values of a log may hold control characters
+    # Values of a log may contain control characters
     return clean(f"{found.severity.value}: {where}{found.message} [{found.id}]")
 
 
 def _own(status: Status) -> list[Finding]:
-    """The findings that do not follow from another one."""
+    """The findings that are not consequences."""
     marked = mark_consequences(status.findings, Causes())
     return [found for found in marked if not found.caused_by]
 

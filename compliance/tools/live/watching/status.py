@@ -1,4 +1,4 @@
-"""The status of a run: phase, times and limits, evaluations, quality, what is missing."""
+"""The status of a run: phase, times and limits, evaluations, quality, missing keys."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from podium.rules.run import MINUTE_MS, Run, as_number
 Phase = Literal["waiting", "preparing", "init", "ready", "running", "stopped"]
 
 CLOCKS_AGREE_MS = 86_400_000
-"""A log whose last line is older than this is a replay or a copy: its own clock is used."""
+"""A log whose last line is older than this is a replay or a copy: its clock is used."""
 
 
 @dataclass(slots=True)
 class Status:
-    """One log at one moment. Times are minutes; None is what is not known."""
+    """One log at one time. Times are minutes; None means unknown."""
 
     path: str
     phase: Phase = "waiting"
@@ -84,7 +84,7 @@ def status_of_run(
 
 
 def _phase(run: Run) -> Phase:
-    # The last first: a log that has stopped has the earlier marks, too
+    # The last mark first: a log that has stopped has the earlier marks, too
     phases: tuple[tuple[str, Phase], ...] = (
         ("run_stop", "stopped"),
         ("run_start", "running"),
@@ -98,7 +98,7 @@ def _phase(run: Run) -> Phase:
 
 
 def _clock(run: Run, now_ms: float) -> float:
-    """Now, by the clock of the log."""
+    """The present time of the log's clock."""
     last = run.records[-1].time_ms
     return now_ms if 0 <= now_ms - last < CLOCKS_AGREE_MS else last
 
@@ -111,7 +111,7 @@ def _add_times(found: Status, guard: Guard, now_ms: float) -> None:
     if began:
         ended = ready or start
         until = ended.time_ms if ended is not None else now_ms
-        # The limit counts from the first init_start, where several are logged
+        # If several are logged, the limit counts from the first init_start
         found.init_minutes = (until - min(began)) / MINUTE_MS
         if ended is None and found.init_limit and found.init_minutes > found.init_limit:
             found.lost.append(f"init_stop within {found.init_limit:g} min of init_start")
@@ -130,7 +130,7 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     if target is not None:
         wanted = target.some if found.goal is None else (found.goal.constraint,)
         found.target = " and ".join(each.expected(run) for each in wanted)
-        # The guard's readings of this run set these flags as they need them, and leave them so
+        # The guard's readings of this run set these flags and do not reset them
         run.ordered = run.exact = False
         if context.offline:
             reached = earliest_passing(run, target)
@@ -147,7 +147,7 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     if due is not None and found.phase != "stopped":
         found.next_due = _next(found.points, due)
     done = found.phase == "stopped" or found.reached is not None
-    # Checkpoints evaluated after the run tell nothing of the pace of training
+    # Checkpoints evaluated after the run say nothing about the pace of training
     if not done and "run_start" in run.where and not context.offline:
         found.forecast = forecast(found.points, expected, found.goal, due)
     end = found.reached

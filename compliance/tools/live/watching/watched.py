@@ -1,4 +1,4 @@
-"""One log being watched: its file, its guard, and what is new since the last poll."""
+"""One watched log: its file, its guard, and the changes since the last poll."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPENERS = frozenset({"cache_clear", "init_start", "init_stop", "run_start"})
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """The options that say how to judge."""
+    """The options of the judgement."""
 
     usage: str | None = None
     round: str | None = None
@@ -31,7 +31,7 @@ class WatchOptions:
 
 
 class Watched:
-    """A log as far as it has been read."""
+    """The part of a log that has been read."""
 
     def __init__(self, path: str, options: WatchOptions) -> None:
         self.path, self.options = path, options
@@ -58,15 +58,15 @@ class Watched:
             options.benchmark,
             profile=options.profile,
             path=self.path,
-            # The page lists what is missing by itself
+            # The page itself lists missing keys
             advises=False,
         )
-        # Looked up at each call, as feeding may replace the inner log
+        # Looked up at each call, because feeding may replace the inner log
         guard.run.line_of = lambda index: self.log.log.line(index)
         return guard
 
     def poll(self) -> bool:
-        """Read what is new and have the guard judge it; returns whether there was any."""
+        """Read new records and let the guard judge them; return whether there were any."""
         self.quiet = True
         for piece in self.tail.poll():
             self.quiet = False
@@ -76,28 +76,28 @@ class Watched:
         return not self.quiet
 
     def _take(self, piece: Piece) -> None:
-        if piece.kind == "anew":
+        if piece.kind == "truncated":
             self._pending = None
             self._begin()
             return
         if piece.kind == "replaced":
-            # Only its first records show whether a new file goes on with the run
+            # Only its first records show whether a new file continues the run
             self._pending = b""
             return
         records = self._feed(piece.data)
         if self.log.begun_anew:
             self.log.begun_anew = False
-            # A newer line format makes all lines before it void, with what was found in them
+            # A newer line format voids all earlier lines and their findings
             self.guard, records = self._guard(), self.log.log.records[:]
         self._judge(records)
         self._judge_faults()
 
     def _feed(self, data: bytes) -> list[Record]:
-        """The records that new bytes complete; those of a new file once it is recognised."""
+        """The records that new bytes complete; for a new file, after it is recognized."""
         if self._pending is None:
             return self.log.feed(data)
         self._pending = pending = self._pending + data
-        # On a log of its own: whose records these are is not known yet
+        # In a separate log: the run of these records is not known yet
         first = GrowingLog(self.path).feed(pending)
         if not first:
             return []
@@ -107,7 +107,7 @@ class Watched:
         return self.log.feed(pending)
 
     def _judge(self, records: list[Record]) -> None:
-        # Rules of another line format say nothing of single records; the end judges the whole
+        # Rules of another line format do not apply to single records; the end judges the whole log
         if self.log.log.generation != self.choice.rules.generation:
             return
         for record in records:
@@ -119,7 +119,7 @@ class Watched:
         if new:
             self.guard.report(line_findings(log, new, self.choice.rules, self.path))
 
-    # --- what is known ---
+    # --- state ---
 
     @property
     def stopped(self) -> bool:
@@ -128,12 +128,12 @@ class Watched:
 
     @property
     def fatal(self) -> Finding | None:
-        """The first error, if there is any."""
+        """The first error, if any."""
         errors = (f for f in self.guard.findings if f.severity is Severity.ERROR)
         return next(errors, None)
 
     def judge(self) -> LogVerdict:
-        """The verdict of `podium check` on the log as it is."""
+        """The verdict of `podium check` on the present log."""
         if self.verdict is None:
             rules, profile = self.choice.rules, self.options.profile
             self.verdict = judge_log(self.log.whole(), rules, profile, self.path)
@@ -145,7 +145,7 @@ class Watched:
         return status_of_run(self.path, self.guard, self._reference(), now_ms, self.tail.problem)
 
     def _reference(self) -> Expected:
-        """The reference for the run's batch size, worked out once."""
+        """The reference for the run's batch size, computed once."""
         guard = self.guard
         benchmark = guard.context.benchmark
         if benchmark is None:

@@ -118,7 +118,7 @@ def test_what_is_no_submission_is_a_usage_fault(
     assert "no such folder" in capsys.readouterr().err
     tree.root.mkdir()
     assert compat(tree) == Exit.USAGE
-    assert "must have results and systems" in capsys.readouterr().err
+    assert "expected folders results and systems" in capsys.readouterr().err
 
 
 # --- verify ---

@@ -120,7 +120,7 @@ def test_scores_come_from_the_same_reading(
 def test_scores_need_a_format_that_can_hold_them(podium: Podium, log: Path) -> None:
     said = podium("check", log, "--score", "--format", "sarif")
     assert said.status == Exit.USAGE
-    assert "--score goes with" in said.err
+    assert "--score needs" in said.err
 
 
 # --- exit statuses ---
@@ -641,7 +641,7 @@ def test_output_inside_the_tree_is_refused(
     before = snapshot(tmp_path)
     said = podium("check", log.parent, "--round", "5.1", "--output", tmp_path / place)
     assert said.status == Exit.USAGE
-    assert "lies in the tree" in said.err
+    assert "is inside the tree" in said.err
     assert snapshot(tmp_path) == before
 
 
@@ -858,7 +858,7 @@ def read_only() -> Iterator[Callable[[Path], None]]:
 def test_the_module_is_the_command(log: Path) -> None:
     done = subprocess_podium("check", log, "--round", "5.1")
     assert (done.returncode, done.stderr) == (Exit.CLEAN, "")
-    assert "1 log judged by training 5.1 (profile policy, from the options)" in done.stdout
+    assert "1 log checked against training 5.1 (profile policy, from the options)" in done.stdout
     assert subprocess_podium("check", "nowhere").returncode == Exit.USAGE
 
 
@@ -885,7 +885,7 @@ def test_help_has_examples_and_the_exit_statuses(podium: Podium) -> None:
     assert "podium check result_0.txt --round 5.1" in " ".join(said.out.split())
     for option in ("--round", "--usage", "--profile", "--select", "--ignore", "--strict", "--jobs"):
         assert option in said.out
-    assert "Exit status: 0 nothing wrong" in " ".join(said.out.split())
+    assert "Exit status: 0 no errors" in " ".join(said.out.split())
 
 
 def test_the_version_told_is_the_distributions(podium: Podium) -> None:
@@ -911,7 +911,7 @@ def test_scores_in_a_workflow_are_text(
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     told = podium("check", log, "--round", "5.1", "--score")
-    assert "--score goes with" not in told.err
+    assert "--score needs" not in told.err
     assert told.status in (0, 1)
 
 

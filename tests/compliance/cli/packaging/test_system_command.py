@@ -32,7 +32,7 @@ def test_check_one_file(tmp_path: Path) -> None:
     file = write(tmp_path / "ex_n8.json")
     done = run("check", str(file), "--round", "5.1")
     assert done.exit_code == 0
-    assert "1 system description judged by training 5.1" in " ".join(done.stdout.split())
+    assert "1 system description checked against training 5.1" in " ".join(done.stdout.split())
     write(file, status="onprem", number_of_nodes="x")
     done = run("check", str(file), "--round", "5.1")
     assert done.exit_code == 1

@@ -92,7 +92,7 @@ def test_the_schema_of_descriptions_is_of_a_round(tmp_path: Path) -> None:
     done = podium("schema", "config", "--round", "5.1")
     assert (done.exit_code, done.stderr) == (
         2,
-        "podium: --round goes with system; the schema of config is of no round\n",
+        "podium: --round needs system; the schema of config does not depend on the round\n",
     )
 
 

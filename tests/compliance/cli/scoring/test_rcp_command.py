@@ -158,7 +158,7 @@ def test_a_plot_needs_its_extra(
     result = podium(*arguments, tmp_path / "x.svg")
     assert result.exit_code == 2
     assert "pip install matplotlib" in result.stderr
-    assert "must end in .svg or .png" in podium(*arguments, tmp_path / "x.gif").stderr
+    assert "expected a file ending in .svg or .png" in podium(*arguments, tmp_path / "x.gif").stderr
     assert not [*tmp_path.glob("x.*")]
 
 
@@ -212,7 +212,7 @@ def test_what_finished_runs_leave_possible(example: Path) -> None:
     assert document(*base, "9,9,9,9,9", status=1)["progress"]["outlook"] == "failed"
     text = podium(*base, "15,16,15").output
     assert "converges at" in text
-    assert "If the others converge as the reference does" in text
+    assert "If the other runs converge like the reference" in text
 
 
 @pytest.mark.parametrize("given", ["", "a", "1,,2", "-3", "nan", "1,2,3,4,5,6"])
@@ -254,7 +254,7 @@ def test_no_reference_is_said(example: Path) -> None:
     assert "below every reference point" in below.output
     result = podium("plan", "nothing", "--gbs", 8)
     assert result.exit_code == 2
-    assert "is no benchmark of" in result.stderr
+    assert "is not a benchmark of" in result.stderr
     assert podium("plan", "bert", "--gbs", 8, "--round", "9.9").exit_code == 2
 
 
@@ -288,7 +288,7 @@ def test_new_points_are_due_a_week_before_the_deadline(here: Path, given: str, d
 def test_without_a_deadline_no_day_is_named(here: Path) -> None:
     plan = ("plan", "llama31_8b", "--gbs", 32)
     assert document(*plan, "--round", "6.1")["points_due"] is None
-    assert "7 days before the deadline, which `deadline`" in " ".join(
+    assert "7 days before the deadline (set `deadline`" in " ".join(
         podium(*plan, "--round", "6.1").stdout.split()
     )
     # Earlier rounds name no such day
@@ -431,8 +431,8 @@ def test_the_precision_of_a_file_is_compared(tmp_path: Path) -> None:
         if fault["id"].endswith("precision")
     }
     assert told == {
-        "a": "its Precision is TF32; training 5.1 takes FP32 or BF16",
-        "b": "it has no Precision; training 5.1 takes FP32 or BF16",
+        "a": "Precision is TF32; training 5.1 accepts FP32 or BF16",
+        "b": "Precision is missing; training 5.1 accepts FP32 or BF16",
     }
 
 
@@ -480,7 +480,7 @@ def test_runs_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     made.log(1, lambda log: log.meta("run_stop", status="aborted"))
     output = tmp_path / "mine.json"
     result = podium("make", made.root, "--output", output)
-    assert "result_1.txt is left out: it did not converge" in result.stderr
+    assert "result_1.txt is skipped: it did not converge" in result.stderr
     inside = podium("make", made.root, "--output", made.root / "mine.json")
     assert inside.exit_code == 2
     for number in (0, 2):
@@ -504,11 +504,11 @@ def test_runs_outside_the_window_are_named(tmp_path: Path) -> None:
     for number in (3, 4):
         (folder / f"result_{number}.txt").write_text(later(log, number * 10**8))
     [member] = document("check", folder)["results"]
-    [message] = [text for text in member["messages"] if "left out" in text]
+    [message] = [text for text in member["messages"] if "not used" in text]
     assert message.startswith("5 runs, 3 needed: of the windows of 3 consecutive launches")
-    counted, left_out = message.split("; left out: ")
+    counted, left_out = message.split("; not used: ")
     names = {f"result_{number}.txt" for number in range(5)}
     assert {name for name in names if name in left_out} | {
         name for name in names if name in counted
     } == names
-    assert "left out:" in podium("check", folder).stdout
+    assert "not used:" in podium("check", folder).stdout

@@ -439,8 +439,8 @@ def test_only_compatible_rounds_are_compared(
     [
         (["--format", "xlsx"], "needs --output"),
         (["--explain", "x", "--compare", "."], "exclude each other"),
-        (["--explain", "nothing"], "no result is named"),
-        (["--explain", "x", "--format", "json"], "text only"),
+        (["--explain", "nothing"], "no result matches"),
+        (["--explain", "x", "--format", "json"], "--explain needs the text format"),
         (["--compare", ".", "--format", "csv"], "text or json"),
         (["--round", "9.9"], "9.9"),
     ],

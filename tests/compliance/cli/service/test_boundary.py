@@ -142,7 +142,7 @@ def test_the_guard_refuses_what_lies_outside(event: str, guard: Guard, served: P
     (served / "out").symlink_to(served.parent)
     for path in (served.parent, served / "out", served / "out/secret.txt", served / "../secret"):
         for each in (path, str(path), os.fsencode(path)):
-            with pytest.raises(PermissionError, match="outside of the folder"):
+            with pytest.raises(PermissionError, match="outside the served folder"):
                 guard(event, (each, "r", os.O_RDONLY))
 
 

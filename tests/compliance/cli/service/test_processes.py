@@ -151,5 +151,5 @@ def test_a_request_beyond_them_waits_for_its_turn_and_no_longer(tmp_path: Path) 
     caller = Caller(tmp_path, "unused", 0.01)
     for _ in range(AT_ONCE):
         assert caller.turns.acquire()
-    with pytest.raises(UsageFault, match=f"{AT_ONCE} other answers are being made"):
+    with pytest.raises(UsageFault, match=f"busy with {AT_ONCE} other requests"):
         caller.call(["check"], ["."], whole=False)

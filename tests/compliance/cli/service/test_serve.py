@@ -74,7 +74,7 @@ def test_a_rule_is_explained_and_an_unknown_one_is_not(tree: Path) -> None:
     assert told["text"].split() == podium("rules", "explain", rule, "--round", "6.0").stdout.split()
     failed, why = asked(here(tree), "explain", rule="--help")
     assert failed
-    assert "--help is no rule of training" in why
+    assert "--help is not a rule of training" in why
 
 
 def test_illegal_hyperparameters_are_an_answer(tree: Path) -> None:
@@ -103,7 +103,9 @@ def test_no_path_leads_out_of_the_folder(tree: Path, path: str) -> None:
     (tree / "out").symlink_to(tree.parent / "other")
     failed, why = asked(here(tree), "check", path=path)
     assert failed
-    assert "is not below the folder" in why or "is not a path" in why or "does not exist" in why
+    assert (
+        "is not below the served folder" in why or "is not a path" in why or "does not exist" in why
+    )
     assert str(tree.parent) not in why
 
 
@@ -131,9 +133,9 @@ def test_an_option_takes_no_second_one_along(tree: Path) -> None:
     ("tool", "arguments", "reason"),
     [
         ("check", {"path": "a" * 5000}, "is not a path: file name too long"),
-        ("check", {"path": ".", "round": "\0"}, "cannot be passed on: embedded null byte"),
-        ("check", {"path": ".", "select": ["\ud800"]}, "cannot be passed on: "),
-        ("explain", {"rule": "x" * 300_000}, "cannot be passed on: argument list too long"),
+        ("check", {"path": ".", "round": "\0"}, "cannot be run: embedded null byte"),
+        ("check", {"path": ".", "select": ["\ud800"]}, "cannot be run: "),
+        ("explain", {"rule": "x" * 300_000}, "cannot be run: argument list too long"),
         ("check", {"path": ".", "round": "9.9"}, "9.9"),
         ("check", {"path": ".", "profil": "policy"}, "profil"),
         ("check", {}, "path"),

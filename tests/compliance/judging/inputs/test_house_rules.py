@@ -93,7 +93,7 @@ def test_an_error_rejects_for_the_house_and_nothing_else(log: Path) -> None:
     assert (made["official_verdict"], made["files"][0]["verdict"]) == ("accepted", "fail")
     done = podium("check", log)
     assert done.exit_code == 1
-    assert "rejected by rules of podium.toml alone" in done.stdout
+    assert "rejected only by rules of podium.toml" in done.stdout
     assert house(log, "--profile", "verifier") == []
     assert podium("check", log, "--profile", "verifier").exit_code == 0
 

@@ -311,5 +311,5 @@ def test_what_was_fetched_is_not_there_at_the_next_call(
     bucket.put(str(package), "/round/Acme", recursive=True)
     done = podium("check", "memory://round/Acme", *option, "--cache-dir", tmp_path / "kept")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "go with files on this disk" in done.stderr
+    assert "need files on this disk" in done.stderr
     assert not (tmp_path / "kept").exists()

@@ -88,7 +88,7 @@ def test_a_failing_format_loses_no_verdict(code: str, why: str, site: Path, log:
     done = podium(*words)
     assert (done.exit_code, done.stdout) == (plain.exit_code, plain.stdout)
     (line,) = done.stderr.splitlines()
-    assert line.startswith("podium: plug-in acme takes no part: ")
+    assert line.startswith("podium: plug-in acme is skipped: ")
     assert why in line
     assert line.endswith(f"; {out} is not written")
     assert not out.exists()
@@ -183,7 +183,7 @@ def test_a_trainer_of_a_plugin_runs(
         "from podium.reference_runs.benchmarks.sentiment.config import BENCHMARKS as THEIRS\n"
         "BENCHMARKS = (replace(THEIRS[0], name='mine'),)\n"
     )
-    assert "acme.mine        of the plug-in's package acme_mine" in podium("run", "--list").stdout
+    assert "acme.mine        from the plug-in package acme_mine" in podium("run", "--list").stdout
     log = tmp_path / "dry.txt"
     done = podium("run", "acme.mine", "--dry-log", "--output", log)
     assert (done.exit_code, done.stderr) == (0, "")

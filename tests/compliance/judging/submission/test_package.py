@@ -108,7 +108,7 @@ def test_logs_of_an_unknown_benchmark_are_never_accepted(
     assert (report.verdict, report.official_verdict) == ("rejected", "accepted")
     assert report.submissions[0].verdict == "rejected"
     done = podium("check", tree.root, "--round", "5.1")
-    assert "0 results rejected, 1 accepted, 1 not judged" in " ".join(done.stdout.split())
+    assert "0 results rejected, 1 accepted, 1 not checked" in " ".join(done.stdout.split())
 
 
 def test_a_result_of_an_unknown_benchmark_alone_is_not_accepted(tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_a_run_that_died_is_one_block_of_the_text(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, unfinished)
     done = podium("check", tree.root, "--round", "5.1", "--format", "text")
     assert done.exit_code == 0
-    assert "2 findings follow from it" in done.stdout
+    assert "2 dependent findings" in done.stdout
     assert "[common.run_stop]" not in done.stdout
 
 

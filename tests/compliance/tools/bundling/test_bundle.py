@@ -524,9 +524,9 @@ def test_what_a_caller_does_wrong_is_one_line(
         "with age needs": (tree, home / "a.tar.age"),
         "with openssl needs a passphrase": (tree, home / "a.tar.enc"),
         "with legacy needs a passphrase": (tree, home / "a.tar.gz", "--cipher", "legacy"),
-        "--cipher is rot13": (tree, home / "a.tar", "--cipher", "rot13"),
+        "--cipher: expected age, openssl": (tree, home / "a.tar", "--cipher", "rot13"),
         "--iterations must be": (tree, home / "a.tar.enc", "--iterations", "99999999", *key),
-        "no passphrase in its first": (tree, home / "b", "--passphrase-file", home / "empty.txt"),
+        "no passphrase in the first": (tree, home / "b", "--passphrase-file", home / "empty.txt"),
         "cannot be read": (tree, home / "b", "--passphrase-file", home / "absent"),
         "cannot be written": (tree, home / "absent" / "a.tar"),
     }
@@ -658,5 +658,5 @@ def test_what_a_kill_left_of_any_file_of_an_archive_is_named(tree: Path, name: s
     stage.mkdir()
     os.utime(stage, (0, 0))  # one that is new might be being made
     said = podium("bundle", tree, tree.with_name("Acme.tar.gz")).stderr
-    assert f"left behind by a call that was killed: {stage}" in said
+    assert f"left by a killed call: {stage}" in said
     assert said.count("\n") == 1

@@ -98,7 +98,7 @@ def test_what_is_no_recording_is_one_line(tmp_path: Path, name: str, content: by
 def test_a_mistyped_quantity_is_told_with_those_that_are_there() -> None:
     result = podium("rcp", "curves", EVENTS, "--metric", "accuracy")
     assert result.exit_code == 2
-    assert "there are eval/accuracy, eval/f1, train/loss" in result.stderr
+    assert "found: eval/accuracy, eval/f1, train/loss" in result.stderr
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png"])

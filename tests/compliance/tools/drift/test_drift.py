@@ -234,7 +234,7 @@ def test_without_the_official_package_it_says_so(tmp_path: Path) -> None:
         (("--python", "/nowhere/python"), "cannot be started"),
         (("--round", "9.9"), "nothing to compare"),
         (("--round", "6.1", "--benchmark", "nothing"), "nothing to compare"),
-        (("--draft", "x.py"), "name it with --round"),
+        (("--draft", "x.py"), "--draft needs --round"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(words: tuple[str, ...], message: str) -> None:

@@ -115,7 +115,7 @@ def test_a_file_cut_short_is_read_anew(tmp_path: Path) -> None:
     tail = Tail(str(path))
     kinds(tail)
     path.write_bytes(b"1\n")
-    assert kinds(tail) == [("anew", b""), ("data", b"1\n")]
+    assert kinds(tail) == [("truncated", b""), ("data", b"1\n")]
 
 
 def test_a_file_that_is_replaced_is_read_to_its_end_first(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_several_logs_are_waited_for(tmp_path: Path) -> None:
 
 def test_a_log_that_never_comes_is_a_fault_of_the_caller(tmp_path: Path) -> None:
     for options in ({"once": True}, {"timeout": 3}):
-        with pytest.raises(NothingToJudge, match="there is no log"):
+        with pytest.raises(NothingToJudge, match="no such log"):
             watched(tmp_path / "result_0.txt", Clock(), **options)
 
 

@@ -358,7 +358,7 @@ def test_a_record_is_not_written_into_the_round(
 ) -> None:
     kept = tree / "read.toml"
     said = refused(capsys, tree, "Acme", "--read", kept, "--mark-read", "Ann")
-    assert "lies in the tree being read" in said
+    assert "is inside the tree being read" in said
     assert not kept.exists()
 
 

@@ -182,7 +182,7 @@ def test_what_cannot_be_read_or_written_is_refused_before_the_round_is_read(
     full.mkdir()
     (full / "a").write_text("a")
     for words, complaint in (
-        (["--output", str(tree.root / "review")], "lies in the tree being read"),
+        (["--output", str(tree.root / "review")], "is inside the tree being read"),
         (["--output", str(full)], "already exists"),
         (["--against", str(full)], "cannot be read"),
     ):

@@ -90,4 +90,4 @@ def test_families_are_drawn_in_a_terminal_and_marked(two_submissions: Path) -> N
     assert "16 chips" in text
     assert "100 %" in text
     refused = podium("results", "scaling", "--store", two_submissions, "--bars", "--by-model")
-    assert (refused.exit_code, "--bars goes with" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "--bars needs" in refused.stderr) == (2, True)

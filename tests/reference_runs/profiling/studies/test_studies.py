@@ -99,7 +99,7 @@ def test_devices_are_compared_by_the_command(tmp_path: Path) -> None:
     [
         ([profile(), profile()], "two profiles of ncf smoke fp32 on a device"),
         ([profile(levels=[])], "ncf smoke fp32 on a device has no steps of the run level"),
-        ([{"benchmark": "ncf"}], "0.json is no profile.json of podium profile"),
+        ([{"benchmark": "ncf"}], "0.json is not a profile.json of podium profile"),
         ([[1]], "0.json does not contain a JSON object"),
     ],
 )
@@ -190,7 +190,7 @@ def test_the_command_writes_a_study_after_each_setting(program: Path, tmp_path: 
     assert kept["complete"] is True
     assert kept["variants"][1]["speedup"] == 4
     assert "Eager against compiled" in (out / "study.html").read_text()
-    assert "cut short" in render_study({**kept, "complete": False})
+    assert "interrupted" in render_study({**kept, "complete": False})
 
 
 def test_a_study_without_any_profile_says_why(program: Path) -> None:
@@ -205,18 +205,24 @@ def test_a_study_without_any_profile_says_why(program: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ncf", "--study", "scaling"], "--study scaling compares 1 to N ranks: give --processes"),
-        (["ncf", "--study", "compile", "--compile"], "--compile does not go with --study compile"),
+        (
+            ["ncf", "--study", "scaling"],
+            "--study scaling compares 1 to N ranks and needs --processes",
+        ),
+        (
+            ["ncf", "--study", "compile", "--compile"],
+            "--compile cannot be used with --study compile",
+        ),
         (
             ["ncf", "--study", "precision", "--precision", "bf16"],
-            "--precision does not go with --study precision",
+            "--precision cannot be used with --study precision",
         ),
         (
             ["ncf", "--study", "precision", "--processes", "2"],
-            "--processes does not go with --study precision",
+            "--processes cannot be used with --study precision",
         ),
         (["ncg", "--study", "compile"], "no bundled trainer is named ncg"),
-        (["ncf", "dlrm_dcnv2"], "one trainer is profiled at a time, not ncf dlrm_dcnv2"),
+        (["ncf", "dlrm_dcnv2"], "expected one trainer, got ncf dlrm_dcnv2"),
     ],
 )
 def test_what_cannot_be_studied_is_one_line(words: list[str], said: str) -> None:
