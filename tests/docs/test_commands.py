@@ -46,6 +46,7 @@ BEFORE: dict[str, tuple[Callable[[Path], None], ...]] = {
     "bundling.md": (world.packed,),
     "packing.md": (world.remove("Acme"), world.as_clone),
     "results.md": (world.remove("podium.toml"),),
+    "results_site.md": (world.stored,),
     "system.md": (world.emptied("systems"), world.probed),
     "usage.md": (world.remove("Acme"), world.as_clone),
 }
