@@ -49,7 +49,7 @@ CONSEQUENCE = re.compile(r"rcp\.failed|result\.too-many-failed-runs|seeds\.unrea
 
 HEAD = """---
 search:
-  boost: 50
+  boost: 500
 ---
 # Find a rule by an official message
 
@@ -80,7 +80,8 @@ def page() -> str:
     rows = []
     for line, rules in sorted(seen.items()):
         if rules:
-            ids = ", ".join(f"`{rule}`" for rule, _ in rules.most_common())
+            ordered = sorted(rules, key=lambda rule: (-rules[rule], rule))
+            ids = ", ".join(f"`{rule}`" for rule in ordered)
             rows.append(f"| {plain(line)} | {ids if len(rules) <= MANY else VAGUE} |\n")
     return HEAD + "".join(rows)
 
@@ -158,7 +159,7 @@ def _official(root: Path) -> list[str]:
 def _generic(line: str, root: Path) -> str:
     line = line.replace(str(root), "…").strip()
     line = re.sub(r"(?:…|\b\w+)?(?:/[\w.-]+)+", "…", line)
-    line = re.sub(r"(\b(?:of|for) )'\w+'", r"\1'KEY'", line)
+    line = re.sub(r"(\b(?:of|for|or) )'\w+'", r"\1'KEY'", line)
     return re.sub(r"-?\b\d+(?:\.\d+)?\b", "N", line)
 
 
