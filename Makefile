@@ -1,4 +1,4 @@
-# Everything runs in a virtual environment, which `make demo` and `make test` create.
+# Everything runs in a virtual environment of its own; `make demo` and `make test` set it up.
 VENV   ?= .venv
 PYTHON ?= python3
 BIN    := $(VENV)/bin
@@ -13,15 +13,15 @@ CODE    := compliance logging_spec rules reference_runs
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP)  ## create the virtual environment
+setup: $(STAMP)  ## make the virtual environment
 
 LOCKED ?=
 LOCK   := requirements-dev.lock
-# The build tools are locked, too. With build isolation, pip would download any version of them.
+# What builds podium is locked, too: with isolation pip would download it again, in any version
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(if $(LOCKED),--no-build-isolation)
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
 
-lock:  ## resolve the versions that LOCKED=1, the action and the container install (needs uv)
+lock:  ## resolve which versions LOCKED=1, the action and the container install (needs uv)
 	echo "torch ; sys_platform == 'none'" | $(COMPILE) pyproject.toml --extra dev --extra release --override - --no-emit-package torch -o $(LOCK)
 	$(COMPILE) pyproject.toml --constraint $(LOCK) -o requirements.lock
 	printf 'hatchling>=1.25\neditables>=0.3' | $(COMPILE) - --constraint $(LOCK) -o requirements-build.lock
@@ -32,7 +32,7 @@ OLD_NEEDS := '.[bundle,dask,mcp,metrics,plots,probe,remote,results,review,tables
 	'hypothesis>=6.115' 'markdown-it-py>=3' 'mlperf-logging>=4.1.68' 'orjson>=3.10' 'packaging>=24' 'pytest>=8.3' \
 	'pyyaml>=6.0.1' 'rules>=3.5' 'scipy>=1.11'
 
-lowest:  ## run some tests with the oldest libraries that pyproject.toml allows, except torch (needs uv)
+lowest:  ## run some tests with the oldest libraries that pyproject.toml allows, but torch (needs uv)
 	uv venv --quiet --clear --python $(PYTHON) $(OLD)
 	uv pip install --quiet --python $(OLD)/bin/python --resolution lowest-direct $(OLD_NEEDS)
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" PATH="$(CURDIR)/$(OLD)/bin:$$PATH" $(OLD)/bin/python -m pytest \
@@ -40,32 +40,32 @@ lowest:  ## run some tests with the oldest libraries that pyproject.toml allows,
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing podium with every extra (PyTorch, matplotlib, test tools) into $(VENV)/: about"
-	@echo "1.7 GB on disk, several minutes. Nothing is written outside of this folder. make clean removes it."
+	@echo "1.7 GB on disk, several minutes; nothing outside of this folder. make clean removes it."
 	$(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(LOCK) -r requirements-build.lock)
 	$(INSTALL) -e '.[dev]'
 	$(BIN)/python -m compileall -q src
 	@touch $@
 
-demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack and verify; output in demo/
+demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack, verify; left in demo/
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/examples/demo.py
 
 test: $(STAMP)  ## the quick test suite
 	$(BIN)/python -m pytest -m 'not long' -n 2 --dist worksteal
 
-test-long: $(STAMP)  ## the long tests: damaged and fuzzed logs, every trainer with one or two seeds (more with PODIUM_THOROUGH=1)
+test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from a seed or two (more with PODIUM_THOROUGH=1)
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal --durations=25
 
 kills: $(STAMP)  ## kill loggers and commands N times (2000) at random moments
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.kills.harness $(N)
 
-hostile: $(STAMP)  ## run every command on N (100000) hostile inputs
+hostile: $(STAMP)  ## have every command read N (100000) hostile inputs, by a seed
 	$(BIN)/python benchmarks/hostile.py $(N)
 
-fuzz: $(STAMP) .fuzz/atheris  ## fuzz readers and report formats for SECONDS (600), guided by coverage
+fuzz: $(STAMP) .fuzz/atheris  ## fuzz for SECONDS (600) what reads and prints, guided by coverage
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-.fuzz/atheris:  # outside of the environment, because it is not available for every version of Python
+.fuzz/atheris:  # beside the environment: it is not there for every Python, and nothing else needs it
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target .fuzz 'atheris>=2.3'
 
 lint: $(STAMP)  ## ruff and mypy
@@ -73,12 +73,12 @@ lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-audit: $(STAMP)  ## dangerous code, licenses and known vulnerabilities of dependencies
+audit: $(STAMP)  ## dangerous code, licences and known faults of what podium needs
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(CODE) .ci
 	$(BIN)/python .ci/licences.py
 	$(BIN)/python .ci/advisories.py
 
-bench: $(STAMP)  ## speed relative to the official checker, a bare pass and cp
+bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as ratios of one run
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/recall.py
 	$(BIN)/python benchmarks/emitter.py
@@ -86,7 +86,7 @@ bench: $(STAMP)  ## speed relative to the official checker, a bare pass and cp
 	$(BIN)/python benchmarks/packing.py --gigabytes 1
 	$(BIN)/python benchmarks/results.py --times 1
 
-docs: $(STAMP)  ## regenerate the rule pages, the page of official messages, the manual page and the schemas
+docs: $(STAMP)  ## regenerate the pages of rules and of official messages, the manual page and the schemas
 	$(BIN)/podium rules pages --write
 	$(BIN)/python docs/site/symptoms.py
 	$(BIN)/podium man > docs/podium.1
@@ -94,19 +94,19 @@ docs: $(STAMP)  ## regenerate the rule pages, the page of official messages, the
 	    $(BIN)/podium schema $$name > docs/schemas/podium-$$name.json || exit 1; done
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 
-pictures: $(STAMP)  ## make the pictures of the documentation (needs chromium)
+pictures: $(STAMP)  ## make the pictures of the documentation anew (needs chromium)
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python docs/examples/pictures.py
 
-site: $(STAMP)  ## build the documentation site in build/site, without a network
+site: $(STAMP)  ## build the site of the documentation in build/site, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
-release: $(STAMP)  ## build and check the release of a tagged commit, in dist/
+release: $(STAMP)  ## build, check and try what is released, in dist/; of a tagged commit
 	$(INSTALL) -e '.[release]'
 	$(BIN)/python .ci/release.py
 
-rates: $(STAMP)  ## count how often each rule fires on the published submissions in CORPUS
+rates: $(STAMP)  ## how often each rule fires on the published submissions in CORPUS
 	$(BIN)/python benchmarks/rates.py $(CORPUS)
 	$(BIN)/podium rules pages --write
 
-clean:  ## remove everything that make created, including demo/
+clean:  ## remove what make has made, demo/ included
 	rm -rf $(VENV) .fuzz demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
