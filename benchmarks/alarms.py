@@ -1,4 +1,4 @@
-"""The warnings of the default profile for accepted submissions: docs/measurements/alarms.md.
+"""What the default profile warns of in accepted submissions: the figures of docs/alarms.md.
 
     python benchmarks/alarms.py CORPUS
 

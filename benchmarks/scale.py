@@ -6,7 +6,7 @@ The logs of published rounds are judged so many times by processes and by local 
 CPU seconds are those of all processes; on a machine with other work to do only they mean
 something, and more workers than cores show what each costs, not what it gives. Batches of nothing
 tell what one costs the scheduler and a worker. The figures go into the model that is printed last,
-and that docs/measurements/workers.md explains.
+and that docs/limits.md explains.
 """
 
 from __future__ import annotations

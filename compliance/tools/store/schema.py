@@ -1,6 +1,6 @@
 """The tables of a store: their columns, in words, and the version that a change of them raises.
 
-`docs/site/tables.py` makes a page of the site from this.
+`docs/results.md` is made of this; a test compares them.
 """
 
 from __future__ import annotations
