@@ -1,4 +1,4 @@
-"""Warnings of the default profile in accepted submissions: the figures of docs/alarms.md.
+"""Warnings of the default profile in accepted submissions: the figures of docs/measurements/alarms.md.
 
     python benchmarks/alarms.py CORPUS
 

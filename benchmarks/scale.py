@@ -6,7 +6,7 @@ The logs of published rounds are checked several times by processes and by local
 CPU seconds are those of all processes; on a loaded machine only they are meaningful, and more
 workers than cores show the cost of each, not the speedup. Empty batches show the cost per batch for
 the scheduler and a worker. The figures are inputs of the model that is printed last and that
-docs/limits.md explains.
+docs/measurements/workers.md explains.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Put what the commands of docs/kernels.md print here and now into that page, in place of the old.
+"""Update the output on the pages on kernels: run their commands and replace the printed lines.
 
 A command is the last line of a console block that begins with a dollar sign.
 """
@@ -10,12 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "kernels.md"
+PAGES = [Path(__file__).parent.parent / name for name in ("kernels.md", "kernels_compare.md")]
 BLOCK = re.compile(r"(```console\n\$ podium (.+)\n)(?:.*\n)*?(```\n)")
 
 
 def printed(block: re.Match[str]) -> str:
-    """A block with what its command prints now."""
+    """Return a block with the current output of its command."""
     done = subprocess.run(
         [sys.executable, "-m", "podium", *block[2].split()],
         capture_output=True,
@@ -26,8 +26,9 @@ def printed(block: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Run each command and write the page."""
-    PAGE.write_text(BLOCK.sub(printed, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    """Run each command and write the pages."""
+    for page in PAGES:
+        page.write_text(BLOCK.sub(printed, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

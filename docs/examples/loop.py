@@ -1,7 +1,7 @@
 """A training loop with its log: `python loop.py > result_0.txt`.
 
-The lines that mention `log`, `run` or `evaluation` are all that logging takes. The records go to
-standard output, among the lines of the framework: a result file holds both.
+Logging needs only the lines that mention `log`, `run` or `evaluation`. The records go to standard
+output, among the lines of the framework: a result file contains both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from podium.logging_spec.mllog import constants
 
 @dataclass(frozen=True)
 class Config:
-    """What drives the run, and what the log says about it: the same object."""
+    """The hyperparameters. The same object drives the run and is logged."""
 
     seed: int = 1234
     global_batch_size: int = 32
@@ -36,13 +36,13 @@ class Config:
     eval_samples: int = 1024
     max_steps: int = 1_200_000
     init_checkpoint_step: int = 0
-    data_workers: int = 4  # no key of a log: left out
+    data_workers: int = 4  # not a log key, so not logged
     eval_every: int = 12_288
     target: float = 3.3
 
 
 class Model:
-    """Stands in for a model: every step lowers its loss a little."""
+    """A placeholder for a model. Every step lowers its loss a little."""
 
     def __init__(self) -> None:
         self.loss = 11.0

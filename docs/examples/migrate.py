@@ -1,4 +1,4 @@
-"""A script written for the official logging package; only its import differs.
+"""A script for the official logging package with a changed import.
 
 Before: `from mlperf_logging import mllog`.
 """
@@ -12,7 +12,7 @@ from podium import mllog
 
 
 def main(path: str) -> None:
-    """Log the frame of a run to stdout and to a file."""
+    """Log the start and end of a run to standard output and to a file."""
     constants = mllog.constants
     mllog.config(
         filename=path,

@@ -1,7 +1,7 @@
-"""Make the pictures of the documentation anew, in docs/pictures/: `make pictures`.
+"""Make the pictures of the documentation in docs/pictures/: `make pictures`.
 
-What is shown is what podium prints and renders, on a submission that is made for it. Chromium takes
-those of pages; needs the tests' builders beside podium.
+The pictures show the output of podium for a generated submission. Chromium makes the pictures of
+pages. The script needs the builders of the tests.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tests.compliance.trees import usual
 PICTURES = Path(__file__).parent.parent / "pictures"
 COLUMNS = 80
 SIZE = (1200, 800)
-"""Of pictures of pages, in pixels."""
-# The fonts that rich's own form fetches from elsewhere are left out
+"""Size of the pictures of pages, in pixels."""
+# The format of rich downloads fonts, which are removed here
 SVG = re.sub(r"@font-face \{\{.*?\}\}\n*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
 
 def made(place: Path) -> Path:
-    """A folder with a log that breaks a rule, and a submission with three faults."""
+    """Make a log that violates a rule and a submission with three faults."""
     tree = usual(place)
     tree.log(1, lambda log: log.set("opt_adamw_beta_2", 0.98))
     shutil.copyfile(tree.root / "results/ex_n8/llama31_405b/result_1.txt", place / "result_0.txt")
@@ -41,7 +41,7 @@ def made(place: Path) -> Path:
 
 
 def podium(*words: str, folder: Path) -> str:
-    """What a command prints on a terminal with colours."""
+    """Return the output of a command on a terminal with colors."""
     around = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
     done = subprocess.run(
         [sys.executable, "-m", "podium", *words],
@@ -66,10 +66,10 @@ def terminal(path: Path, command: str, folder: Path) -> None:
 
 
 def page(path: Path, source: Path) -> None:
-    """Write a picture of a page, if Chromium is here."""
+    """Write a picture of a page with Chromium."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        raise SystemExit("chromium is not here: apt-get install chromium")
+        raise SystemExit("chromium is not installed: apt-get install chromium")
     width, height = SIZE
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
@@ -85,10 +85,10 @@ def page(path: Path, source: Path) -> None:
 
 
 def main() -> None:
-    """Make them all, or those of terminals only."""
+    """Make all pictures, or only those of terminals."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=PICTURES)
-    parser.add_argument("--terminals", action="store_true", help="leave out those of pages")
+    parser.add_argument("--terminals", action="store_true", help="omit the pictures of pages")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:

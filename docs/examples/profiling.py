@@ -1,6 +1,6 @@
-"""Put what the commands of docs/profiling.md print here and now into the page, for the old.
+"""Update the output on the pages on profiles: run their commands and replace the printed lines.
 
-Takes some minutes; what a study says is of use only where nothing else runs meanwhile.
+This takes some minutes. A study is meaningful only if the machine is otherwise idle.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "profiling.md"
+PAGES = [Path(__file__).parent.parent / name for name in ("profiling.md", "profiling_studies.md")]
 BLOCK = re.compile(r"```console\n(.*?)```\n", re.DOTALL)
 
 
 def printed(command: str, folder: Path) -> str:
-    """What a command writes to standard output, without blanks at the ends of lines."""
+    """Return the standard output of a command, without blanks at the ends of lines."""
     words = shlex.split(command)
     if words[0] == "cat":
         return (folder / words[1]).read_text(encoding="utf-8")
@@ -27,22 +27,23 @@ def printed(command: str, folder: Path) -> str:
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
-def anew(block: str, folder: Path) -> str:
-    """A block with each of its commands and what that prints now."""
+def updated(block: str, folder: Path) -> str:
+    """Return a block with the current output of each of its commands."""
     commands = [line[2:] for line in block.splitlines() if line.startswith("$ ")]
     return "".join(f"$ {command}\n{printed(command, folder)}" for command in commands)
 
 
 def main() -> None:
-    """Run every command of the page, in its order and in one folder, and write the page."""
-    text = PAGE.read_text(encoding="utf-8")
+    """Run every command of the pages, in order and in one folder, and write the pages."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "jobs.csv").write_text(JOBS, encoding="utf-8")
         for command in BEFORE:
             printed(command, folder)
-        made = BLOCK.sub(lambda found: f"```console\n{anew(found[1], folder)}```\n", text)
-    PAGE.write_text(made, encoding="utf-8")
+        for page in PAGES:
+            text = page.read_text(encoding="utf-8")
+            made = BLOCK.sub(lambda found: f"```console\n{updated(found[1], folder)}```\n", text)
+            page.write_text(made, encoding="utf-8")
 
 
 BEFORE = [
@@ -50,7 +51,7 @@ BEFORE = [
     for name in ("ncf", "sentiment")
     for threads in (1, 2)
 ]
-"""Profiles that the page compares, but does not show."""
+"""Commands for the profiles that the pages compare, but do not show."""
 
 JOBS = """job,devices,minutes
 vision,1,60
@@ -62,7 +63,7 @@ translation,4,22
 recommendation,1,20
 recommendation,2,18
 """
-"""A table of times, made up: no machine of four devices is here."""
+"""An invented table of times."""
 
 if __name__ == "__main__":
     main()

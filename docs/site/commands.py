@@ -1,4 +1,4 @@
-"""The reference of commands, from the declarations that their help is printed from."""
+"""The reference of commands, from the declarations of their help."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from podium.compliance.cli.shell import tree
 
 
 def page() -> str:
-    """A section for each command, with its arguments, options and examples."""
+    """Return a section for each command, with its arguments, options and examples."""
     lines = [
         "# Commands",
         "",
-        "Exit status: 0 nothing is wrong, 1 errors, 2 bad arguments or nothing to judge,",
-        "3 a fault of podium itself, 130 interrupted. `--help` of each command prints the same.",
+        "Exit status: 0 no errors, 1 errors, 2 wrong arguments or nothing to check,",
+        "3 an internal error of podium, 130 interrupted. `--help` prints the same text.",
         "",
     ]
     root = tree.whole()
@@ -60,10 +60,10 @@ def _value(parameter: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """Code in a cell of a table: within backticks a bar keeps the backslash that it needs."""
+    """Return code for a table cell. Backticks would show the backslash that escapes a bar."""
     return f"<code>{html.escape(text).replace('|', '&#124;')}</code>"
 
 
 def plain(text: str) -> str:
-    """Help as Markdown: what it says is text, not markup."""
+    """Escape markup in a help text."""
     return re.sub(r"([\\`*_\[\]|])", r"\\\1", html.escape(text, quote=False))

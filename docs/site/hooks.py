@@ -1,4 +1,4 @@
-"""Pages of the site that do not lie in docs/: from elsewhere in the repository, or made from code.
+"""Pages of the site from outside `docs/`: from elsewhere in the repository, or generated from code.
 
 mkdocs calls the functions whose names begin with `on_`.
 """
@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(Path(__file__).parent)]
 
 import commands  # noqa: E402 - found by the path set above
 import python  # noqa: E402
-import symptoms  # noqa: E402
+import tables  # noqa: E402
 
 ELSEWHERE = {
     "README.md": "index.md",
@@ -29,18 +29,19 @@ ELSEWHERE = {
         for path in sorted((ROOT / "rules/pages").rglob("*.md"))
     },
 }
-"""Paths in the repository, and on the site."""
+"""Path in the repository → path on the site."""
 
-MADE = {"commands.md": commands.page, "symptoms.md": symptoms.page, "python.md": python.page}
+MADE = {"commands.md": commands.page, "python.md": python.page, "results_tables.md": tables.page}
+"""Pages that are generated from code."""
 
 SHIM = re.compile(r"https://[^\"'\s]+/iframe-worker/shim")
-"""What the theme loads so that its search works from file://; `worker.js` stands in for it."""
+"""The script that the theme loads to search from file://. `worker.js` replaces it."""
 
 _LINK = re.compile(r"(\]\()([^)#:\s]+)(#[^)\s]*)?(\))")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that do not lie in docs/."""
+    """Add the pages from outside `docs/`."""
     for source, name in ELSEWHERE.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
@@ -52,7 +53,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Let links lead to where pages lie on the site."""
+    """Change links between files of the repository to links between pages of the site."""
     name = page.file.src_uri
     source = {where: path for path, where in ELSEWHERE.items()}.get(name, f"docs/{name}")
 
@@ -62,16 +63,16 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         link = posixpath.relpath(where, posixpath.dirname(name) or ".")
         return f"{match[1]}{link}{match[3] or ''}{match[4]}"
 
-    # This Markdown knows no backslash before an angle bracket
+    # This Markdown has no backslash escape before an angle bracket
     return _LINK.sub(to_site, markdown).replace("\\<", "&lt;")
 
 
 def on_post_page(output: str, page: Page, **_: object) -> str:
-    """Let no page ask for anything from elsewhere."""
+    """Replace the theme's script for the search, so that a page loads nothing from elsewhere."""
     here = posixpath.dirname(page.file.dest_uri) or "."
     return SHIM.sub(posixpath.relpath("assets/worker.js", here), output)
 
 
 def on_post_template(output: str, **_: object) -> str:
-    """The page for addresses that are not there lies at the top."""
+    """Replace the script in the page for missing addresses, which is at the top of the site."""
     return SHIM.sub("assets/worker.js", output)

@@ -1,4 +1,4 @@
-"""The reference of podium's Python interface: what the package exports."""
+"""The reference of the Python interface: the exported names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import podium
 
 HEAD = """# Python
 
-What `podium` exports is its public interface; everything else may change.
+The names that `podium` exports are its public interface. Everything else may change.
 """
 
 
 def page() -> str:
-    """A directive of mkdocstrings for each name that is exported."""
+    """Return a directive of mkdocstrings for each exported name."""
     names = sorted(name for name in podium.__all__ if not name.startswith("_"))
     return HEAD + "".join(f"\n::: podium.{name}\n" for name in names)

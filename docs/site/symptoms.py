@@ -1,8 +1,10 @@
-"""What the official tools print, and the rules by which podium reports the same.
+"""Write `docs/symptoms.md`: messages of the official tools, and the rules that podium reports.
 
-Nothing of it is written down: a submission without fault is broken in each way that the rules show
-as examples, and each key of its logs is left out, repeated or given another value; then both the
-official tools and podium judge it. What they newly print stands beside what podium newly reports.
+The page is the result of an experiment. A submission without faults is broken in each way that the
+rules have an example of. Each key of its logs is removed, repeated or given another value. Then the
+official tools and podium check it. Their new messages and its new findings make a row.
+
+Run `python docs/site/symptoms.py` after a change of rules. It needs the test tools (`make setup`).
 """
 
 from __future__ import annotations
@@ -20,67 +22,77 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from commands import plain
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "symptoms.md"
+sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(Path(__file__).parent)]
 
-from podium.compliance import check
-from podium.compliance.rulebook.fixed_rules import FIXED_RULES
-from podium.rules.fixed.edits import RESULT, Edit, drop, set_to
-from tests.builders import build
-from tests.compliance.edits import apply
-from tests.compliance.rulebook.cases import early
-from tests.compliance.trees import usual
+from commands import plain  # noqa: E402 - found by the path set above
+
+from podium.compliance import check  # noqa: E402
+from podium.compliance.rulebook.fixed_rules import FIXED_RULES  # noqa: E402
+from podium.rules.fixed.edits import RESULT, Edit, drop, set_to  # noqa: E402
+from tests.builders import build  # noqa: E402
+from tests.compliance.edits import apply  # noqa: E402
+from tests.compliance.rulebook.cases import early  # noqa: E402
+from tests.compliance.trees import usual  # noqa: E402
 
 USAGE, ROUND = "training", "5.1"
 BENCHMARK = "llama31_405b"
 LOG = f"{RESULT}/result_0.txt"
 MANY = 5
-"""A message that comes with more rules says of none of them that it was broken."""
+"""A message that accompanies more rules than this identifies none of them."""
 Maker = Callable[[Path], Path]
-"""Makes a submission in a folder; its root."""
-VAGUE = "many: a line before it says which"
+"""Makes a submission in a folder and returns its root."""
+VAGUE = "several: see the line before it in the output"
 CONSEQUENCE = re.compile(r"rcp\.failed|result\.too-many-failed-runs|seeds\.unreadable-log")
-"""Rules that a result breaks because its logs break others."""
+"""Rules that a result violates because its logs violate others."""
 
-HEAD = """# By symptom
+HEAD = """---
+search:
+  boost: 500
+---
+# Find a rule by an official message
 
-What the tools of `mlperf-logging` print, and the rules by which podium reports the same: search
-this page for the part of a message that has no name, number or path in it. `podium rules explain
-ID` says what a rule wants and why, with an example. This page is made by breaking a complete
-submission of training 5.1 in every way that the rules have an example of, and asking both. N stands
-for a number, KEY for a key of the log, … for a path or a value.
+This page lists messages of `mlperf-logging` and the rules with which podium reports the same fault.
+Search it for a part of the message that contains no name, number or path. N stands for a number,
+KEY for a key of the log, and … for a path or a value. `podium rules explain ID` explains a rule.
 
-| The official tools print | podium reports |
+The table covers training 5.1. It is generated: `python docs/site/symptoms.py` breaks a complete
+submission in every way that the rules have an example of, and checks it with both tools.
+
+| message of the official tools | rules of podium |
 |---|---|
 """
 
 _VALUES = re.compile(r"[^A-Za-z^]*|\W*\".*|current .*|Run N/N|:::MLLOG .*|triggered by line:")
-"""Lines that show what was logged, and rules."""
+"""Lines that show logged values or the text of rules."""
 
 
 def page() -> str:
-    """The index, sorted by message."""
+    """Return the page, with rows sorted by message."""
     seen = defaultdict[str, Counter[str]](Counter)
     usual_lines, usual_ids = judged(edited())
     for broken, wanted in breakages():
         lines, ids = judged(broken)
         for line in lines - usual_lines:
-            # An edit may break more than what it is the example of
+            # An edit may violate more rules than the one that it is an example of
             seen[line].update(({wanted} if wanted else ids) - usual_ids)
     rows = []
     for line, rules in sorted(seen.items()):
         if rules:
-            ids = ", ".join(f"`{rule}`" for rule, _ in rules.most_common())
+            ordered = sorted(rules, key=lambda rule: (-rules[rule], rule))
+            ids = ", ".join(f"`{rule}`" for rule in ordered)
             rows.append(f"| {plain(line)} | {ids if len(rules) <= MANY else VAGUE} |\n")
     return HEAD + "".join(rows)
 
 
 def edited(*edits: Edit) -> Maker:
-    """A maker of the complete submission with these edits."""
+    """Return a maker of the complete submission with these edits."""
     return lambda place: apply(usual(place).root, edits)
 
 
 def breakages() -> Iterator[tuple[Maker, str]]:
-    """Submissions that the verifier profile has a rule against, and the rule where it is known."""
+    """Yield submissions that the verifier profile rejects, with the rule if it is known."""
     for rule in FIXED_RULES:
         if rule.in_verifier is not None and not isinstance(rule.bad, str):
             yield edited(*rule.bad), rule.id
@@ -93,7 +105,7 @@ def breakages() -> Iterator[tuple[Maker, str]]:
 
 
 def judged(broken: Maker) -> tuple[set[str], set[str]]:
-    """The official tools' lines on a submission, and the ids of podium's rules."""
+    """Return the messages of the official tools and the ids of the rules that podium reports."""
     with tempfile.TemporaryDirectory() as place:
         root = broken(Path(place))
         lines = {_generic(line, root) for text in _official(root) for line in text.splitlines()}
@@ -104,7 +116,7 @@ def judged(broken: Maker) -> tuple[set[str], set[str]]:
 
 
 class _Lines(logging.Handler):
-    """Keeps what is logged."""
+    """Collects log messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +140,7 @@ def _official(root: Path) -> list[str]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 checker.check_training_package(str(root), USAGE, f"{ROUND}.0", *options)
-        except (Exception, SystemExit) as error:  # it ends in any of them
+        except (Exception, SystemExit) as error:  # the checker raises any of them
             said.lines.append(f"{type(error).__name__}: {error}")
         finally:
             logs.enqueued_configs.clear()
@@ -147,7 +159,7 @@ def _official(root: Path) -> list[str]:
 def _generic(line: str, root: Path) -> str:
     line = line.replace(str(root), "…").strip()
     line = re.sub(r"(?:…|\b\w+)?(?:/[\w.-]+)+", "…", line)
-    line = re.sub(r"(\b(?:of|for) )'\w+'", r"\1'KEY'", line)
+    line = re.sub(r"(\b(?:of|for|or) )'\w+'", r"\1'KEY'", line)
     return re.sub(r"-?\b\d+(?:\.\d+)?\b", "N", line)
 
 
@@ -155,3 +167,7 @@ def _family(rule: str, key: str | None) -> str:
     if key and rule.endswith(f".{key}"):
         rule = f"{rule.removesuffix(key)}KEY"
     return rule.replace(f".{BENCHMARK}.", ".BENCHMARK.")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

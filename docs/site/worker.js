@@ -1,5 +1,5 @@
-// The search of the site runs in a worker, which browsers refuse to start from file://. There, a
-// hidden frame runs the worker's script, and messages between the two are events.
+// The search runs in a worker, which browsers do not start from file://. For such addresses, a
+// hidden frame runs the script of the worker, and both exchange messages as events.
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
@@ -9,7 +9,7 @@ if (location.protocol === "file:") {
       frame.hidden = true
       document.documentElement.append(frame)
       this.inside = frame.contentWindow
-      // What the script calls to answer
+      // The script of the worker calls these functions
       this.inside.postMessage = data => this.dispatchEvent(new MessageEvent("message", { data }))
       this.inside.importScripts = (...urls) => urls.forEach(each => this.load(each))
       this.load(url).onload = () => {

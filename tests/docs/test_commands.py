@@ -22,7 +22,9 @@ ELSEWHERE = {
     "adding_a_benchmark.md": "tests/docs/test_adding_a_benchmark.py",
     "first_submission.md": "tests/docs/test_first_submission.py",
     "new_round.md": "tests/docs/test_new_round.py",
+    "new_round_points.md": "tests/docs/test_new_round.py",
     "tutorial.md": "tests/docs/test_tutorial.py",
+    "tutorial_pack.md": "tests/docs/test_tutorial.py",
 }
 """Pages whose commands another test runs, and looks at what they print."""
 NOT_RUN = {
@@ -44,6 +46,7 @@ BEFORE: dict[str, tuple[Callable[[Path], None], ...]] = {
     "bundling.md": (world.packed,),
     "packing.md": (world.remove("Acme"), world.as_clone),
     "results.md": (world.remove("podium.toml"),),
+    "results_site.md": (world.stored,),
     "system.md": (world.emptied("systems"), world.probed),
     "usage.md": (world.remove("Acme"), world.as_clone),
 }

@@ -1,4 +1,4 @@
-"""`docs/new_round.md`, carried out on a copy of the repository as it stands there."""
+"""The pages on a new round, followed on a copy of the repository."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from tests.compliance.tools.drift.upstream import Release
 from tests.docs.pages import Copy, blocks, copied
 from tests.locations import ROOT
 
+PAGES = ("new_round.md", "new_round_points.md")
+
 pytestmark = pytest.mark.long  # the page's commands take most of a minute
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """The copy, after the whole page."""
+    """The copy, after both pages."""
     copy = copied(tmp_path_factory.mktemp("repository"))
     # What the page installs: there is no release with a round that is made up
     Release(copy.root / "official").add_round("6.2")
-    copy.follow("new_round.md")
+    for page in PAGES:
+        copy.follow(page)
     return copy
 
 
@@ -82,7 +85,7 @@ print(*(name for name in rules.benchmarks if not points_of("training", "6.2", na
 
 
 def test_the_new_files_are_clean(repository: Copy) -> None:
-    for block in blocks("new_round.md"):
+    for block in (block for page in PAGES for block in blocks(page)):
         if block.language == "python":
             words = ["ruff", "check", "--config", str(ROOT / "pyproject.toml"), block.path]
             done = repository.run(sys.executable, "-m", *words)

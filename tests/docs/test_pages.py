@@ -20,7 +20,7 @@ from tests.architecture.test_layers import LAYERS
 from tests.docs.pages import blocks
 from tests.locations import ROOT
 
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/measurements").glob("*.md")])
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 
 by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
@@ -119,6 +119,19 @@ def test_a_link_leads_to_a_file(page: Path) -> None:
     links = [str(t.attrs["href"]) for t in inline(page) if t.type == "link_open"]
     own = [link for link in links if "://" not in link]
     assert [link for link in own if not _is_place(link, page)] == []
+
+
+def test_a_page_is_short() -> None:
+    """A page about a task has at most 200 lines, the page on `podium check` 150."""
+    lengths = {page.name: len(page.read_text(encoding="utf-8").splitlines()) for page in PAGES}
+    assert lengths["usage.md"] <= 150
+    assert {name: length for name, length in lengths.items() if length > 200} == {}
+
+
+def test_the_navigation_has_every_page() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r": ([\w/]+\.md)$", text, flags=re.MULTILINE))
+    assert {page.relative_to(ROOT / "docs").as_posix() for page in DOCS} - named == set()
 
 
 def _is_place(link: str, page: Path) -> bool:

@@ -14,7 +14,7 @@ from tests.locations import ROOT
 
 PAGE = ROOT / "docs" / "security.md"
 NAMED = re.compile(r"(tests/[\w/]+\.py)::(test_\w+)")
-THREATS = ["threat", "what podium does", "tests"]
+THREATS = ["threat", "defense", "tests"]
 
 
 def tables() -> Iterator[list[list[str]]]:

@@ -9,11 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import blocks, commands, differs
+from tests.docs.pages import Block, blocks, commands, differs
 from tests.locations import ROOT
 
 INSTALLS = ("python -m pip", "mkdir tutorial")
-"""What the page begins with: the test has podium already, and makes the folder."""
+"""The first commands of the page. The test has podium installed, and makes the folder."""
+
+
+PAGES = ("tutorial.md", "tutorial_pack.md")
+"""The tutorial, in its order."""
+
+
+def tutorial_blocks() -> list[Block]:
+    """Every block of the tutorial."""
+    return [block for page in PAGES for block in blocks(page)]
 
 
 def run(command: str, place: Path) -> str:
@@ -38,7 +47,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m podium "$@"\n', encoding="utf-8")
     tool.chmod(0o755)
     wrong = []
-    for block in blocks("tutorial.md"):
+    for block in tutorial_blocks():
         if block.language != "console":
             continue
         for command, shown in commands(block.text):

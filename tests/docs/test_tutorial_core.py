@@ -11,8 +11,8 @@ import pytest
 from tests.builders import build
 from tests.compliance.trees import as_run
 from tests.core_only import Session, make_environment, session, shell
-from tests.docs.pages import blocks, commands, words_of
-from tests.docs.test_tutorial import INSTALLS
+from tests.docs.pages import commands, words_of
+from tests.docs.test_tutorial import INSTALLS, tutorial_blocks
 
 
 def illegal(place: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_tutorial_works_without_a_trainer(tmp_path: Path) -> None:
     place = tmp_path / "tutorial"
     place.mkdir()
     interpreter = make_environment(tmp_path / "core")
-    shown = [block for block in blocks("tutorial.md") if block.language == "console"]
+    shown = [block for block in tutorial_blocks() if block.language == "console"]
     with session(interpreter) as core:
         for command, _ in (pair for block in shown for pair in commands(block.text)):
             if not command.startswith(INSTALLS):
@@ -74,4 +74,4 @@ def test_the_tutorial_works_without_a_trainer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("begun", sorted({*STAND_INS, *FOUND}))
 def test_the_page_still_shows_the_command(begun: str) -> None:
-    assert any(f"$ {begun}" in block.text for block in blocks("tutorial.md"))
+    assert any(f"$ {begun}" in block.text for block in tutorial_blocks())

@@ -1,6 +1,6 @@
 """The tables of a store: their columns with descriptions, and the version of the tables.
 
-`docs/results.md` is made from this; a test compares them.
+`docs/site/tables.py` is made from this; a test compares them.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def test_nothing_changed_is_nothing_judged(tree: Path) -> None:
     assert (told["verdict"], told["files"], told["findings"]) == ("accepted", [], [])
     assert told["not_judged"] == "files that have not changed since HEAD (8 of 8 files)"
     assert (
-        "not judged here: files that have not changed"
+        "not checked: files that have not changed"
         in podium("check", tree, "--since", "HEAD").stdout
     )
 
@@ -182,7 +182,7 @@ def test_a_path_in_no_repository_is_refused(tree: Path, tmp_path: Path) -> None:
     usual(tmp_path / "plain")
     _refused(podium("check", tmp_path / "plain", "--since", "HEAD"), "needs a git repository")
     _refused(podium("check", tmp_path / "nowhere", "--since", "HEAD"), "no such file or folder")
-    _refused(podium("check", "-", "--since", "HEAD"), "not with standard input")
+    _refused(podium("check", "-", "--since", "HEAD"), "not standard input")
 
 
 def _refused(done: Done, told: str) -> None:

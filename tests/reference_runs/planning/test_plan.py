@@ -35,7 +35,7 @@ CLOSE = (
     *("deepcam", "dlrm_dcnv2", "gpt_oss_20b", "llama2_70b_lora", "llama31_8b", "ncf", "resnet"),
     *("retinanet", "rgat", "unet3d"),
 )
-"""Others hold memory in a step that is no tensor of it, or draw other batches: docs/trainers.md."""
+"""Other trainers use memory outside of tensors, or draw other batches."""
 
 
 def request(name: str, mesh: str = "", **settings: object) -> RunRequest:

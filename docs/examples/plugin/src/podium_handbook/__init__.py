@@ -1,4 +1,4 @@
-"""Rules of our own handbook."""
+"""Rules of our handbook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_MINUTES = 30
     good=excerpt(at(0, "init_start"), at(5, "run_start")),
 )
 def slow_init(run: Run, _: Context) -> Iterator[Violation]:
-    """The cluster is paid for from the first minute on, and only the run is scored."""
+    """The cluster costs money from the first minute, but only the run is scored."""
     init, start = run.first("init_start"), run.first("run_start")
     if init is None or start is None:
         return
@@ -35,7 +35,7 @@ def slow_init(run: Run, _: Context) -> Iterator[Violation]:
             f"initialization takes {minutes:.1f} minutes; must take at most {MOST_MINUTES}",
             expected=f"at most {MOST_MINUTES}",
             actual=minutes,
-            hint="compile and load before the job starts, or ask for the nodes later",
+            hint="compile and load before the job starts, or request the nodes later",
         )
 
 
