@@ -1,4 +1,4 @@
-"""Warnings of the default profile in accepted submissions: the figures of docs/measurements/alarms.md.
+"""Warnings of the default profile in accepted submissions, for docs/measurements/alarms.md.
 
     python benchmarks/alarms.py CORPUS
 
