@@ -100,7 +100,7 @@ def test_an_advisory_that_cannot_be_looked_up_is_said() -> None:
         [sys.executable, ROOT / ".ci" / "advisories.py"], env={}, capture_output=True, text=True
     )
     assert done.returncode == 0
-    assert "skipped, as they need a network" in done.stdout
+    assert "skipped, as they require a network" in done.stdout
 
 
 def test_what_is_left_out_by_bandit_is_few_and_has_a_reason() -> None:

@@ -156,7 +156,7 @@ def _text(folder: Path, found: Verified) -> str:
         wrong = len(found.sums.faults)
         lines.append(
             f"checksums   {found.sums.files:,} files of {found.sums.source}"
-            + (f", {wrong:,} differ" if wrong else ", all match")
+            + (f", {wrong:,} without a match" if wrong else ", all match")
         )
     for fault in found.faults:
         warn(fault)

@@ -115,7 +115,7 @@ def test_the_text_counts_what_the_official_verifier_rejects_among_them(tmp_path:
         doubled = "".join(f"{line}\n{line}\n" for line in lines)
         (tree.root / tree.folder() / f"result_{number}.txt").write_text(doubled)
     done = podium("check", tree.root, "--round", "5.1")
-    assert "of these" in " ".join(done.stdout.split())
+    assert "of them" in " ".join(done.stdout.split())
     assert "OFFICIAL VERIFIER: rejects" in done.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import filecmp
 import json
 import os
@@ -388,15 +389,17 @@ def test_a_file_that_only_this_process_sees_is_not_judged_elsewhere(
     care = TaskPolicy[str, str](limit, lost, itself)
     (tmp_path / "a").touch()
     missing = str(tmp_path / "b")
-    # What no process sees, whoever judges it tells
+    # A file that no process sees is reported by the process that checks it
     assert all_of(workers, louder, [missing], care) == louder([missing])
     with (tmp_path / "a").open() as stream:
-        here = f"/proc/self/fd/{os.dup2(stream.fileno(), 99)}"
+        # A free number, and one so high that the worker has no file of that number
+        copy = fcntl.fcntl(stream.fileno(), fcntl.F_DUPFD_CLOEXEC, 900)
+        here = f"/proc/self/fd/{copy}"
         try:
             with pytest.raises(UsageFault, match=f"cannot find {here}; use paths"):
                 all_of(workers, louder, [here], care)
         finally:
-            os.close(99)
+            os.close(copy)
 
 
 # --- a cluster of podium's own ---

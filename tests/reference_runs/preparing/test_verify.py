@@ -103,7 +103,7 @@ def test_files_are_compared_with_their_checksums(
     shown = capsys.readouterr()
     assert f"{files[0]} has the {kind} checksum" in shown.err
     assert "2 files" in shown.out
-    assert "1 wrong" in shown.out
+    assert "1 without a match" in shown.out
 
 
 @pytest.mark.parametrize(

@@ -203,4 +203,4 @@ def test_a_trainer_may_not_have_the_name_of_a_bundled_one(site: Path) -> None:
     plug_in(site, "TRAINERS = {'resnet': 'acme_mine'}", group="podium.trainers")
     done = podium("run", "acme.resnet", "--dry-log")
     assert done.exit_code == 2
-    assert "brings a trainer resnet, which podium has itself" in done.stderr
+    assert "provides a trainer resnet, which podium already bundles" in done.stderr
