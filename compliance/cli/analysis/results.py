@@ -42,7 +42,7 @@ SourceOption = Annotated[
 ]
 
 ChartsOption = Annotated[
-    bool, typer.Option("--no-charts", help="Do not draw charts, which takes seconds.")
+    bool, typer.Option("--no-charts", help="Skip the charts, which take seconds to draw.")
 ]
 
 
