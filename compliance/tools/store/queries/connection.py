@@ -67,6 +67,7 @@ def connect(store: Path) -> Any:
             connection.execute(lock)
     except (duckdb.Error, RuntimeError) as error:
         connection.close()
+        _raise_interrupt(error)
         raise UsageFault(f"the store {store} cannot be read: {first_line(error)}") from None
     return connection
 
@@ -98,13 +99,20 @@ def fetch(found: Any) -> list[Any]:
 
 @contextmanager
 def followed() -> Iterator[None]:
-    """Raise QueryFault for errors of DuckDB."""
+    """Raise QueryFault for errors of DuckDB, and KeyboardInterrupt if a signal ended the query."""
     duckdb = needed("duckdb", "a query", EXTRA)
     try:
         yield
     # Bytes of a damaged file that are not UTF-8 raise a RuntimeError
     except (duckdb.Error, RuntimeError, UnicodeDecodeError) as error:
+        _raise_interrupt(error)
         raise QueryFault(f"the query failed: {first_line(error)}") from None
+
+
+def _raise_interrupt(error: Exception) -> None:
+    """Raise KeyboardInterrupt if the error replaces one: DuckDB does so when a signal arrives."""
+    if str(error) == "Query interrupted":
+        raise KeyboardInterrupt from None
 
 
 def _single(connection: Any, sql: str) -> Any:

@@ -17,6 +17,7 @@ import pytest
 import podium as package
 from podium import ComplianceError
 from podium.compliance.tools.store.queries import sealed
+from podium.compliance.tools.store.queries.connection import fetch
 from podium.compliance.tools.store.queries.views import QUERIES, VIEWS
 from podium.compliance.tools.store.schema import SQL, TABLES
 from tests.compliance.command_line import Done, podium
@@ -338,3 +339,14 @@ def test_an_unknown_query_is_told_of() -> None:
 
 def test_parquet_is_not_printed(published: Path) -> None:
     assert ask(published, "SELECT 1", "--format", "parquet").exit_code == 2
+
+
+def test_an_interrupted_query_is_an_interrupt() -> None:
+    """DuckDB checks signals while it computes, and replaces the error of their handler."""
+
+    class Interrupted:
+        def fetchall(self) -> list[object]:
+            raise RuntimeError("Query interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch(Interrupted())
