@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -26,9 +26,6 @@ from podium.logging_spec.reader.log import HEAD, Log
 from podium.logging_spec.reader.read import parse_log, read_log
 from podium.rules.finding import Finding, Severity
 from podium.rules.run import as_number
-
-if TYPE_CHECKING:
-    pass
 
 _LEAST_MOVED = 2
 """A single setting may be logged at another line by another branch of the same code."""

@@ -20,8 +20,8 @@ def check_against(receipt: Receipt, folder: Path) -> Path:
     """
     tree = submitter_folder(folder, receipt.submitter)
     found = list(differences(tree, receipt))
-    beside = sorted(each.name for each in folder.iterdir()) if tree != folder else []
-    found += [f"{clean(name)}: is outside the tree" for name in beside if name != tree.name]
+    entries = sorted(each.name for each in folder.iterdir()) if tree != folder else []
+    found += [f"{clean(name)}: is outside the tree" for name in entries if name != tree.name]
     if found:
         files = "1 difference" if len(found) == 1 else f"{len(found)} differences"
         lines = "".join(f"\n  {line}" for line in found)

@@ -74,7 +74,9 @@ def test_only_the_largest_entry_changes_its_scale(tmp_path: Path) -> None:
     assert set(found) == {CHANGED}
     finding = found[CHANGED]
     assert (finding.severity, finding.path) == ("warning", f"results/a/{LORA}")
-    assert "the scale is 96 instead of 64 in the first submission (" in finding.message
+    assert finding.message.startswith(
+        "the settings changed, and the scale is 96 instead of 64 in the first submission ("
+    )
     assert finding.message.endswith(f"Acme/results/b/{LORA} has 128")
 
 
@@ -86,7 +88,9 @@ def test_of_two_as_large_either_may(tmp_path: Path) -> None:
 def test_no_scale_is_larger_than_what_was_proven(tmp_path: Path) -> None:
     finding = reviewed(tmp_path, {"a": 8}, {"a": 16})[UNPROVEN]
     assert (finding.severity, finding.path) == ("warning", f"results/a/{LORA}")
-    assert "the scale is 128; expected at most 64, the largest" in finding.message
+    assert finding.message.startswith(
+        "the settings changed, and the scale is 128; expected at most 64, the largest"
+    )
 
 
 @pytest.mark.parametrize(("nodes", "rules"), [(16, set()), (17, {UNPROVEN})])
@@ -144,7 +148,9 @@ def test_without_accelerators_nodes_are_counted(tmp_path: Path) -> None:
     none = {"accelerators_per_node": "0"}
     before = submission(tmp_path / "first", {"a": 8}, FIRST, **none)
     finding = borrowing(submission(tmp_path / "now", {"a": 9}, BORROWED, **none), before)[UNPROVEN]
-    assert "the scale is 9; expected at most 8, the largest" in finding.message
+    assert finding.message.startswith(
+        "the settings changed, and the scale is 9; expected at most 8, the largest"
+    )
 
 
 # --- throughput ---
