@@ -53,10 +53,10 @@ def judge_plausibility(document: Document, path: str, rules: Round) -> Iterator[
     """Findings about values that no official program checks; they belong to the policy profile."""
     fields = document.fields
 
-    def found(rule: FixedRule, key: str, **more: Any) -> Finding:
+    def found(rule: FixedRule, key: str, **details: Any) -> Finding:
         line = line_of(document, key)
         return rule.found(
-            Profile.POLICY, path, line=line, key=key, given=short(fields.get(key)), **more
+            Profile.POLICY, path, line=line, key=key, given=short(fields.get(key)), **details
         )
 
     name = fields.get("accelerator_model_name")
@@ -100,6 +100,6 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from (text for part in value.items() for each in part for text in _texts(each))
+        yield from (text for part in value.items() for item in part for text in _texts(item))
     elif isinstance(value, list):
         yield from (text for part in value for text in _texts(part))
