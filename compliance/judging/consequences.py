@@ -23,7 +23,7 @@ def mark_consequences(findings: Sequence[Finding], systems: Mapping[str, str]) -
     has none. A consequence is never more severe than its cause: a report that rejects must say why.
     """
 
-    def place(finding: Finding, reach: Reach) -> str:
+    def location_of(finding: Finding, reach: Reach) -> str:
         if reach is Reach.FILE:
             return finding.path
         if reach is Reach.SYSTEM and finding.path in descriptions:
@@ -36,7 +36,7 @@ def mark_consequences(findings: Sequence[Finding], systems: Mapping[str, str]) -
         return systems[result] if reach is Reach.SYSTEM else result
 
     descriptions = {*systems.values()}
-    return mark(findings, follows_of, place)
+    return mark(findings, follows_of, location_of)
 
 
 def follows_of(rule: str) -> Sequence[Follows]:

@@ -301,10 +301,10 @@ _T = TypeVar("_T")
 
 def few(items: Sequence[_T]) -> Iterator[tuple[_T, str]]:
     """The first findings of one rule, each with the end of its message."""
-    shown = items[:MOST_PER_RULE]
-    omitted = len(items) - len(shown)
-    for index, item in enumerate(shown, 1):
-        last = omitted and index == len(shown)
+    first_items = items[:MOST_PER_RULE]
+    omitted = len(items) - len(first_items)
+    for index, item in enumerate(first_items, 1):
+        last = omitted and index == len(first_items)
         yield item, f" (and {omitted} more in this log)" if last else ""
 
 
