@@ -117,14 +117,14 @@ def draft_files(paths: Sequence[Path], *, durable: bool = True) -> Iterator[list
 
 
 def _rename_all(drafts: Sequence[Path], paths: Sequence[Path]) -> None:
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         for draft, path in zip(drafts, paths, strict=True):
             is_new = not os.path.lexists(path)
             os.replace(draft, path)
-            made += [path] if is_new else []
+            created += [path] if is_new else []
     except OSError:
-        for path in made:
+        for path in created:
             path.unlink(missing_ok=True)
         raise
 

@@ -21,13 +21,13 @@ _AT_ONCE = 8
 
 def write_all(handle: int, data: bytes | bytearray | memoryview) -> None:
     """Write all bytes to a descriptor, in as many calls as needed; raises OSError."""
-    left = memoryview(data)
-    while left:
-        count = os.write(handle, left)
+    remaining = memoryview(data)
+    while remaining:
+        count = os.write(handle, remaining)
         # A write of 0 bytes would be repeated forever
         if count == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        left = left[count:]
+        remaining = remaining[count:]
 
 
 def write_new(path: str | Path, pieces: Iterator[bytes], *, executable: bool = False) -> int:
@@ -111,8 +111,8 @@ def sync_tree(root: Path) -> None:
 def make_folders(path: Path, *, durable: bool) -> None:
     """Make a folder and its missing parents."""
     path = path.absolute()
-    missing = [each for each in (path, *path.parents) if not each.exists()]
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     if durable:
-        for each in reversed(missing):
-            sync_path(each.parent)
+        for folder in reversed(missing):
+            sync_path(folder.parent)

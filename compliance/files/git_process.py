@@ -92,8 +92,8 @@ def _limit_memory() -> None:
 
     with suppress(OSError, ValueError):
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        soft = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+        soft_limit = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft_limit, hard))
 
 
 def _end(process: Popen[bytes]) -> None:
@@ -109,31 +109,31 @@ def _finished(process: Popen[bytes], word: str, seconds: float) -> Finished:
     end = time.monotonic() + seconds
     assert process.stdout is not None
     assert process.stderr is not None
-    found = {process.stdout: bytearray(), process.stderr: bytearray()}
+    buffers = {process.stdout: bytearray(), process.stderr: bytearray()}
     with selectors.DefaultSelector() as selector:
-        for stream in found:
+        for stream in buffers:
             selector.register(stream, selectors.EVENT_READ)
         while selector.get_map():
-            ready = selector.select(max(0.0, end - time.monotonic()))
-            if not ready:
+            events = selector.select(max(0.0, end - time.monotonic()))
+            if not events:
                 raise UsageFault(f"git {word} did not end within {seconds:.0f} seconds")
-            for key, _ in ready:
+            for key, _ in events:
                 block = os.read(key.fd, _BLOCK)
                 if not block:
                     selector.unregister(key.fileobj)
                 elif key.fileobj is process.stdout:
-                    found[process.stdout] += block
-                    if len(found[process.stdout]) > OUTPUT_BYTES:
+                    buffers[process.stdout] += block
+                    if len(buffers[process.stdout]) > OUTPUT_BYTES:
                         raise UsageFault(f"git {word} printed over {OUTPUT_BYTES >> 20} MiB")
-                elif len(found[process.stderr]) < _ERROR_BYTES:
-                    found[process.stderr] += block
+                elif len(buffers[process.stderr]) < _ERROR_BYTES:
+                    buffers[process.stderr] += block
     status = process.wait()
-    errors = found[process.stderr].decode("utf-8", "replace")
-    return Finished(status, bytes(found[process.stdout]), errors)
+    errors = buffers[process.stderr].decode("utf-8", "replace")
+    return Finished(status, bytes(buffers[process.stdout]), errors)
 
 
 def reason(text: str) -> str:
     """The lines of git's errors that describe the fault, on one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    found = [line for line in lines if re.search(r"error|fatal|rejected|denied", line)] or lines
-    return clean(_CREDENTIALS.sub("://", "; ".join(found[:3]))) or "it gave no reason"
+    faults = [line for line in lines if re.search(r"error|fatal|rejected|denied", line)] or lines
+    return clean(_CREDENTIALS.sub("://", "; ".join(faults[:3]))) or "it gave no reason"

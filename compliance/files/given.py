@@ -15,8 +15,8 @@ PATIENCE_SECONDS = 30.0
 _PIECE = 1 << 20
 
 
-def read_given(path: str | Path, most: int) -> bytes:
-    """The first `most` bytes of a file, a pipe or a device.
+def read_given(path: str | Path, limit: int) -> bytes:
+    """The first `limit` bytes of a file, a pipe or a device.
 
     Raises OSError if it cannot be read, or if a pipe without a writer or a silent device does not
     end in time.
@@ -28,11 +28,11 @@ def read_given(path: str | Path, most: int) -> bytes:
         waits = not stat.S_ISREG(os.fstat(handle).st_mode)
         end = time.monotonic() + PATIENCE_SECONDS
         data = bytearray()
-        while len(data) < most:
+        while len(data) < limit:
             if waits:
                 _await(handle, end)
             try:
-                piece = os.read(handle, min(most - len(data), _PIECE))
+                piece = os.read(handle, min(limit - len(data), _PIECE))
             except BlockingIOError:
                 continue
             if not piece:

@@ -9,14 +9,14 @@ from typing import Any
 from podium.compliance.errors import UsageFault
 
 
-def needed(module: str, what: str, extra: str = "") -> Any:
+def needed(module: str, feature: str, extra: str = "") -> Any:
     """Import a module, which an extra may provide; raises UsageFault if it is not installed."""
     try:
         return import_module(module)
     except ImportError:
         library = module.partition(".")[0]
         command = install_command(extra) if extra else f"pip install {library}"
-        raise UsageFault(f"{what} needs {library}: {command}") from None
+        raise UsageFault(f"{feature} needs {library}: {command}") from None
 
 
 def install_command(extra: str) -> str:
@@ -37,5 +37,5 @@ def _libraries(extra: str) -> list[str]:
     except PackageNotFoundError:
         return []
     condition = re.compile(rf"""extra\s*==\s*["']{re.escape(extra)}["']""")
-    found = (re.match(r"[\w.-]+", line) for line in lines if condition.search(line))
-    return [match[0] for match in found if match]
+    matches = (re.match(r"[\w.-]+", line) for line in lines if condition.search(line))
+    return [match[0] for match in matches if match]

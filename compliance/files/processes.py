@@ -33,9 +33,9 @@ def end_with_input() -> None:
     when the process at its other end is gone, even if that was killed. Standard input is empty
     afterwards.
     """
-    pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    pipe, devnull = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(devnull, 0)
+    os.close(devnull)
     Thread(target=_await_end, args=(pipe,), daemon=True).start()
 
 

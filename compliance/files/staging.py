@@ -58,8 +58,8 @@ def staging(target: Path, within: Path | None = None, *, draft: bool = False) ->
     The caller moves its result to `target` by a rename, which is atomic only within one file
     system. `draft`: nothing else is ever moved into the folder.
     """
-    place = within or target.absolute().parent
-    folder, marker = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target))), -1
+    parent = within or target.absolute().parent
+    folder, marker = Path(tempfile.mkdtemp(dir=parent, prefix=_prefix(target))), -1
     try:
         marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         # Locked until this process ends in any way
@@ -80,7 +80,7 @@ def discard(folder: Path) -> None:
     # A system call that failed once may succeed now
     for _ in range(2):
         # A kill may leave a part of the folder, which its marker identifies: it is removed last
-        if folder.is_symlink() or not _emptied(folder, kept=MARKER):
+        if folder.is_symlink() or not _emptied(folder, kept_name=MARKER):
             continue
         with suppress(OSError):
             (folder / MARKER).unlink(missing_ok=True)
@@ -88,28 +88,28 @@ def discard(folder: Path) -> None:
             return
 
 
-def _emptied(folder: Path | str, *, kept: str = "") -> bool:
+def _emptied(folder: Path | str, *, kept_name: str = "") -> bool:
     """Remove the content of a folder, except one name; return whether nothing else is left.
 
     Only one handle is open at a time, because the process may have run out of handles.
     """
-    left = False
+    remains = False
     try:
         with os.scandir(folder) as entries:
-            found = [each for each in entries if each.name != kept]
+            children = [entry for entry in entries if entry.name != kept_name]
     except OSError:
         return False
-    for each in found:
+    for child in children:
         try:
-            if not each.is_dir(follow_symlinks=False):
-                os.unlink(each.path)
-            elif _emptied(each.path):
-                os.rmdir(each.path)
+            if not child.is_dir(follow_symlinks=False):
+                os.unlink(child.path)
+            elif _emptied(child.path):
+                os.rmdir(child.path)
             else:
-                left = True
+                remains = True
         except OSError:
-            left = True
-    return not left
+            remains = True
+    return not remains
 
 
 def leftovers(
@@ -119,35 +119,35 @@ def leftovers(
 
     `whatever`: include the folders of calls for other targets in the same folder.
     """
-    place = within or target.absolute().parent
+    parent = within or target.absolute().parent
     try:
-        names = sorted(name for name in os.listdir(place) if _NAME.fullmatch(name))
+        names = sorted(name for name in os.listdir(parent) if _NAME.fullmatch(name))
     except OSError:
         return []
-    found = ((Path(place, name), _state(Path(place, name), target, whatever)) for name in names)
-    return [_measured(folder, state) for folder, state in found if state is not _State.IN_USE]
+    states = ((Path(parent, name), _state(Path(parent, name), target, whatever)) for name in names)
+    return [_measured(folder, state) for folder, state in states if state is not _State.IN_USE]
 
 
 def remove_disposable(
     target: Path, within: Path | None = None, *, whatever: bool = False
 ) -> list[Leftover]:
     """Remove the disposable leftovers of a target; return the remaining leftovers."""
-    left = []
-    for each in leftovers(target, within, whatever=whatever):
-        if each.disposable:
-            discard(each.folder)
-        if os.path.lexists(each.folder):
-            left.append(each)
-    return left
+    remaining = []
+    for leftover in leftovers(target, within, whatever=whatever):
+        if leftover.disposable:
+            discard(leftover.folder)
+        if os.path.lexists(leftover.folder):
+            remaining.append(leftover)
+    return remaining
 
 
 def staged_below(root: Path) -> list[Path]:
     """The folders at or below a root that contain folders with the name of a leftover."""
-    found = []
+    folders = []
     for folder, names, _ in os.walk(root):
         if any(_NAME.fullmatch(name) for name in names):
-            found.append(Path(folder))
-    return found
+            folders.append(Path(folder))
+    return folders
 
 
 class _State(Enum):
@@ -159,32 +159,32 @@ class _State(Enum):
     DISPOSABLE = 3
 
 
-def _state(folder: Path, target: Path, whatever: bool) -> _State:
+def _state(folder: Path, target: Path, any_target: bool) -> _State:
     """Whether a process that is gone made a folder for the target, or next to it."""
     try:
         if folder.is_symlink():
             return _State.IN_USE
-        held = os.listdir(folder)
-        of_the_target = whatever or folder.name[:-_RANDOM] == _prefix(target)
-        settled = time.time() - os.lstat(folder).st_mtime > _SETTLED
-        if not held:
+        names = os.listdir(folder)
+        of_the_target = any_target or folder.name[:-_RANDOM] == _prefix(target)
+        is_settled = time.time() - os.lstat(folder).st_mtime > _SETTLED
+        if not names:
             # Its process ended before it made the marker, so the folder is empty
-            return _State.DISPOSABLE if of_the_target and settled else _State.IN_USE
+            return _State.DISPOSABLE if of_the_target and is_settled else _State.IN_USE
         marker = os.open(folder / MARKER, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return _State.IN_USE
     try:
-        wanted = _path(target)
+        expected = _path(target)
         data = os.read(marker, _LONGEST_PATH)
-        if not data and held == [MARKER]:
+        if not data and names == [MARKER]:
             # Its process ended before it wrote the marker, which it locks first
-            mine = of_the_target and settled
-            return _of_locked(marker, _State.DISPOSABLE) if mine else _State.IN_USE
+            is_disposable = of_the_target and is_settled
+            return _of_locked(marker, _State.DISPOSABLE) if is_disposable else _State.IN_USE
         # A marker of an earlier podium has only the path
-        found, host, purpose = (*data.split(b"\0"), b"", b"")[:3]
-        if whatever:
-            found, wanted = os.path.dirname(found), os.path.dirname(wanted)
-        if found != wanted:
+        recorded, host, purpose = (*data.split(b"\0"), b"", b"")[:3]
+        if any_target:
+            recorded, expected = os.path.dirname(recorded), os.path.dirname(expected)
+        if recorded != expected:
             return _State.IN_USE
         if host != _host():
             return _of_locked(marker, _State.OWNER_UNKNOWN)
@@ -235,10 +235,10 @@ def _lock(handle: int) -> bool | None:
 
 def _measured(folder: Path, state: _State) -> Leftover:
     size = 0
-    for place, _, names in os.walk(folder):
+    for parent, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                size += os.lstat(os.path.join(place, name)).st_size
+                size += os.lstat(os.path.join(parent, name)).st_size
     begun = time.time()
     with suppress(OSError):
         begun = os.lstat(folder / MARKER).st_mtime

@@ -24,25 +24,33 @@ def conclude(
     options: Options,
 ) -> Outcome:
     """The report: all entries and findings, including findings that need all groups."""
-    findings = [each for one in judgements for each in _by_their_round(one, options)]
+    findings = [
+        finding for judgement in judgements for finding in _by_their_round(judgement, options)
+    ]
     findings += _about_folders(inputs, judgements, options.profile)
     for waivers in options.waivers:
         findings += Suppressions(own=waivers).about(findings)
     # Only results have facts that several rules report; loose logs do not
-    described = {path: place for one in judgements for path, place in one.described.items()}
-    if described and findings:
+    descriptions = {
+        path: description
+        for judgement in judgements
+        for path, description in judgement.described.items()
+    }
+    if descriptions and findings:
         from podium.compliance.judging.consequences import mark_consequences
 
-        findings = mark_consequences(findings, described)
+        findings = mark_consequences(findings, descriptions)
     return conclusion.conclude(
         rules_of(inputs.choices, options.profile),
-        files=[each for one in judgements for each in one.files],
+        files=[file for judgement in judgements for file in judgement.files],
         findings=findings,
         submissions=[
-            _rejected_if(one.submission, inputs.nested) for one in judgements if one.submission
+            _rejected_if(judgement.submission, inputs.nested)
+            for judgement in judgements
+            if judgement.submission
         ],
-        results=[each for one in judgements for each in one.results],
-        unjudged=sorted(each for one in judgements for each in one.unjudged),
+        results=[result for judgement in judgements for result in judgement.results],
+        unjudged=sorted(path for judgement in judgements for path in judgement.unjudged),
         plugins=plugins,
         not_judged=inputs.not_judged,
         crashed=crashed(findings),
@@ -58,19 +66,19 @@ def _rejected_if(entry: SubmissionEntry, nested: Collection[str]) -> SubmissionE
     return replace(entry, verdict="rejected", official_verdict=official)
 
 
-def _by_their_round(one: Judgement, options: Options) -> Sequence[Finding]:
+def _by_their_round(judgement: Judgement, options: Options) -> Sequence[Finding]:
     """The findings of a group; findings that follow from the rules of a wrong round are marked."""
-    failing = any(entry.verdict == "fail" and entry.kind == "log" for entry in one.files)
-    rounds = {file.round for file in one.group.files.values()}
+    failing = any(entry.verdict == "fail" and entry.kind == "log" for entry in judgement.files)
+    rounds = {file.round for file in judgement.group.files.values()}
     if options.profile is Profile.VERIFIER or not failing or len(rounds) > 1:
-        return one.findings
+        return judgement.findings
     from podium.compliance.judging.wrong_round import mark_consequences
 
-    package = one.group.package
-    files = list(one.group.files.values())
+    package = judgement.group.package
+    files = list(judgement.group.files.values())
     choice = RoundRequest(options.usage, options.round).choose(files[0].path)
-    place = "." if package is None else package.display_path or "."
-    return mark_consequences(one.findings, files, choice, place)
+    display_path = "." if package is None else package.display_path or "."
+    return mark_consequences(judgement.findings, files, choice, display_path)
 
 
 def _about_folders(
@@ -89,7 +97,9 @@ def _about_folders(
     nested = [layout_rules.nested(folder) for folder in inputs.nested]
     if profile is Profile.VERIFIER:
         return nested
-    logs = [file.display_path for one in judgements for file in one.group.files.values()]
+    logs = [
+        file.display_path for judgement in judgements for file in judgement.group.files.values()
+    ]
     return [
         *(layout_rules.no_systems(folder, logs) for folder in inputs.undescribed),
         *map(layout_rules.no_results, inputs.resultless),

@@ -16,27 +16,27 @@ from podium.rules.consequences import CONTENT, Follows, Reach, mark
 from podium.rules.finding import Finding
 
 
-def mark_consequences(findings: Sequence[Finding], described: Mapping[str, str]) -> list[Finding]:
+def mark_consequences(findings: Sequence[Finding], systems: Mapping[str, str]) -> list[Finding]:
     """The findings; findings that follow from another are marked.
 
-    `described` maps the path of each result to the path of its system's description, or "" if it
+    `systems` maps the path of each result to the path of its system's description, or "" if it
     has none. A consequence is never more severe than its cause: a report that rejects must say why.
     """
 
-    def place(finding: Finding, reach: Reach) -> str:
+    def location_of(finding: Finding, reach: Reach) -> str:
         if reach is Reach.FILE:
             return finding.path
         if reach is Reach.SYSTEM and finding.path in descriptions:
             return finding.path
         result = finding.path
-        if result not in described:
+        if result not in systems:
             result = os.path.dirname(result) or "."
-        if result not in described:
+        if result not in systems:
             return ""
-        return described[result] if reach is Reach.SYSTEM else result
+        return systems[result] if reach is Reach.SYSTEM else result
 
-    descriptions = {*described.values()}
-    return mark(findings, follows_of, place)
+    descriptions = {*systems.values()}
+    return mark(findings, follows_of, location_of)
 
 
 def follows_of(rule: str) -> Sequence[Follows]:

@@ -100,22 +100,24 @@ def discover(
     disks = {package.root: Disk(package.root) for package in packages}
     files, unchanged = targets(contents, disks, empty=bool(packages)), ""
     if changes is not None:
-        found = len(files)
+        total = len(files)
         packages = changes.packages(packages, files)
         files = changes.targets(files, packages)
         contents = changes.near(contents)
         unchanged = f"files that have not changed since {changes.ref} "
-        unchanged += f"({found - len(files)} of {plural(found, 'file')})"
+        unchanged += f"({total - len(files)} of {plural(total, 'file')})"
     # A submission without logs also has a round, and so has an empty input
-    places = [target.folder for target in files] + [package.root for package in packages]
-    choices = [request.choose(place) for place in places or paths]
+    locations = [target.folder for target in files] + [package.root for package in packages]
+    choices = [request.choose(location) for location in locations or paths]
     tasks = [
         task_for(target, choice, options.profile, with_facts=with_facts, with_trace=with_trace)
         # Not strict: the choices of the packages follow
         for target, choice in zip(files, choices, strict=False)
     ]
-    folders = any(what.kind in (PathKind.LOOSE, PathKind.ROUND) for what in contents.values())
-    loose = [each for each in files if not (each.submission or each.from_stdin)] if folders else []
+    folders = any(content.kind in (PathKind.LOOSE, PathKind.ROUND) for content in contents.values())
+    loose_files = (
+        [file for file in files if not (file.submission or file.from_stdin)] if folders else []
+    )
     return Inputs(
         targets=files,
         tasks=tasks,
@@ -125,6 +127,6 @@ def discover(
         resultless=nearly_submissions(contents, "results"),
         nested=nested_submissions(contents),
         linked=linked_folders(contents),
-        misnamed=misnamed_beside(loose),
+        misnamed=misnamed_beside(loose_files),
         unchanged=unchanged,
     )

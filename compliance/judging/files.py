@@ -122,8 +122,8 @@ def judge_files(
     if engine is not None and tasks:
         from podium.compliance.judging.workers.processes import TaskPolicy
 
-        care = TaskPolicy(_time_limit, _lost, _path, _prepare)
-        yield from engine.spread(partial(_judge_some, take), list(tasks), care)
+        policy = TaskPolicy(_time_limit, _lost, _path, _prepare)
+        yield from engine.spread(partial(_judge_some, take), list(tasks), policy)
         return
     for task in tasks:
         yield [_judge(task, take)]
@@ -177,9 +177,9 @@ def _time_limit(task: Task) -> float:
         return LEAST_SECONDS
 
 
-def _lost(task: Task, how: str) -> FileVerdict:
+def _lost(task: Task, cause: str) -> FileVerdict:
     """The verdict on a file that kills or blocks every process that checks it."""
-    finding = PROCESS_LOST.found(task.profile, task.display_path, how=how)
+    finding = PROCESS_LOST.found(task.profile, task.display_path, how=cause)
     return as_judged(task, LogVerdict([finding]), find_round(task.usage, task.round))
 
 
@@ -189,14 +189,14 @@ def _judge_some(take: Take | None, tasks: list[Task]) -> list[FileVerdict]:
 
 def _judge(task: Task, take: Take | None) -> FileVerdict:
     rules = find_round(task.usage, task.round)
-    taken = None
+    data = None
     try:
         if task.kind == "system":
             verdict = _judge_system(task, rules)
         else:
             if task.leads_out:
-                left = "submission" if task.submission else "served folder"
-                log = unread_log(f"symbolic link points outside the {left}; not followed")
+                boundary = "submission" if task.submission else "served folder"
+                log = unread_log(f"symbolic link points outside the {boundary}; not followed")
             else:
                 log = read_log(task.path, rules.generation)
             verdict = judge_log(
@@ -208,11 +208,11 @@ def _judge(task: Task, take: Take | None) -> FileVerdict:
                 with_trace=task.with_trace,
                 extra_checks=tuple(map(_check_of, task.house)),
             )
-            taken = None if take is None else take(task, log)
+            data = None if take is None else take(task, log)
     # An internal error for one file must not hide the findings of others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
-    return as_judged(task, verdict, rules, taken)
+    return as_judged(task, verdict, rules, data)
 
 
 def _check_of(rule: HouseRule) -> Check:
@@ -221,7 +221,7 @@ def _check_of(rule: HouseRule) -> Check:
     return as_check(rule)
 
 
-def as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) -> FileVerdict:
+def as_judged(task: Task, verdict: LogVerdict, rules: Round, data: Any = None) -> FileVerdict:
     """A file's verdict with the data of its task."""
     return FileVerdict(
         path=task.path,
@@ -230,7 +230,7 @@ def as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) 
         round=f"{task.usage} {task.round}",
         verdict=verdict,
         verified=rules.verified,
-        taken=taken,
+        taken=data,
     )
 
 

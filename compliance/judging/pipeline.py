@@ -71,12 +71,12 @@ def check_inputs(
         comparators=comparators,
         contents=None if memory is None else memory.contents,
     )
-    groups = judge_logs(inputs, options, progress, known=known or {}, taking=taking)
+    groups = judge_logs(inputs, options, progress, known_verdicts=known or {}, taking=taking)
     judgements = judge_submissions(groups, options, surroundings)
     if memory is not None:
         memory.keep()
     report = conclude(inputs, judgements, plugins.entries, options)
-    files = {path: one for each in judgements for path, one in each.group.files.items()}
+    files = {path: file for judgement in judgements for path, file in judgement.group.files.items()}
     return Checked(report, JudgedFiles(inputs, files))
 
 
@@ -91,7 +91,7 @@ def judge_paths(
     """Check each file below some paths separately, with its facts, for callers without a report."""
     inputs = discover(paths, options, with_facts=True, with_trace=with_trace)
     groups = judge_logs(inputs, options, progress)
-    return JudgedFiles(inputs, {path: one for g in groups for path, one in g.files.items()})
+    return JudgedFiles(inputs, {path: file for g in groups for path, file in g.files.items()})
 
 
 def judge_logs(
@@ -99,7 +99,7 @@ def judge_logs(
     options: Options,
     progress: Progress | None = None,
     *,
-    known: Mapping[str, FileVerdict] = {},
+    known_verdicts: Mapping[str, FileVerdict] = {},
     taking: LogCollector | None = None,
 ) -> Iterator[FileGroup]:
     """Check each file; yield the files of each package, in order, when all of them are checked.
@@ -109,25 +109,27 @@ def judge_logs(
     code from the processor's caches. Files without a package come last.
     """
     homes = _Homes(inputs.packages)
-    groups: dict[Package | None, dict[str, FileVerdict]] = {each: {} for each in inputs.packages}
+    groups: dict[Package | None, dict[str, FileVerdict]] = {
+        package: {} for package in inputs.packages
+    }
     groups[None] = {}
     home = {task.path: homes.of(task.path, task.submission) for task in inputs.tasks}
-    for path in known.keys() & home.keys():
-        groups[home[path]][path] = known[path]
-    tasks = [task for task in inputs.tasks if task.path not in known]
+    for path in known_verdicts.keys() & home.keys():
+        groups[home[path]][path] = known_verdicts[path]
+    tasks = [task for task in inputs.tasks if task.path not in known_verdicts]
     waiting = Counter(home[task.path] for task in tasks)
     engine = engine_for(tasks, options)
-    done = 0
+    checked_count = 0
     for batch in judge_files(tasks, engine, taking.take if taking else None):
-        for one in batch:
-            package = home[one.path]
+        for file in batch:
+            package = home[file.path]
             if taking is not None:
-                taking.receive(one)
-            groups[package][one.path] = one if one.taken is None else replace(one, taken=None)
+                taking.receive(file)
+            groups[package][file.path] = file if file.taken is None else replace(file, taken=None)
             waiting[package] -= 1
-        done += len(batch)
+        checked_count += len(batch)
         if progress is not None:
-            progress(done, len(tasks))
+            progress(checked_count, len(tasks))
         while engine is not None and (package := next(iter(groups))) and not waiting[package]:
             yield FileGroup(package, groups.pop(package))
     for package, files in groups.items():

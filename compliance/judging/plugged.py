@@ -25,7 +25,7 @@ def judge_by_plugins(tasks: Sequence[Task], options: Options) -> FoundByPlugins:
     The verifier profile uses none: its verdict is the official program's.
     """
     # No link out of a submission is followed
-    logs = [each for each in tasks if each.kind == "log" and not each.leads_out]
+    logs = [task for task in tasks if task.kind == "log" and not task.leads_out]
     if not logs or not options.plugins or options.profile is Profile.VERIFIER:
         return FoundByPlugins()
     plugins = installed()
@@ -34,9 +34,9 @@ def judge_by_plugins(tasks: Sequence[Task], options: Options) -> FoundByPlugins:
     from podium.compliance.judging.plugins.messages import Job
     from podium.compliance.judging.plugins.taking_part import judged_by
 
-    jobs = [Job(each.path, each.display_path, each.usage, each.round) for each in logs]
-    found = judged_by(plugins, jobs, worth_spreading(logs, options.jobs))
-    findings = found.findings
+    jobs = [Job(task.path, task.display_path, task.usage, task.round) for task in logs]
+    outcome = judged_by(plugins, jobs, worth_spreading(logs, options.jobs))
+    findings = outcome.findings
     if options.waivers:
         from podium.compliance.judging.waivers.suppressions import Suppressions
 
@@ -44,4 +44,4 @@ def judge_by_plugins(tasks: Sequence[Task], options: Options) -> FoundByPlugins:
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
-    return FoundByPlugins(found.entries, by_path)
+    return FoundByPlugins(outcome.entries, by_path)

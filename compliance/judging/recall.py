@@ -60,11 +60,11 @@ class LogDigest(msgspec.Struct, frozen=True):
 
 def seen(task: Task, log: Log) -> LogDigest | None:
     """The digest for a verdict in the cache; None for a file that is unreadable or not a log."""
-    if task.kind != "log" or any(each.kind is Fault.UNREADABLE for each in log.faults):
+    if task.kind != "log" or any(fault.kind is Fault.UNREADABLE for fault in log.faults):
         return None
-    whole = bool(log.data) and len(log.data) == log.size
-    content = hash_of(log.data) if whole else hash_of_file(task.path)
-    return None if content is None else LogDigest(content, whole, _named(log))
+    is_complete = bool(log.data) and len(log.data) == log.size
+    content = hash_of(log.data) if is_complete else hash_of_file(task.path)
+    return None if content is None else LogDigest(content, is_complete, _named(log))
 
 
 def _named(log: Log) -> LogScope:
@@ -74,8 +74,8 @@ def _named(log: Log) -> LogScope:
         if record.key in values:
             values[record.key][record.value if type(record.value) is str else None] = None
     benchmarks, divisions = values[_BENCHMARK], values[_DIVISION]
-    known = log.generation == "mllog" and None not in benchmarks and None not in divisions
-    return LogScope(tuple(filter(None, benchmarks)), tuple(filter(None, divisions)), known)
+    is_known = log.generation == "mllog" and None not in benchmarks and None not in divisions
+    return LogScope(tuple(filter(None, benchmarks)), tuple(filter(None, divisions)), is_known)
 
 
 class Recall:
@@ -97,7 +97,7 @@ class Recall:
         try:
             self.shelf.open()
             body = self.shelf.read(self.name)
-            kept = CacheContent() if body is None else kept_from(body)
+            content = CacheContent() if body is None else kept_from(body)
         except Damaged as damaged:
             self.tell(f"cache not used: {damaged}; it is created again")
         except (Refused, msgspec.MsgspecError) as refused:
@@ -105,45 +105,45 @@ class Recall:
             self.tell(f"cache not used: {refused}")
         else:
             # Another version of podium or of a library may have other results
-            self.before = kept if kept.tool == tool_digest() else CacheContent()
+            self.before = content if content.tool == tool_digest() else CacheContent()
 
     # --- logs ---
 
     def recall(self, tasks: Iterable[Task]) -> dict[str, FileVerdict]:
         """The cached verdicts, by the path of the file."""
         logs = (task for task in tasks if self.usable and task.kind == "log")
-        return {task.path: known for task in logs if (known := self._known(task)) is not None}
+        return {task.path: verdict for task in logs if (verdict := self._known(task)) is not None}
 
     def _known(self, task: Task) -> FileVerdict | None:
-        looked, state = time.time_ns(), _state(task.path)
-        self.looked[task.path] = (task, state, looked)
-        kept = self.before.logs.get(task.display_path)
-        if kept is None or state is None or kept.key != self.keys.of(task, kept.named):
+        looked_ns, state = time.time_ns(), _state(task.path)
+        self.looked[task.path] = (task, state, looked_ns)
+        entry = self.before.logs.get(task.display_path)
+        if entry is None or state is None or entry.key != self.keys.of(task, entry.named):
             return None
         # Only by its content: another file may have the same times
-        if hash_of_file(task.path) != kept.content:
+        if hash_of_file(task.path) != entry.content:
             return None
         try:
-            verdict = thawed(kept.verdict)
+            verdict = thawed(entry.verdict)
         except msgspec.MsgspecError:
             return None
-        self.now.logs[task.display_path] = kept
+        self.now.logs[task.display_path] = entry
         return as_judged(task, verdict, find_round(task.usage, task.round))
 
-    def _receive(self, one: FileVerdict) -> None:
-        task, state, looked = self.looked.get(one.path, (None, None, 0))
-        found = one.taken
-        if task is None or state is None or not isinstance(found, LogDigest):
+    def _receive(self, file: FileVerdict) -> None:
+        task, state, looked_ns = self.looked.get(file.path, (None, None, 0))
+        digest = file.taken
+        if task is None or state is None or not isinstance(digest, LogDigest):
             return
-        key = self.keys.of(task, found.named)
+        key = self.keys.of(task, digest.named)
         # Before its findings are marked as waived
-        verdict = None if key is None else frozen_verdict(one.verdict)
-        sure = settled(state, looked) and _state(one.path) == state
-        if key is None or verdict is None or not (sure or found.judged):
+        verdict = None if key is None else frozen_verdict(file.verdict)
+        is_stable = settled(state, looked_ns) and _state(file.path) == state
+        if key is None or verdict is None or not (is_stable or digest.judged):
             return
-        if _writable(one.display_path):
-            kept = KeptLog(key, found.content, found.named, verdict)
-            self.now.logs[one.display_path] = kept
+        if _writable(file.display_path):
+            entry = KeptLog(key, digest.content, digest.named, verdict)
+            self.now.logs[file.display_path] = entry
             self.changed = True
 
     # --- other files ---
@@ -154,18 +154,18 @@ class Recall:
             return None
         base = os.path.realpath(root)
 
-        def remember(item: Item, most: int, examine: Examine) -> Contents:
-            place = f"{base}/{item.path}"
-            state, data = _state(item.full, link=True), read_head(item.full, most)
-            content, kept = hash_of(data), self.before.contents.get(place)
-            known = kept is not None and kept.content == content
-            if kept is None or not known:
-                kept = KeptContents(content, examine(data))
+        def remember(item: Item, limit: int, examine: Examine) -> Contents:
+            key = f"{base}/{item.path}"
+            state, data = _state(item.full, link=True), read_head(item.full, limit)
+            content, entry = hash_of(data), self.before.contents.get(key)
+            is_known = entry is not None and entry.content == content
+            if entry is None or not is_known:
+                entry = KeptContents(content, examine(data))
             # A file that cannot be read, or has changed in the meantime, is read again next time
-            if state is not None and state[0] == item.size and data and _writable(place):
-                self.now.contents[place] = kept
-                self.changed |= not known
-            return kept.held
+            if state is not None and state[0] == item.size and data and _writable(key):
+                self.now.contents[key] = entry
+                self.changed |= not is_known
+            return entry.held
 
         return remember
 
@@ -175,15 +175,15 @@ class Recall:
         """Store the results for the next call."""
         if not self.usable:
             return
-        before, now = self.before, self.now
+        old, new = self.before, self.now
         if self.partial:
-            now.logs, now.contents = before.logs | now.logs, before.contents | now.contents
-        gone = before.logs.keys() - now.logs.keys() or before.contents.keys() - now.contents.keys()
-        if not self.changed and not gone:
+            new.logs, new.contents = old.logs | new.logs, old.contents | new.contents
+        removed = old.logs.keys() - new.logs.keys() or old.contents.keys() - new.contents.keys()
+        if not self.changed and not removed:
             self.shelf.use(self.name)
             return
         try:
-            self.shelf.write(self.name, to_bytes(now))
+            self.shelf.write(self.name, to_bytes(new))
         except Refused as refused:
             self.tell(f"cache not written: {refused}")
 
@@ -195,9 +195,9 @@ class _Keys:
         self._digests = RoundDigests()
         self._known: dict[tuple[Any, ...], bytes | None] = {}
 
-    def of(self, task: Task, named: LogScope) -> bytes | None:
+    def of(self, task: Task, scope: LogScope) -> bytes | None:
         """The key of a task's verdict; None if it depends on something without a hash."""
-        how = (
+        options = (
             task.usage,
             task.round,
             task.profile,
@@ -205,23 +205,23 @@ class _Keys:
             task.with_trace,
             task.leads_out,
         )
-        known = (*how, id(task.house), named)
-        if known not in self._known:
-            self._known[known] = None
+        key = (*options, id(task.house), scope)
+        if key not in self._known:
+            self._known[key] = None
             with suppress(TypeError):
-                house = [each for each in task.house if _touches(each, named)]
-                rules = self._digests.of(find_round(task.usage, task.round), named)
-                self._known[known] = value_digest([how, rules, house])
-        return self._known[known]
+                house = [rule for rule in task.house if _touches(rule, scope)]
+                rules = self._digests.of(find_round(task.usage, task.round), scope)
+                self._known[key] = value_digest([options, rules, house])
+        return self._known[key]
 
 
-def _touches(rule: HouseRule, named: LogScope) -> bool:
+def _touches(rule: HouseRule, scope: LogScope) -> bool:
     """Whether a rule of a podium.toml may apply to a log."""
-    if not named.known:
+    if not scope.known:
         return True
-    about = not rule.benchmarks or not {*rule.benchmarks}.isdisjoint(named.benchmarks)
-    divided = rule.divisions and named.divisions
-    return about and not (divided and {*rule.divisions}.isdisjoint(named.divisions))
+    benchmark_applies = not rule.benchmarks or not {*rule.benchmarks}.isdisjoint(scope.benchmarks)
+    divided = rule.divisions and scope.divisions
+    return benchmark_applies and not (divided and {*rule.divisions}.isdisjoint(scope.divisions))
 
 
 def _state(path: str, *, link: bool = False) -> State | None:
@@ -247,8 +247,8 @@ def _writable(path: str) -> bool:
 
 def name_of(paths: Iterable[Path], options: Options, *, for_scores: bool) -> str:
     """The name of a call in the cache, from its paths and how they are checked and shown."""
-    given = [str(path) for path in paths]
+    texts = [str(path) for path in paths]
     # With several paths, each is a part of the displayed paths
-    shown = [os.path.realpath(path) for path in given] + (given if len(given) > 1 else [])
-    how = [options.usage, options.round, options.profile.value, for_scores]
-    return value_digest([shown, how]).hex()
+    names = [os.path.realpath(path) for path in texts] + (texts if len(texts) > 1 else [])
+    settings = [options.usage, options.round, options.profile.value, for_scores]
+    return value_digest([names, settings]).hex()

@@ -43,10 +43,10 @@ def judge_submissions(
     """
     rounds: dict[str, RoundState] = {}
     judged = [*_judged(groups, options, surroundings, rounds)]
-    later: dict[str, list[Finding]] = {}
+    later_findings: dict[str, list[Finding]] = {}
     for state in rounds.values():
-        later.update(state.seen.later)
-    return [_with_later(each, later, strict=options.strict) for each in judged]
+        later_findings.update(state.seen.later)
+    return [_with_later(judgement, later_findings, strict=options.strict) for judgement in judged]
 
 
 def _judged(
@@ -73,20 +73,20 @@ def _judged(
 
 
 def _with_later(
-    one: Judgement, later: Mapping[str, Sequence[Finding]], *, strict: bool
+    judgement: Judgement, later_findings: Mapping[str, Sequence[Finding]], *, strict: bool
 ) -> Judgement:
     """A judgement with the findings that later submissions have revealed."""
-    entry = one.submission
-    package = one.group.package
-    if entry is None or package is None or not later.get(package.display_path):
-        return one
-    added = one.suppressions.mark(later[package.display_path])
-    findings = [*one.findings, *added]
+    entry = judgement.submission
+    package = judgement.group.package
+    if entry is None or package is None or not later_findings.get(package.display_path):
+        return judgement
+    added = judgement.suppressions.mark(later_findings[package.display_path])
+    findings = [*judgement.findings, *added]
     return replace(
-        one,
+        judgement,
         findings=findings,
         submission=replace(entry, verdict=_verdict(findings, strict=strict)),
-        results=_with_errors(one.results, added),
+        results=_with_errors(judgement.results, added),
     )
 
 
@@ -94,14 +94,16 @@ def _with_errors(
     results: Sequence[ResultEntry], findings: Iterable[Finding]
 ) -> Sequence[ResultEntry]:
     """The results; those with an error that depends on other results are rejected."""
-    places = {each.path for each in deciding(findings) if each.stated_by not in ADDED_BY_USERS}
-    if not places:
+    paths = {
+        finding.path for finding in deciding(findings) if finding.stated_by not in ADDED_BY_USERS
+    }
+    if not paths:
         return results
     return [
-        replace(each, verdict="rejected")
-        if any(path == each.path or path.startswith(f"{each.path}/") for path in places)
-        else each
-        for each in results
+        replace(result, verdict="rejected")
+        if any(path == result.path or path.startswith(f"{result.path}/") for path in paths)
+        else result
+        for result in results
     ]
 
 
@@ -114,12 +116,12 @@ def _new_round(surroundings: Surroundings) -> RoundState:
 def _failed(package: Package, files: Judgement, error: Exception) -> Judgement:
     from podium.compliance.judging.inputs.layout import submitter_of
 
-    place = package.display_path or "."
+    display_path = package.display_path or "."
     submitter = submitter_of(package.root)
     return replace(
         files,
-        findings=[*files.findings, internal_fault(place, error)],
-        submission=SubmissionEntry(submitter=submitter, path=place, verdict="rejected"),
+        findings=[*files.findings, internal_fault(display_path, error)],
+        submission=SubmissionEntry(submitter=submitter, path=display_path, verdict="rejected"),
     )
 
 
@@ -136,9 +138,9 @@ def _judge_package(
 
     tree = scan(package, context.rules)
     verdicts = {
-        os.path.relpath(path, package.root): one.verdict
-        for path, one in group.files.items()
-        if one.kind == "log"
+        os.path.relpath(path, package.root): file.verdict
+        for path, file in group.files.items()
+        if file.kind == "log"
     }
     options = logs.options
     suppressions = Suppressions(options.waivers, options.waivers_in_tree)
@@ -153,7 +155,7 @@ def _judge_package(
         findings=findings,
         submission=None if tree.scope else _entry(tree, findings, context, strict=options.strict),
         results=_with_errors(
-            [result_entry(each, strict=options.strict) for each in verdict.results],
+            [result_entry(result, strict=options.strict) for result in verdict.results],
             [] if context.quirks.ignores_policy else verdict.findings,
         ),
         unjudged=[tree.place(path) for path in tree.unjudged],
@@ -165,7 +167,7 @@ def _judge_package(
 def _entry(
     tree: Tree, findings: Sequence[Finding], context: JudgingContext, *, strict: bool
 ) -> SubmissionEntry:
-    rejected = any(each.official for each in _own(findings))
+    rejected = any(finding.official for finding in _own(findings))
     return SubmissionEntry(
         submitter=tree.submitter,
         path=tree.package.display_path or ".",
@@ -180,14 +182,14 @@ def _verdict(findings: Iterable[Finding], *, strict: bool) -> Verdict:
 
 def _own(findings: Iterable[Finding]) -> list[Finding]:
     """The findings of built-in rules; rules of users do not affect the verdict of a submission."""
-    return [each for each in findings if each.stated_by not in ADDED_BY_USERS]
+    return [finding for finding in findings if finding.stated_by not in ADDED_BY_USERS]
 
 
 def _system_entries(verdict: SubmissionVerdict, context: JudgingContext) -> Iterator[FileEntry]:
     for path, findings in verdict.systems.items():
         passed = official = not fails(findings, strict=False)
         if context.judges_officially:
-            official = not any(each.official for each in findings)
+            official = not any(finding.official for finding in findings)
         yield FileEntry(
             path=path,
             kind="system",
@@ -211,8 +213,10 @@ COUNTED, APART = Standing("counted", "counted"), Standing("apart", "apart")
 
 def _standings(verdict: SubmissionVerdict, counted: Collection[str]) -> dict[str, Standing]:
     """The standing of each log; logs outside of results have no effect."""
-    tolerated = {path for each in verdict.results for path in each.tolerated}
-    officially = {path for each in verdict.results for path in (each.official or each).tolerated}
+    tolerated = {path for result in verdict.results for path in result.tolerated}
+    officially = {
+        path for result in verdict.results for path in (result.official or result).tolerated
+    }
     return {
         path: Standing(
             "tolerated" if path in tolerated else "counted",
@@ -235,12 +239,12 @@ class _LogReports:
     ) -> Judgement:
         """The entries and findings; `marked` are verdicts with the waivers of their tree."""
         files, findings = [], []
-        for one in self.group.files.values():
-            path = one.display_path
-            verdict = (marked or {}).get(path) or self._waived(one.verdict)
+        for file in self.group.files.values():
+            path = file.display_path
+            verdict = (marked or {}).get(path) or self._waived(file.verdict)
             extra = [*self._mark(verdict.extra), *self.surroundings.plugins.get(path, ())]
-            files.append(self._entry(one, [*verdict.findings, *extra]))
-            findings += self._findings(one, verdict, extra, standings.get(path, COUNTED))
+            files.append(self._entry(file, [*verdict.findings, *extra]))
+            findings += self._findings(file, verdict, extra, standings.get(path, COUNTED))
         return Judgement(self.group, files=files, findings=findings)
 
     def _waived(self, verdict: LogVerdict) -> LogVerdict:
@@ -254,36 +258,36 @@ class _LogReports:
             return findings
         return Suppressions(self.options.waivers).mark(findings)
 
-    def _entry(self, one: FileVerdict, findings: list[Finding]) -> FileEntry:
-        verdict, official = one.verdict, self._official(one)
+    def _entry(self, file: FileVerdict, findings: list[Finding]) -> FileEntry:
+        verdict, official = file.verdict, self._official(file)
         return FileEntry(
-            path=one.display_path,
-            kind=one.kind,
+            path=file.display_path,
+            kind=file.kind,
             verdict=passes(not fails(findings, strict=self.options.strict)),
             official_verdict=None if official is None else passes(not deciding(official.findings)),
             benchmark=verdict.benchmark,
             division=verdict.division,
             minutes=verdict.minutes,
             converged=verdict.converged,
-            round=one.round if self.surroundings.name_rounds else None,
+            round=file.round if self.surroundings.name_rounds else None,
         )
 
-    def _official(self, one: FileVerdict) -> LogVerdict | None:
-        own = self.options.profile is Profile.VERIFIER and one.verified
-        return one.verdict if own else one.verdict.official
+    def _official(self, file: FileVerdict) -> LogVerdict | None:
+        is_verified = self.options.profile is Profile.VERIFIER and file.verified
+        return file.verdict if is_verified else file.verdict.official
 
     def _findings(
         self,
-        one: FileVerdict,
+        file: FileVerdict,
         verdict: LogVerdict,
         extra: Sequence[Finding],
         standing: Standing,
     ) -> list[Finding]:
         """The findings as they count: the file fails, but its result may be accepted."""
-        findings, official = verdict.findings, self._official(one)
+        findings, official = verdict.findings, self._official(file)
         if official is not None and standing.official == "counted":
-            errors = deciding(findings if official is one.verdict else official.findings)
-            findings = mark_official(findings, errors, find_round(*one.round.split()))
+            errors = deciding(findings if official is file.verdict else official.findings)
+            findings = mark_official(findings, errors, find_round(*file.round.split()))
         findings = [*findings, *extra]
         if standing.ours == "tolerated":
             # Its warnings do not reject, so they need no waiver
@@ -291,10 +295,11 @@ class _LogReports:
             if verdict.facts is not None and verdict.facts.unfinished is not None:
                 cause = UNFINISHED_RUN_DROPPED.id
             return [
-                _dropped(each, cause) if each.severity == "error" else each for each in findings
+                _dropped(finding, cause) if finding.severity == "error" else finding
+                for finding in findings
             ]
         if standing.ours == "apart":
-            return [_of_no_result(each) for each in findings]
+            return [_of_no_result(finding) for finding in findings]
         return findings
 
 

@@ -20,15 +20,15 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
 
     Raises ComplianceError for a path that does not exist or has no description.
     """
-    alone = len(paths) == 1
-    found = [
-        (file, display_path) for path in paths for file, display_path in _files(path, alone=alone)
+    single = len(paths) == 1
+    descriptions = [
+        (file, display_path) for path in paths for file, display_path in _files(path, single=single)
     ]
-    wish = RoundRequest(options.usage, options.round)
-    choices = [wish.choose(file.parent) for file, _ in found]
+    request = RoundRequest(options.usage, options.round)
+    choices = [request.choose(file.parent) for file, _ in descriptions]
     mixed = several(choices)
     files, findings = [], []
-    for (file, display_path), choice in zip(found, choices, strict=True):
+    for (file, display_path), choice in zip(descriptions, choices, strict=True):
         verdict = check_system(file, display_path, choice.rules, options.profile, by_schema=True)
         # Before the entry is made: findings that are not selected do not fail the file
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
@@ -42,20 +42,20 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
     )
 
 
-def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
+def _files(path: Path, *, single: bool) -> list[tuple[Path, str]]:
     """(file, displayed path) of the descriptions in a path."""
     if not path.exists():
         raise NothingToJudge(f"no such file or folder: {path}")
     if not path.is_dir():
-        return [(path, path.name if alone else str(path))]
+        return [(path, path.name if single else str(path))]
     folder = path / "systems" if (path / "systems").is_dir() else path
     try:
-        files = sorted(each for each in folder.iterdir() if each.name.endswith(".json"))
+        files = sorted(file for file in folder.iterdir() if file.name.endswith(".json"))
     except OSError as error:
         raise NothingToJudge(f"{folder} cannot be read: {error.strerror}") from None
     if not files:
         raise NothingToJudge(f"no system description (*.json) in {folder}")
-    return [(each, str(each.relative_to(path)) if alone else str(each)) for each in files]
+    return [(file, str(file.relative_to(path)) if single else str(file)) for file in files]
 
 
 def _entry(

@@ -54,12 +54,12 @@ def mark_consequences(
 
     `logs` are the logs of one submission, or loose logs. `path` is the path of the cause.
     """
-    doubtful = [one for one in logs if _doubtful(one, choice)]
-    fits = _fitting(doubtful, choice) if 2 * len(doubtful) > len(logs) else None
-    if fits is None:
+    doubtful_logs = [file for file in logs if _doubtful(file, choice)]
+    fitting = _fitting(doubtful_logs, choice) if 2 * len(doubtful_logs) > len(logs) else None
+    if fitting is None:
         return list(findings)
-    cause = _cause(doubtful, fits, choice.rules, len(logs), path)
-    paths = {one.display_path for one in doubtful}
+    cause = _cause(doubtful_logs, fitting, choice.rules, len(logs), path)
+    paths = {file.display_path for file in doubtful_logs}
     folders = {os.path.dirname(path) or "." for path in paths}
 
     def follows(finding: Finding) -> bool:
@@ -71,72 +71,77 @@ def mark_consequences(
 
     return [
         cause,
-        *(replace(each, caused_by=cause.id) if follows(each) else each for each in findings),
+        *(
+            replace(finding, caused_by=cause.id) if follows(finding) else finding
+            for finding in findings
+        ),
     ]
 
 
 def _cause(
-    logs: Sequence[FileVerdict], fits: Fitting, rules: Round, total: int, path: str
+    logs: Sequence[FileVerdict], fitting: Fitting, rules: Round, total: int, path: str
 ) -> Finding:
-    first, *others = fits.rounds
-    dated = f", which matches the date of the logs ({fits.dated})" if fits.dated else ""
-    more = f"; they also fit {join_limited([each.title for each in others])}" if others else ""
+    first, *others = fitting.rounds
+    date = f", which matches the date of the logs ({fitting.dated})" if fitting.dated else ""
+    further = (
+        f"; they also fit {join_limited([round_.title for round_ in others])}" if others else ""
+    )
     return WRONG_ROUND.found(
         Profile.POLICY,
         logs[0].display_path if total == 1 else path,
-        remark=f"{dated}{more}",
+        remark=f"{date}{further}",
         count=len(logs),
         total=total,
         judged_by=rules.title,
-        broken=join_limited(sorted({f.id for one in logs for f in _broken(one)}), 3),
+        broken=join_limited(sorted({f.id for file in logs for f in _broken(file)}), 3),
         fits=first.title,
         options=_options(first, rules),
-        others="".join(f", or {_options(each, rules)}" for each in others[:SAMPLE]),
+        others="".join(f", or {_options(round_, rules)}" for round_ in others[:SAMPLE]),
     )
 
 
-def _options(fits: Round, rules: Round) -> str:
-    usage = "" if fits.usage == rules.usage else f"--usage {fits.usage} "
-    return f"{usage}--round {fits.name}"
+def _options(round_: Round, rules: Round) -> str:
+    usage = "" if round_.usage == rules.usage else f"--usage {round_.usage} "
+    return f"{usage}--round {round_.name}"
 
 
-def _broken(one: FileVerdict) -> Iterator[Finding]:
-    return (f for f in one.verdict.findings if f.severity is Severity.ERROR)
+def _broken(file: FileVerdict) -> Iterator[Finding]:
+    return (f for f in file.verdict.findings if f.severity is Severity.ERROR)
 
 
-def _doubtful(one: FileVerdict, choice: Choice) -> bool:
+def _doubtful(file: FileVerdict, choice: Choice) -> bool:
     """Whether a log violates so many rules that it may belong to another round."""
-    ids = {found.id for found in _broken(one)}
-    unknown = any(each.endswith(".submission_benchmark") for each in ids)
+    ids = {finding.id for finding in _broken(file)}
+    unknown_benchmark = any(rule_id.endswith(".submission_benchmark") for rule_id in ids)
     # A round that the user did not name is doubted after one violation
-    least = 1 if choice.chosen_by == "default" else LEAST_RULES
-    return one.kind == "log" and (len(ids) >= least or unknown or NO_RECORDS.id in ids)
+    minimum = 1 if choice.chosen_by == "default" else LEAST_RULES
+    return file.kind == "log" and (len(ids) >= minimum or unknown_benchmark or NO_RECORDS.id in ids)
 
 
 def _fitting(logs: Sequence[FileVerdict], choice: Choice) -> Fitting | None:
     """The rounds whose rules the logs satisfy: the folder's, those of their time, the newest."""
     sample, rules = _sample(logs), choice.rules
-    fitting, read = [*_others(rules)], read_log
+    rounds, reader = [*_others(rules)], read_log
     # The first log comes last, because its time is needed and it must stay in memory
-    for one in reversed(sample):
-        read = cache(read_log)
-        fitting = _obeyed(one, fitting, read)
-    if not fitting:
+    for file in reversed(sample):
+        reader = cache(read_log)
+        rounds = _obeyed(file, rounds, reader)
+    if not rounds:
         return None
     # If several fit, the folder may name the right round
-    named = _named(sample[0])
-    if named in fitting:
-        return Fitting([named])
-    start = _start(read(sample[0].path, fitting[-1].generation))
-    timely = [] if start is None else [each for each in fitting if _in_time(start, each)]
-    timely.sort(key=lambda each: PUBLISHED[each.usage, each.name])
-    rest = [each for each in reversed(fitting) if each not in timely]
+    named_round = _named(sample[0])
+    if named_round in rounds:
+        return Fitting([named_round])
+    start = _start(reader(sample[0].path, rounds[-1].generation))
+    timely = [] if start is None else [round_ for round_ in rounds if _in_time(start, round_)]
+    timely.sort(key=lambda round_: PUBLISHED[round_.usage, round_.name])
+    others = [round_ for round_ in reversed(rounds) if round_ not in timely]
     if timely:
         assert start is not None
-        return Fitting([*timely, *rest], time.strftime("%Y-%m-%d", time.gmtime(start / 1000)))
+        return Fitting([*timely, *others], time.strftime("%Y-%m-%d", time.gmtime(start / 1000)))
     # With few violations and without a matching time, the logs are more likely invalid
-    surely = all(_doubtful(one, Choice(rules, "option")) for one in logs)
-    return Fitting(rest) if surely else None
+    all_doubtful = all(_doubtful(file, Choice(rules, "option")) for file in logs)
+    return Fitting(others) if all_doubtful else None
 
 
 def _in_time(start: float, rules: Round) -> bool:
@@ -150,44 +155,44 @@ def _in_time(start: float, rules: Round) -> bool:
 
 def _start(log: Log) -> float | None:
     """The start of a log; None if its clock is outside the time of all rounds."""
-    times = [each.time_ms for each in log.records[:1]]
-    return next((float(each) for each in times if isinstance(each, int | float)), None)
+    times = [record.time_ms for record in log.records[:1]]
+    return next((float(time_ms) for time_ms in times if isinstance(time_ms, int | float)), None)
 
 
 def _sample(logs: Iterable[FileVerdict]) -> list[FileVerdict]:
     by_benchmark: dict[str | None, FileVerdict] = {}
-    for one in logs:
-        by_benchmark.setdefault(one.verdict.benchmark, one)
+    for file in logs:
+        by_benchmark.setdefault(file.verdict.benchmark, file)
     return [*by_benchmark.values()][:SAMPLE]
 
 
 def _others(rules: Round) -> Iterator[Round]:
-    for usage in sorted(USAGES, key=lambda each: each == rules.usage):
-        yield from (each for each in rounds_of(usage).values() if each is not rules)
+    for usage in sorted(USAGES, key=lambda name: name == rules.usage):
+        yield from (round_ for round_ in rounds_of(usage).values() if round_ is not rules)
 
 
 def _obeyed(
-    one: FileVerdict, rounds: Sequence[Round], read: Callable[[str, Generation], Log]
+    file: FileVerdict, rounds: Sequence[Round], reader: Callable[[str, Generation], Log]
 ) -> list[Round]:
     """The rounds whose rules a log satisfies, in order."""
-    obeyed: set[tuple[str, str]] = set()
+    names: set[tuple[str, str]] = set()
     # A log is read once for all rounds that prefer the same format
-    for generation in dict.fromkeys(each.generation for each in rounds):
-        log = read(one.path, generation)
-        alike = (each for each in rounds if each.generation == generation)
-        obeyed |= {(each.usage, each.name) for each in alike if not _errors(log, one, each)}
-    return [each for each in rounds if (each.usage, each.name) in obeyed]
+    for generation in dict.fromkeys(round_.generation for round_ in rounds):
+        log = reader(file.path, generation)
+        group = (round_ for round_ in rounds if round_.generation == generation)
+        names |= {(round_.usage, round_.name) for round_ in group if not _errors(log, file, round_)}
+    return [round_ for round_ in rounds if (round_.usage, round_.name) in names]
 
 
-def _errors(log: Log, one: FileVerdict, rules: Round) -> bool:
-    verdict = judge_log(log, rules, Profile.POLICY, one.display_path)
+def _errors(log: Log, file: FileVerdict, rules: Round) -> bool:
+    verdict = judge_log(log, rules, Profile.POLICY, file.display_path)
     # In a round without a verifier, a log in another format may violate nothing
     return not log.records or any(f.severity is Severity.ERROR for f in verdict.findings)
 
 
-def _named(one: FileVerdict) -> Round | None:
+def _named(file: FileVerdict) -> Round | None:
     try:
-        choice = RoundRequest().choose(one.path)
+        choice = RoundRequest().choose(file.path)
     except UsageFault:
         return None
     return choice.rules if choice.chosen_by != "default" else None

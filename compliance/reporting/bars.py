@@ -26,21 +26,21 @@ def bars(lines: Sequence[Bar], width: int) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    out = StringIO()
-    console = Console(file=out, width=width, color_system=None, legacy_windows=False)
+    output = StringIO()
+    console = Console(file=output, width=width, color_system=None, legacy_windows=False)
     groups: dict[str, list[Bar]] = {}
     for line in lines:
         groups.setdefault(line.group, []).append(line)
-    for name, found in groups.items():
-        most = max(line.value for line in found) or 1.0
+    for name, group in groups.items():
+        maximum = max(line.value for line in group) or 1.0
         table = Table.grid(padding=(0, 1), expand=True)
         table.add_column(no_wrap=True, overflow="ellipsis", max_width=max(8, width // 3))
         table.add_column(ratio=1)
         table.add_column(no_wrap=True, justify="right")
-        for line in found:
-            drawn = Drawn(most, 0, line.value)
-            table.add_row(Text(clean(line.label)), drawn, Text(clean(line.text)))
+        for line in group:
+            drawn_bar = Drawn(maximum, 0, line.value)
+            table.add_row(Text(clean(line.label)), drawn_bar, Text(clean(line.text)))
         console.print(Text(clean(name)))
         console.print(table)
         console.print()
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n") + "\n"
+    return "\n".join(line.rstrip() for line in output.getvalue().splitlines()).strip("\n") + "\n"

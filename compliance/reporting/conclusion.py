@@ -63,26 +63,26 @@ def conclude(
     decision = decision or Decision()
     files, submissions = list(files), list(submissions)
     # Sorted, so that the number of processes does not change the report
-    ordered = sorted(findings, key=Finding.sort_key)
-    shown = _shown(ordered, decision)
-    rejected_by = _rejected_by(ordered, rules, strict=decision.strict)
+    sorted_findings = sorted(findings, key=Finding.sort_key)
+    shown_findings = _shown(sorted_findings, decision)
+    rejected_by = _rejected_by(sorted_findings, rules, strict=decision.strict)
     return Outcome(
         tool=Tool(),
         rules=rules,
-        verdict=verdict_of(ordered, strict=decision.strict)
+        verdict=verdict_of(sorted_findings, strict=decision.strict)
         if decision.selected is None
         else "not judged",
-        official_verdict=_official_verdict(ordered, [*files, *submissions], rules),
+        official_verdict=_official_verdict(sorted_findings, [*files, *submissions], rules),
         rejected_by=sorted(rejected_by),
-        exit_status=_exit_status(rejected_by, shown, decision, crashed=crashed),
+        exit_status=_exit_status(rejected_by, shown_findings, decision, crashed=crashed),
         not_judged=not_judged,
         plugins=plugins,
-        counts=counts_of(shown),
+        counts=counts_of(shown_findings),
         submissions=sorted(submissions, key=lambda entry: entry.path),
         results=sorted(results, key=lambda entry: entry.path),
         unjudged=unjudged,
         files=sorted(files, key=lambda entry: entry.path),
-        findings=shown,
+        findings=shown_findings,
     )
 
 
@@ -91,10 +91,10 @@ def _shown(findings: list[Finding], decision: Decision) -> list[Finding]:
 
     A consequence has no help, because the help of its cause applies.
     """
-    wanted = decision.selected
-    shown = [finding for finding in findings if wanted is None or wanted(finding.id)]
-    ids = {finding.id for finding in shown}
-    return [_as_shown(finding, ids) if finding.caused_by else finding for finding in shown]
+    selected = decision.selected
+    shown_findings = [finding for finding in findings if selected is None or selected(finding.id)]
+    ids = {finding.id for finding in shown_findings}
+    return [_as_shown(finding, ids) if finding.caused_by else finding for finding in shown_findings]
 
 
 def _as_shown(finding: Finding, ids: Collection[str]) -> Finding:
@@ -104,8 +104,8 @@ def _as_shown(finding: Finding, ids: Collection[str]) -> Finding:
 
 
 def _rejected_by(findings: Sequence[Finding], rules: Rules, *, strict: bool) -> set[Judge]:
-    failing = [each for each in findings if fails((each,), strict=strict)]
-    rejected_by: set[Judge] = {_JUDGES.get(each.stated_by, rules.profile) for each in failing}
+    failing = [finding for finding in findings if fails((finding,), strict=strict)]
+    rejected_by: set[Judge] = {_JUDGES.get(finding.stated_by, rules.profile) for finding in failing}
     if any(finding.official and not finding.waived for finding in findings):
         rejected_by.add("verifier")
     return rejected_by
@@ -119,19 +119,21 @@ def _official_verdict(
     if not any(entry.official_verdict for entry in entries):
         return None
     # The official verifier has no waivers; in its profile they are its bypass flags
-    own = rules.profile == "verifier"
-    rejected = any(each.official and not (own and each.waived) for each in findings)
+    is_verifier = rules.profile == "verifier"
+    rejected = any(
+        finding.official and not (is_verifier and finding.waived) for finding in findings
+    )
     return verdict_word(rejected)
 
 
 def _exit_status(
-    rejected_by: set[Judge], shown: Sequence[Finding], decision: Decision, *, crashed: bool
+    rejected_by: set[Judge], findings: Sequence[Finding], decision: Decision, *, crashed: bool
 ) -> Literal[0, 1, 3]:
     # A fault of podium outranks the verdict: a part of the input was not judged
     if crashed:
         return 3
     if decision.only_selected:
-        return 1 if fails(shown, strict=decision.strict) else 0
+        return 1 if fails(findings, strict=decision.strict) else 0
     return 1 if rejected_by - ({"verifier"} if decision.policy_only else set()) else 0
 
 

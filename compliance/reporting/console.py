@@ -62,19 +62,19 @@ class Printing(NamedTuple):
         return self.format == "text" and self.output is None and not self.quiet
 
 
-def colored(wanted: bool = True, output: Path | None = None) -> bool:
+def colored(requested: bool = True, output: Path | None = None) -> bool:
     """Whether to print in colors: on a terminal, unless the caller or the environment disables it.
 
     Files have no colors. NO_COLOR outweighs FORCE_COLOR and CLICOLOR_FORCE, and these outweigh
     CLICOLOR, TERM and the kind of standard output.
     """
-    asked = os.environ.get
-    if not wanted or output is not None or asked("NO_COLOR"):
+    getenv = os.environ.get
+    if not requested or output is not None or getenv("NO_COLOR"):
         return False
-    forced = [asked(name) for name in ("FORCE_COLOR", "CLICOLOR_FORCE")]
+    forced = [getenv(name) for name in ("FORCE_COLOR", "CLICOLOR_FORCE")]
     if any(forced):
         return any(value not in ("", "0", None) for value in forced)
-    return asked("CLICOLOR") != "0" and asked("TERM") != "dumb" and sys.stdout.isatty()
+    return getenv("CLICOLOR") != "0" and getenv("TERM") != "dumb" and sys.stdout.isatty()
 
 
 def plain_characters() -> bool:
@@ -107,20 +107,20 @@ def _rendered(report: Outcome, printing: Printing, rulebook: Rulebook) -> str:
     from podium.compliance.reporting.placing import placed
 
     root = printing.root or os.getcwd()
-    seen = placed(report, root, existing=name in POINTING)
+    placed_report = placed(report, root, existing=name in POINTING)
     if name == "text":
         from podium.compliance.reporting.render.text import render
 
         shine = colored(printing.color, printing.output)
         quiet, full = printing.quiet, printing.full
-        return render(seen, width(), shine, quiet, full, rulebook.one_message)
+        return render(placed_report, width(), shine, quiet, full, rulebook.one_message)
     if name == "sarif":
         from podium.compliance.reporting.render.sarif import render as sarif
 
-        return sarif(seen, root, rulebook.texts(report))
+        return sarif(placed_report, root, rulebook.texts(report))
     if name in ("html", "markdown"):
-        return renderer(name)(seen, one_message=rulebook.one_message)
-    return renderer(name)(seen)
+        return renderer(name)(placed_report, one_message=rulebook.one_message)
+    return renderer(name)(placed_report)
 
 
 def send(text: str, output: Path | None) -> None:
@@ -207,8 +207,8 @@ def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int
         # Invisible until the number of files is known, and then only for many files
         task = bar.add_task("judging", total=None, visible=False)
 
-        def report_progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=total >= MANY_FILES)
+        def report_progress(completed: int, total: int) -> None:
+            bar.update(task, completed=completed, total=total, visible=total >= MANY_FILES)
 
         yield report_progress
 
@@ -221,12 +221,12 @@ def own_fault(error: Exception) -> str:
     if isinstance(error, benchmark.RoundError):
         # For contributors who edit a table: its module is the last caller outside the model
         model = Path(benchmark.__file__).parent
-        tables = [each for each in frames if Path(each.filename).parent != model]
+        tables = [frame for frame in frames if Path(frame.filename).parent != model]
         return f"podium: a table of rules is invalid: {error} ({_place(tables[-1])})"
     # The innermost frame: people copy only one line into a bug report
-    where = _place(frames[-1])
+    location = _place(frames[-1])
     return (
-        f"podium: internal error: {type(error).__name__}: {error} ({where})\n"
+        f"podium: internal error: {type(error).__name__}: {error} ({location})\n"
         "This is a bug in podium, not an error in your submission. Please report it with this line "
         "and the command that you ran."
     )

@@ -195,20 +195,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
 def fails(findings: Iterable[Finding], *, strict: bool) -> bool:
     """Whether any finding that is not waived rejects; `strict`: warnings reject, too."""
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    return any(found.severity in failing and not found.waived for found in findings)
+    return any(finding.severity in failing and not finding.waived for finding in findings)
 
 
 def counted_findings(report: Outcome) -> Iterator[Finding]:
     """The findings that are counted by severity: neither waived nor consequences."""
-    return (each for each in report.findings if not each.waived and not each.caused_by)
+    return (finding for finding in report.findings if not finding.waived and not finding.caused_by)
 
 
 def counts_of(findings: Iterable[Finding]) -> Counts:
     """The number of findings of each severity, with waived findings and consequences separate."""
     counts: Counter[str] = Counter()
     for finding in findings:
-        apart = "waived" if finding.waived else finding.caused_by and "caused"
-        counts[apart or finding.severity.value] += 1
+        category = "waived" if finding.waived else finding.caused_by and "caused"
+        counts[category or finding.severity.value] += 1
     return Counts(**counts)
 
 

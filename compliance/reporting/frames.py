@@ -38,11 +38,11 @@ def to_dataframe(report: Outcome) -> Any:
 
 def _columns(report: Outcome) -> dict[str, list[Any]]:
     """The values by column; paths are relative to the working directory."""
-    found = report.findings
-    columns = {name: [_text(getattr(each, name)) for each in found] for name in TEXTS}
-    columns["path"] = [joined(report.base, each.path) for each in found]
+    findings = report.findings
+    columns = {name: [_text(getattr(finding, name)) for finding in findings] for name in TEXTS}
+    columns["path"] = [joined(report.base, finding.path) for finding in findings]
     for name in ("line", "waived", "official"):
-        columns[name] = [getattr(each, name) for each in found]
+        columns[name] = [getattr(finding, name) for finding in findings]
     return columns
 
 

@@ -44,7 +44,7 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def alike(self) -> bool:
         """Whether all messages are the same."""
-        return all(each.message == self.first.message for each in self.findings)
+        return all(finding.message == self.first.message for finding in self.findings)
 
     @property
     def official(self) -> int:
@@ -78,14 +78,21 @@ def groups_of(report: Outcome, one_message: OneMessage = lambda _: False) -> lis
     messages that differ in values are in one group.
     """
     home = homes(report)
-    own, following = _split(report.findings, home)
-    alike: dict[tuple[Any, ...], list[Finding]] = {}
-    for each in own:
-        cause = (home(each.path), excuse_of(each), each.severity, each.id, each.key, each.stated_by)
-        alike.setdefault(cause, []).append(each)
+    independent, following = _split(report.findings, home)
+    by_cause: dict[tuple[Any, ...], list[Finding]] = {}
+    for finding in independent:
+        cause = (
+            home(finding.path),
+            excuse_of(finding),
+            finding.severity,
+            finding.id,
+            finding.key,
+            finding.stated_by,
+        )
+        by_cause.setdefault(cause, []).append(finding)
     groups = [
         Group(cause[0], tuple(part))
-        for cause, findings in alike.items()
+        for cause, findings in by_cause.items()
         for part in _by_message(findings, one_message)
     ]
     return sorted(_with_following(groups, following), key=_weight)
@@ -103,8 +110,8 @@ def merged(report: Outcome, one_message: OneMessage = lambda _: False) -> list[G
 
 def by_submission(groups: Iterable[Group]) -> Iterator[tuple[str, list[Group]]]:
     """Groups in their order, collected by submission."""
-    for submission, found in groupby(groups, key=lambda group: group.submission):
-        yield submission, list(found)
+    for submission, submission_groups in groupby(groups, key=lambda group: group.submission):
+        yield submission, list(submission_groups)
 
 
 def _weight(group: Group) -> tuple[bool, str, bool, int, bool, int, str, str]:
@@ -127,16 +134,16 @@ def homes(report: Outcome) -> Callable[[str], str]:
     """The function that maps a path to the folder of its submission; "" for none."""
     folders = {entry.path.rstrip("/") for entry in report.submissions}
     # Paths are relative to a single submission
-    whole = next((path for path in folders if path in ("", ".")), "")
-    known: dict[str, str] = {}
+    root = next((path for path in folders if path in ("", ".")), "")
+    cache: dict[str, str] = {}
 
     def home(path: str) -> str:
         if path in folders:
             return path
         folder = path.rpartition("/")[0]
-        if folder not in known:
-            known[folder] = next((each for each in _above(folder) if each in folders), whole)
-        return known[folder]
+        if folder not in cache:
+            cache[folder] = next((parent for parent in _above(folder) if parent in folders), root)
+        return cache[folder]
 
     return home
 
@@ -158,27 +165,29 @@ def _split(
     findings: Sequence[Finding], home: Callable[[str], str]
 ) -> tuple[list[Finding], list[tuple[Finding, _Cause]]]:
     """The independent findings, and the consequences, each with its root cause."""
-    caused = [each for each in findings if _is_caused(each)]
-    if not caused:
+    consequences = [finding for finding in findings if _is_caused(finding)]
+    if not consequences:
         return list(findings), []
     roots = {
-        (home(each.path), each.id) for each in findings if not each.waived and not each.caused_by
+        (home(finding.path), finding.id)
+        for finding in findings
+        if not finding.waived and not finding.caused_by
     }
-    steps = {(home(each.path), each.id): each.caused_by for each in caused}
-    own: list[Finding] = []
+    steps = {(home(finding.path), finding.id): finding.caused_by for finding in consequences}
+    independent: list[Finding] = []
     following: list[tuple[Finding, _Cause]] = []
-    for each in findings:
-        cause = (home(each.path), each.caused_by)
-        seen: set[_Cause] = set()
+    for finding in findings:
+        cause = (home(finding.path), finding.caused_by)
+        causes: set[_Cause] = set()
         # A consequence may have consequences
-        while cause not in roots and cause in steps and cause not in seen:
-            seen.add(cause)
+        while cause not in roots and cause in steps and cause not in causes:
+            causes.add(cause)
             cause = (cause[0], steps[cause])
-        if _is_caused(each) and cause in roots:
-            following.append((each, cause))
+        if _is_caused(finding) and cause in roots:
+            following.append((finding, cause))
         else:
-            own.append(each)  # also if its cause is not in the report
-    return own, following
+            independent.append(finding)  # also if its cause is not in the report
+    return independent, following
 
 
 def _is_caused(finding: Finding) -> bool:
@@ -195,17 +204,20 @@ def _with_following(
     in_file: dict[tuple[str, str], int] = {}
     anywhere: dict[_Cause, int] = {}
     for index, group in enumerate(groups):
-        roots = [each for each in group.findings if not each.waived and not each.caused_by]
-        for each in roots:
-            anywhere.setdefault((group.submission, each.id), index)
-            in_file.setdefault((each.path, each.id), index)
-    behind: dict[int, list[Finding]] = {}
-    for each, cause in following:
+        roots = [
+            finding for finding in group.findings if not finding.waived and not finding.caused_by
+        ]
+        for finding in roots:
+            anywhere.setdefault((group.submission, finding.id), index)
+            in_file.setdefault((finding.path, finding.id), index)
+    followers: dict[int, list[Finding]] = {}
+    for finding, cause in following:
         # A fault in a log may follow from a fault elsewhere in its submission
-        index = in_file.get((each.path, cause[1]), anywhere[cause])
-        behind.setdefault(index, []).append(each)
+        index = in_file.get((finding.path, cause[1]), anywhere[cause])
+        followers.setdefault(index, []).append(finding)
     return [
-        replace(group, following=tuple(behind.get(index, ()))) for index, group in enumerate(groups)
+        replace(group, following=tuple(followers.get(index, ())))
+        for index, group in enumerate(groups)
     ]
 
 
@@ -213,13 +225,13 @@ def _with_following(
 
 
 def _by_message(findings: list[Finding], one_message: OneMessage) -> Iterable[list[Finding]]:
-    messages = {each.message for each in findings}
+    messages = {finding.message for finding in findings}
     if len(messages) == 1 or one_message(findings[0].id):
         return [findings]
     parts: dict[str, list[Finding]] = {}
     forms = {message: without_values(message) for message in messages}
-    for each in findings:
-        parts.setdefault(forms[each.message], []).append(each)
+    for finding in findings:
+        parts.setdefault(forms[finding.message], []).append(finding)
     return parts.values()
 
 

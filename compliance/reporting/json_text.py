@@ -19,14 +19,14 @@ def json_text(value: Any, indent: int | None = 2) -> str:
     `indent` is the indentation of each level; None puts everything on one line.
     """
     # NaN is not JSON: readers other than Python's would refuse the whole text
-    plain = _finite(msgspec.to_builtins(value, enc_hook=str))
+    data = _finite(msgspec.to_builtins(value, enc_hook=str))
     try:
-        text = msgspec.json.format(msgspec.json.encode(plain), indent=indent or 0).decode()
+        text = msgspec.json.format(msgspec.json.encode(data), indent=indent or 0).decode()
     except (UnicodeEncodeError, OverflowError):
         # Half a surrogate pair has no UTF-8, and is escaped; integers of any length are written.
-        text = json.dumps(plain, indent=indent)
+        text = json.dumps(data, indent=indent)
     # They occur only in strings
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -74,26 +74,26 @@ def model_of(
     `required` fields have no default, even if the struct has one. The models of structs that are
     fields of this struct must be made first.
     """
-    defined: dict[str, Any] = {
-        each.name: _field(each, each.name in required) for each in fields(struct)
+    definitions: dict[str, Any] = {
+        field.name: _field(field, field.name in required) for field in fields(struct)
     }
-    defined |= _properties(struct)
+    definitions |= _properties(struct)
     model = create_model(
         name or struct.__name__,
         __base__=base,
         __doc__=summary or struct.__doc__,
         __module__=module,
-        **defined,
+        **definitions,
     )
     _MODELS[struct] = model
     return model
 
 
-def as_model(given: Given) -> Given:
+def as_model(struct: Given) -> Given:
     """The model of a struct; for type checkers it stays the struct."""
-    model: Any = _MODELS[type(given)].model_validate(given)
-    found: Given = model
-    return found
+    model: Any = _MODELS[type(struct)].model_validate(struct)
+    result: Given = model
+    return result
 
 
 def _field(field: FieldInfo, required: bool) -> tuple[Any, Any]:
@@ -199,6 +199,6 @@ else:
     Report = model_of(data.Outcome, module=__name__, name="Report", base=_Report)
 
 
-def publish(found: data.Outcome) -> Report:
+def publish(report: data.Outcome) -> Report:
     """The report for Python callers."""
-    return Report.model_validate(found)
+    return Report.model_validate(report)

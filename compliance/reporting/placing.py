@@ -19,14 +19,14 @@ from podium.compliance.reporting.data import STDIN, Outcome
 from podium.rules.finding import Finding
 
 
-def root_of(given: Path | None) -> str:
+def root_of(folder: Path | None) -> str:
     """The absolute folder that paths are relative to; default the working directory.
 
     Raises UsageFault if it is not a folder.
     """
-    if given is not None and not given.is_dir():
-        raise UsageFault(f"--relative-to {given}: no such folder")
-    return os.path.abspath(given or ".")
+    if folder is not None and not folder.is_dir():
+        raise UsageFault(f"--relative-to {folder}: no such folder")
+    return os.path.abspath(folder or ".")
 
 
 def based(report: Outcome, paths: Sequence[Path], root: str) -> Outcome:
@@ -47,22 +47,24 @@ def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
     `existing`: a finding about a missing file points at the nearest existing folder, and its
     message names the missing file.
     """
-    known: dict[str, str] = {}
+    cache: dict[str, str] = {}
 
     def place(path: str) -> str:
-        if path not in known:
-            known[path] = _in_root(joined(report.base, path), root)
-        return known[path]
+        if path not in cache:
+            cache[path] = _in_root(joined(report.base, path), root)
+        return cache[path]
 
-    findings: Iterable[Finding] = (replace(each, path=place(each.path)) for each in report.findings)
+    findings: Iterable[Finding] = (
+        replace(finding, path=place(finding.path)) for finding in report.findings
+    )
     if existing:
         findings = _pointing(findings, root)
     return replace(
         report,
         base="",
-        submissions=[replace(each, path=place(each.path)) for each in report.submissions],
-        results=[replace(each, path=place(each.path)) for each in report.results],
-        files=[replace(each, path=place(each.path)) for each in report.files],
+        submissions=[replace(entry, path=place(entry.path)) for entry in report.submissions],
+        results=[replace(entry, path=place(entry.path)) for entry in report.results],
+        files=[replace(entry, path=place(entry.path)) for entry in report.files],
         findings=[*findings],
     )
 
@@ -85,11 +87,11 @@ def _seen(folder: str, root: str) -> str:
         # As the user wrote it, with `..` and links
         return "" if folder == "." else folder
     # Only the file system knows the target of `..` after a link
-    whole = os.path.realpath(folder) if ".." in Path(folder).parts else os.path.abspath(folder)
-    inside = _in_root(whole, root)
-    if inside == whole:
-        inside = _in_root(os.path.realpath(folder), os.path.realpath(root))
-    return "" if inside == "." else inside if not os.path.isabs(inside) else whole
+    absolute = os.path.realpath(folder) if ".." in Path(folder).parts else os.path.abspath(folder)
+    relative = _in_root(absolute, root)
+    if relative == absolute:
+        relative = _in_root(os.path.realpath(folder), os.path.realpath(root))
+    return "" if relative == "." else relative if not os.path.isabs(relative) else absolute
 
 
 def _in_root(path: str, root: str) -> str:
@@ -103,26 +105,26 @@ def _pointing(findings: Iterable[Finding], root: str) -> Iterable[Finding]:
     """The findings, each with an existing path."""
     nearest = _nearest_there(root)
     for finding in findings:
-        there = nearest(finding.path)
-        if there == finding.path:
+        existing_path = nearest(finding.path)
+        if existing_path == finding.path:
             yield finding
         else:
             message = f"{finding.path}: {finding.message}"
-            yield replace(finding, path=there, line=None, message=message)
+            yield replace(finding, path=existing_path, line=None, message=message)
 
 
 def _nearest_there(root: str) -> Callable[[str], str]:
-    known: dict[str, str] = {}
+    cache: dict[str, str] = {}
 
     def nearest(path: str) -> str:
         if is_url(path):
             # A fetched file exists
             return path
-        if path not in known:
+        if path not in cache:
             # For a broken link, the link itself is at fault
-            there = not path or os.path.lexists(os.path.join(root, path))
-            known[path] = path if there else nearest(os.path.dirname(path.rstrip("/")))
-        return known[path]
+            exists = not path or os.path.lexists(os.path.join(root, path))
+            cache[path] = path if exists else nearest(os.path.dirname(path.rstrip("/")))
+        return cache[path]
 
     return nearest
 
@@ -144,31 +146,31 @@ class PathPattern(msgspec.Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-def places_of(paths: Iterable[str], most: int = MOST) -> list[PathPattern]:
+def places_of(paths: Iterable[str], limit: int = MOST) -> list[PathPattern]:
     """The places of paths, with the largest first; each path is in exactly one place."""
     names = list(dict.fromkeys(paths))
-    places = _across_folders(_in_folders(names))
-    if len(places) > most:
-        places = _joined(places)
-    return sorted(places, key=lambda place: -len(place.paths))
+    patterns = _across_folders(_in_folders(names))
+    if len(patterns) > limit:
+        patterns = _joined(patterns)
+    return sorted(patterns, key=lambda pattern: -len(pattern.paths))
 
 
 def _in_folders(paths: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
     """Folder, name pattern and paths of files that differ only in the last number of the name."""
-    alike: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for path in paths:
         folder, slash, name = path.rpartition("/")
         numbered = _NUMBERED.fullmatch(name)
-        before, number, after = numbered.groups() if numbered else (name, "", "")
-        alike.setdefault((folder + slash, before, after), []).append((number, path))
+        prefix, number, suffix = numbered.groups() if numbered else (name, "", "")
+        groups.setdefault((folder + slash, prefix, suffix), []).append((number, path))
     return [
-        (folder, f"{before}{_ranges([number for number, _ in found])}{after}", _paths(found))
-        for (folder, before, after), found in alike.items()
+        (folder, f"{prefix}{_ranges([number for number, _ in members])}{suffix}", _paths(members))
+        for (folder, prefix, suffix), members in groups.items()
     ]
 
 
-def _paths(found: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(path for _, path in found)
+def _paths(members: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(path for _, path in members)
 
 
 def _ranges(numbers: Sequence[str]) -> str:
@@ -194,40 +196,42 @@ def _next(number: str) -> str:
     return str(int(number) + 1).zfill(len(number)) if number else ""
 
 
-def _across_folders(found: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[PathPattern]:
+def _across_folders(patterns: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[PathPattern]:
     """Join folders of one depth that have the same names."""
-    alike: dict[tuple[int, str], list[tuple[list[str], tuple[str, ...]]]] = {}
-    for folder, name, paths in found:
+    groups: dict[tuple[int, str], list[tuple[list[str], tuple[str, ...]]]] = {}
+    for folder, name, paths in patterns:
         parts = folder.split("/")
-        alike.setdefault((len(parts), name), []).append((parts, paths))
+        groups.setdefault((len(parts), name), []).append((parts, paths))
     return [
         PathPattern(
-            _folders([parts for parts, _ in same]) + name,
-            tuple(path for _, paths in same for path in paths),
+            _folders([parts for parts, _ in group]) + name,
+            tuple(path for _, paths in group for path in paths),
         )
-        for (_, name), same in alike.items()
+        for (_, name), group in groups.items()
     ]
 
 
 def _folders(folders: Sequence[Sequence[str]]) -> str:
     """One pattern for folders of one depth: {a,b} if two differ in one part, else a star."""
     columns = [list(dict.fromkeys(column)) for column in zip(*folders, strict=True)]
-    few = sum(len(column) > 1 for column in columns) == 1 and len(folders) == 2
+    is_pair = sum(len(column) > 1 for column in columns) == 1 and len(folders) == 2
     return "/".join(
-        column[0] if len(column) == 1 else "{" + ",".join(column) + "}" if few else "*"
+        column[0] if len(column) == 1 else "{" + ",".join(column) + "}" if is_pair else "*"
         for column in columns
     )
 
 
-def _joined(places: Sequence[PathPattern]) -> list[PathPattern]:
+def _joined(patterns: Sequence[PathPattern]) -> list[PathPattern]:
     """Join places of one depth whose names differ only in numbers, with a star for the numbers."""
-    alike: dict[tuple[int, str], list[PathPattern]] = {}
-    for place in places:
-        *folders, name = place.paths[0].split("/")
-        alike.setdefault((len(folders), _NUMBER.sub("*", name)), []).append(place)
+    groups: dict[tuple[int, str], list[PathPattern]] = {}
+    for pattern in patterns:
+        *folders, name = pattern.paths[0].split("/")
+        groups.setdefault((len(folders), _NUMBER.sub("*", name)), []).append(pattern)
     return [
-        same[0] if len(same) == 1 else _starred([path for place in same for path in place.paths])
-        for same in alike.values()
+        group[0]
+        if len(group) == 1
+        else _starred([path for pattern in group for path in pattern.paths])
+        for group in groups.values()
     ]
 
 

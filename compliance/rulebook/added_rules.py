@@ -33,7 +33,7 @@ def house_rules() -> tuple[Rule, ...]:
 
 def plugin_rules() -> tuple[Rule, ...]:
     """The rules of all plug-ins that can be loaded, by plug-in; they apply to every round."""
-    rules = (rule for each in outcomes() for rule in each.loaded.rules)
+    rules = (rule for outcome in outcomes() for rule in outcome.loaded.rules)
     return tuple(map(_plugin_rule, rules))
 
 
@@ -76,10 +76,10 @@ def _house_rule(rule: HouseRule) -> Rule:
     from podium.compliance.rulebook.tables.whole_log import line_of
 
     def lines(records: Iterable[Record]) -> str:
-        return "\n".join(line_of(each, "mllog", "").decode() for each in records)
+        return "\n".join(line_of(record, "mllog", "").decode() for record in records)
 
-    made = example(rule.row, {})
+    sample = example(rule.row, {})
     check = as_check(rule)
-    if made is not None:
-        check = replace(check, bad=lines(made.bad), good=lines(made.good))
+    if sample is not None:
+        check = replace(check, bad=lines(sample.bad), good=lines(sample.good))
     return check_rule(check)

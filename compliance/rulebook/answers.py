@@ -63,20 +63,20 @@ def named(rules: Round, name: str) -> str:
     if name in rules.benchmarks:
         return name
     sentence = f"{name} is not a benchmark of {rules.title}"
-    elsewhere = [r for u in USAGES for r in rounds_of(u).values() if name in r.benchmarks]
-    if elsewhere:
-        last = elsewhere[-1]
+    other_rounds = [r for u in USAGES for r in rounds_of(u).values() if name in r.benchmarks]
+    if other_rounds:
+        last = other_rounds[-1]
         usage = f"--usage {last.usage} " if last.usage != rules.usage else ""
-        rounds = ", ".join(found.title for found in elsewhere)
+        rounds = ", ".join(candidate.title for candidate in other_rounds)
         raise UsageFault(f"{sentence}; it is in {rounds}: try {usage}--round {last.name}")
-    near = difflib.get_close_matches(name, rules.benchmarks, n=2)
-    if near:
-        raise UsageFault(f"{sentence}; did you mean {' or '.join(near)}?")
+    matches = difflib.get_close_matches(name, rules.benchmarks, n=2)
+    if matches:
+        raise UsageFault(f"{sentence}; did you mean {' or '.join(matches)}?")
     raise UsageFault(f"{sentence}; expected one of {', '.join(rules.benchmarks)}")
 
 
-def _json(of: Round, **data: Any) -> None:
-    head = {"schema": SCHEMA, "usage": of.usage, "round": of.name}
+def _json(round_: Round, **data: Any) -> None:
+    head = {"schema": SCHEMA, "usage": round_.usage, "round": round_.name}
     print_text(json_text(head | data))
 
 
@@ -98,12 +98,12 @@ def benchmarks(rules: Round, form: str) -> None:
 
 
 def _benchmark_data(rules: Round, name: str) -> dict[str, Any]:
-    known = rules.benchmarks[name]
+    benchmark = rules.benchmarks[name]
     return {
         "name": name,
-        "title": known.title,
-        "runs": known.runs,
-        "target": target_text(known),
+        "title": benchmark.title,
+        "runs": benchmark.runs,
+        "target": target_text(benchmark),
         "listed": name not in rules.retired_with_rules,
         "rules": {division or "all": count(rules, name, division) for division in divisions(rules)},
     }
@@ -111,21 +111,21 @@ def _benchmark_data(rules: Round, name: str) -> dict[str, Any]:
 
 def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, form: str) -> None:
     """All rules for a benchmark's logs, or of the whole round without a benchmark."""
-    found = _tables(rules, benchmark, division)
+    listed_tables = _tables(rules, benchmark, division)
     checks = check_rules(rules, division)
     if form == "json":
-        listed = [rule.to_dict() for table in found for rule in rules_of(rules, table)]
-        named = (*checks, *added_rules())
-        _json(rules, benchmark=benchmark, rules=listed + [each.to_dict() for each in named])
+        row_data = [rule.to_dict() for table in listed_tables for rule in rules_of(rules, table)]
+        other_rules = (*checks, *added_rules())
+        _json(rules, benchmark=benchmark, rules=row_data + [rule.to_dict() for rule in other_rules])
     elif form == "markdown":
-        _print(_markdown(rules, benchmark, found, checks))
+        _print(_markdown(rules, benchmark, listed_tables, checks))
     else:
-        to = Printer()
-        to.say(_title(rules, benchmark))
-        print_tables(to, rules, found)
-        print_checks(to, rules, division)
-        print_check_table(to, "rules of plug-ins and of podium.toml", added_rules())
-        print_legend(to)
+        printer = Printer()
+        printer.say(_title(rules, benchmark))
+        print_tables(printer, rules, listed_tables)
+        print_checks(printer, rules, division)
+        print_check_table(printer, "rules of plug-ins and of podium.toml", added_rules())
+        print_legend(printer)
 
 
 def _title(rules: Round, benchmark: str | None) -> str:
@@ -135,30 +135,30 @@ def _title(rules: Round, benchmark: str | None) -> str:
 
 
 def _tables(rules: Round, benchmark: str | None, division: str | None) -> list[Table]:
-    wanted = (division,) if division and rules.divided else divisions(rules)
+    division_names = (division,) if division and rules.divided else divisions(rules)
     if benchmark is None:
-        every = (table for table in tables(rules).values() if not table.hidden)
-        return [table for table in every if table.division in ("", *wanted)]
-    found: dict[str, Table] = {}
-    for each in wanted:
-        for table in tables_for(rules, benchmark, each):
+        all_tables = (table for table in tables(rules).values() if not table.hidden)
+        return [table for table in all_tables if table.division in ("", *division_names)]
+    by_name: dict[str, Table] = {}
+    for division_name in division_names:
+        for table in tables_for(rules, benchmark, division_name):
             # One division may override a row of the common table that the other does not override
-            known = found.setdefault(table.name, table)
-            if len(table.lines) > len(known.lines):
-                found[table.name] = table
-    common = found.pop("common", None)
-    return [*found.values(), *([common] if common else [])]
+            previous = by_name.setdefault(table.name, table)
+            if len(table.lines) > len(previous.lines):
+                by_name[table.name] = table
+    common = by_name.pop("common", None)
+    return [*by_name.values(), *([common] if common else [])]
 
 
 def _markdown(
-    rules: Round, benchmark: str | None, found: Sequence[Table], checks: Sequence[Rule]
+    rules: Round, benchmark: str | None, listed_tables: Sequence[Table], checks: Sequence[Rule]
 ) -> list[str]:
     title = _title(rules, benchmark)
     lines = [f"# {title[:1].upper()}{title[1:]}"]
-    for table in found:
+    for table in listed_tables:
         if table.lines:
-            when = f" ({table.when})" if table.when else ""
-            lines += ["", f"## {table.name}{when}", "", *rows(rules_of(rules, table))]
+            condition = f" ({table.when})" if table.when else ""
+            lines += ["", f"## {table.name}{condition}", "", *rows(rules_of(rules, table))]
     if checks:
         lines += ["", "## Checks", "", *check_table(checks)]
     if added := added_rules():
@@ -168,11 +168,11 @@ def _markdown(
 
 def page(rules: Round, name: str, form: str) -> None:
     """One benchmark's page."""
-    own = own_tables(rules, name)
+    benchmark_tables = own_tables(rules, name)
     if form == "json":
-        listed = [rule.to_dict() for table in own for rule in rules_of(rules, table)]
-        data = {**_benchmark_data(rules, name), "facts": facts(rules, name), "rules": listed}
-        _json(rules, benchmark=data, checks=[each.to_dict() for each in check_rules(rules)])
+        row_data = [rule.to_dict() for table in benchmark_tables for rule in rules_of(rules, table)]
+        data = {**_benchmark_data(rules, name), "facts": facts(rules, name), "rules": row_data}
+        _json(rules, benchmark=data, checks=[rule.to_dict() for rule in check_rules(rules)])
     elif form == "markdown":
         print_text(benchmark_page(rules, name))
     else:
@@ -181,23 +181,23 @@ def page(rules: Round, name: str, form: str) -> None:
 
 def keys(rules: Round, benchmark: str, division: str | None, form: str) -> None:
     """The rules for each key in a benchmark's logs."""
-    found = key_rules(rules, benchmark, division)
+    entries = key_rules(rules, benchmark, division)
     if form == "json":
-        _json(rules, benchmark=benchmark, keys=[each.to_dict() for each in found])
+        _json(rules, benchmark=benchmark, keys=[entry.to_dict() for entry in entries])
     elif form == "markdown":
-        _print(_keys_markdown(f"Keys of {benchmark}, {rules.title}", found))
+        _print(_keys_markdown(f"Keys of {benchmark}, {rules.title}", entries))
     else:
-        print_key_rules(Printer(), rules, benchmark, found)
+        print_key_rules(Printer(), rules, benchmark, entries)
 
 
-def _keys_markdown(title: str, found: Sequence[KeyRules]) -> list[str]:
+def _keys_markdown(title: str, entries: Sequence[KeyRules]) -> list[str]:
     heads = ("Key", "Division", "State", "Rules", "Cites")
-    return [f"# {title}", "", *table_lines(heads, map(_key_cells, found))]
+    return [f"# {title}", "", *table_lines(heads, map(_key_cells, entries))]
 
 
-def _key_cells(each: KeyRules) -> tuple[str, ...]:
-    ids = ", ".join(f"`{rule}`" for rule in each.rules)
-    return (escape(each.key), each.division or "all", each.state.value, ids, each.cites)
+def _key_cells(entry: KeyRules) -> tuple[str, ...]:
+    ids = ", ".join(f"`{rule}`" for rule in entry.rules)
+    return (escape(entry.key), entry.division or "all", entry.state.value, ids, entry.cites)
 
 
 def clauses(form: str) -> None:
@@ -213,20 +213,20 @@ def clauses(form: str) -> None:
 # --- explain and diff -----------------------------------------------------------------------------
 
 
-def explained(rules: Round, wanted: str, form: str) -> None:
+def explained(rules: Round, selector: str, form: str) -> None:
     """The rules that an id, a glob or a key selects."""
-    found = find(rules, wanted)
-    several = len({rule.id for rule in found}) > 1
+    matches = find(rules, selector)
+    has_several = len({rule.id for rule in matches}) > 1
     if form == "json":
-        _json(rules, rules=[explain(rules, rule).to_dict() for rule in found])
+        _json(rules, rules=[explain(rules, rule).to_dict() for rule in matches])
     elif form == "markdown":
-        _print([line for rule in found for line in _explained_markdown(rules, rule)])
-    elif several:
-        print_matches(Printer(), rules, found)
+        _print([line for rule in matches for line in _explained_markdown(rules, rule)])
+    elif has_several:
+        print_matches(Printer(), rules, matches)
     else:
-        to = Printer()
-        for rule in found:
-            print_view(to, explain(rules, rule))
+        printer = Printer()
+        for rule in matches:
+            print_view(printer, explain(rules, rule))
 
 
 def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
@@ -239,17 +239,17 @@ def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
 
 def differences(old: Round, new: Round, form: str) -> None:
     """The changes between two rounds."""
-    found = between(old, new)
+    changes = between(old, new)
     if form == "json":
-        _json(new, since=old.name, differences=[each.to_dict() for each in found])
+        _json(new, since=old.name, differences=[change.to_dict() for change in changes])
     elif form == "markdown":
         lines = [f"# {old.title} to {new.title}"]
-        for group, items in groupby(found, key=lambda each: each.group):
+        for group, items in groupby(changes, key=lambda change: change.group):
             cells = ((x.what, x.name, escape(x.before), escape(x.after)) for x in items)
             lines += ["", f"## {group}", "", *table_lines(("What", "Name", "From", "To"), cells)]
-        _print(lines if found else [*lines, "", "No difference."])
+        _print(lines if changes else [*lines, "", "No difference."])
     else:
-        print_differences(Printer(), old, new, found)
+        print_differences(Printer(), old, new, changes)
 
 
 # --- values and schemas ---------------------------------------------------------------------------
@@ -257,51 +257,51 @@ def differences(old: Round, new: Round, form: str) -> None:
 
 def given_values(batch: int | None, settings: Sequence[str]) -> dict[str, Any]:
     """The values of the options; raises UsageFault for an unknown key."""
-    given: dict[str, Any] = {} if batch is None else {"global_batch_size": batch}
-    for each in settings:
-        key, separator, text = each.partition("=")
+    values: dict[str, Any] = {} if batch is None else {"global_batch_size": batch}
+    for setting in settings:
+        key, separator, text = setting.partition("=")
         key = key.strip()
         if not separator or not key:
-            raise UsageFault(f"--set: expected KEY=VALUE, got {each}")
+            raise UsageFault(f"--set: expected KEY=VALUE, got {setting}")
         # A misspelled key would otherwise be ignored, and every value would look allowed
         if known(key) is None:
-            near = nearest(key)
-            hint = f"; did you mean {near.name}?" if near else ""
+            nearest_key = nearest(key)
+            hint = f"; did you mean {nearest_key.name}?" if nearest_key else ""
             raise UsageFault(f"--set: {key} is not a standard log key{hint}")
         try:
             # A bare word needs no quotes, which a shell removes: text that is not JSON is a string
-            given[key] = read_json(text)
+            values[key] = read_json(text)
         except BeyondLimitError as error:
             raise UsageFault(f"--set: cannot read {key}: {error}") from None
         except ValueError:
-            given[key] = text
-    return given
+            values[key] = text
+    return values
 
 
 def hyperparameters(
-    rules: Round, name: str, division: str, given: Mapping[str, Any], form: str
+    rules: Round, name: str, division: str, values: Mapping[str, Any], form: str
 ) -> bool:
     """Print the values that a benchmark allows; return whether all given values are legal."""
     if not rules.has_rules(division, name):
         raise UsageFault(f"{rules.title} has no rules for {name} in the {division} division")
     division = division if rules.divided else ""
-    found = settings(rules, name, division, given)
-    grid = evaluations(rules, name, division, given)
+    listed_settings = settings(rules, name, division, values)
+    grid = evaluations(rules, name, division, values)
     title = f"{name}, {rules.title}, {division or 'closed'} division"
     if form == "json":
-        listed = [each.to_dict() for each in found]
-        _json(rules, benchmark=name, division=division, settings=listed, evaluations=grid)
+        data = [setting.to_dict() for setting in listed_settings]
+        _json(rules, benchmark=name, division=division, settings=data, evaluations=grid)
     elif form == "markdown":
         cells = (
-            (each.key, escape(value_text(each)), escape(each.allowed), f"`{each.rule}`")
-            for each in found
+            (setting.key, escape(value_text(setting)), escape(setting.allowed), f"`{setting.rule}`")
+            for setting in listed_settings
         )
         lines = [f"# {title}", "", *table_lines(("Key", "Value", "Allowed", "Rule"), cells)]
-        times = [f"- {escape(each['text'])} (`{each['stated_by']}`)" for each in grid]
+        times = [f"- {escape(entry['text'])} (`{entry['stated_by']}`)" for entry in grid]
         _print([*lines, *(["", "Evaluations:", "", *times] if grid else [])])
     else:
-        to = Printer()
-        print_settings(to, title, found, grid)
-        for hint in choices(rules, name, division, given):
-            to.say(hint)
-    return all(each.state != "wrong" for each in found)
+        printer = Printer()
+        print_settings(printer, title, listed_settings, grid)
+        for hint in choices(rules, name, division, values):
+            printer.say(hint)
+    return all(setting.state != "wrong" for setting in listed_settings)

@@ -68,5 +68,5 @@ def rounds_with(rule: str, usages: tuple[str, ...] = USAGES) -> list[Round]:
         rules
         for usage in usages
         for rules in rounds_of(usage).values()
-        if any(rule == each.id for each in all_rules(rules))
+        if any(rule == candidate.id for candidate in all_rules(rules))
     ]

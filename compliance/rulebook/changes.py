@@ -72,61 +72,65 @@ def _limits(old: Round, new: Round) -> Iterator[Difference]:
         words = {True: "public", False: "none is public"}
         before, after = words[old.verified], words[new.verified]
         yield Difference("limits", "changed", "official verifier", before, after)
-    for each in fields(new.limits):
+    for limit in fields(new.limits):
         # Schedules are listed by benchmark: see _facts
-        if each.name == "evaluates":
+        if limit.name == "evaluates":
             continue
-        before, after = getattr(old.limits, each.name), getattr(new.limits, each.name)
+        before, after = getattr(old.limits, limit.name), getattr(new.limits, limit.name)
         if before != after:
-            name = LIMITS.get(each.name, each.name.replace("_", " "))
+            name = LIMITS.get(limit.name, limit.name.replace("_", " "))
             yield Difference("limits", "changed", name, _text(before), _text(after))
 
 
 def _facts(old: Round, new: Round) -> Iterator[Difference]:
-    for then, now in _pairs(old, new):
-        was, is_ = old.benchmarks[then], new.benchmarks[now]
-        if was.runs != is_.runs:
-            yield Difference(now, "changed", "runs", str(was.runs), str(is_.runs))
-        schedules = [rules.limits.evaluates.get(name) for rules, name in ((old, then), (new, now))]
-        before, after = ("none" if each is None else each.text for each in schedules)
+    for old_name, new_name in _pairs(old, new):
+        old_benchmark, new_benchmark = old.benchmarks[old_name], new.benchmarks[new_name]
+        if old_benchmark.runs != new_benchmark.runs:
+            yield Difference(
+                new_name, "changed", "runs", str(old_benchmark.runs), str(new_benchmark.runs)
+            )
+        schedules = [
+            rules.limits.evaluates.get(name) for rules, name in ((old, old_name), (new, new_name))
+        ]
+        before, after = ("none" if schedule is None else schedule.text for schedule in schedules)
         if before != after:
-            yield Difference(now, "changed", "evaluations", before, after)
-        if was.init_minutes != is_.init_minutes:
+            yield Difference(new_name, "changed", "evaluations", before, after)
+        if old_benchmark.init_minutes != new_benchmark.init_minutes:
             label = "initialization (minutes)"
-            before, after = _text(was.init_minutes), _text(is_.init_minutes)
-            yield Difference(now, "changed", label, before, after)
+            before, after = _text(old_benchmark.init_minutes), _text(new_benchmark.init_minutes)
+            yield Difference(new_name, "changed", label, before, after)
 
 
 def _pairs(old: Round, new: Round) -> Iterator[tuple[str, str]]:
     """The benchmarks of both rounds by their names in the old and the new one."""
     names = renamed(new, old)
     for name in new.benchmarks:
-        then = names.get(name, name)
-        if then in old.benchmarks:
-            yield then, name
+        old_name = names.get(name, name)
+        if old_name in old.benchmarks:
+            yield old_name, name
 
 
 def _tables(old: Round, new: Round) -> Iterator[Difference]:
-    known = tables(old)
-    shared = {now for _, now in _pairs(old, new)}
+    old_tables = tables(old)
+    shared_names = {new_name for _, new_name in _pairs(old, new)}
     relisted = old.listed != new.listed
     for table in tables(new).values():
-        if table.hidden or (table.benchmark and table.benchmark not in shared):
+        if table.hidden or (table.benchmark and table.benchmark not in shared_names):
             continue
-        then = table_before(table.name, new, old)
-        for each in _lines(known.get(then), table, old.verified and new.verified):
+        old_name = table_before(table.name, new, old)
+        for difference in _lines(old_tables.get(old_name), table, old.verified and new.verified):
             # The list of names adds nothing to the group of benchmarks
-            if not (each.name == "submission_benchmark" and relisted):
-                yield each
+            if not (difference.name == "submission_benchmark" and relisted):
+                yield difference
     yield from _gone(old, new)
 
 
 def _gone(old: Round, new: Round) -> Iterator[Difference]:
     """Tables that the new round lacks, of benchmarks that it has."""
-    shared, there = dict(_pairs(old, new)), tables(new)
+    new_names, new_tables = dict(_pairs(old, new)), tables(new)
     for table in tables(old).values():
-        then = ".".join(shared.get(part, part) for part in table.name.split("."))
-        if then not in there and not table.hidden and table.benchmark in ("", *shared):
+        new_name = ".".join(new_names.get(part, part) for part in table.name.split("."))
+        if new_name not in new_tables and not table.hidden and table.benchmark in ("", *new_names):
             yield Difference(table.name, "dropped", "the whole table", f"{len(table.lines)} rules")
 
 
@@ -135,12 +139,12 @@ def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
     before = {line_name(line): line for line in old.lines} if old else {}
     after = {line_name(line): line for line in new.lines}
     for name, line in after.items():
-        was = before.get(name)
-        if was is None:
+        old_line = before.get(name)
+        if old_line is None:
             yield Difference(new.name, "added", name, "", _line_text(line))
-        elif _whole(was, stated) != _whole(line, stated):
-            then, now = _what_changed(was, line, stated)
-            yield Difference(new.name, "changed", name, before=then, after=now)
+        elif _whole(old_line, stated) != _whole(line, stated):
+            old_text, new_text = _what_changed(old_line, line, stated)
+            yield Difference(new.name, "changed", name, before=old_text, after=new_text)
     for name, line in before.items():
         if name not in after:
             yield Difference(new.name, "dropped", name, _line_text(line), "")
@@ -156,21 +160,21 @@ def _line_text(line: Line) -> str:
     return "; ".join(part for part in _parts(line).values() if part != "by both")
 
 
-def _what_changed(was: Line, line: Line, stated: bool) -> tuple[str, str]:
+def _what_changed(old_line: Line, line: Line, stated: bool) -> tuple[str, str]:
     """The parts of a line that differ, old and new."""
-    before, after = _parts(was), _parts(line)
+    before, after = _parts(old_line), _parts(line)
     differ = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     if not stated:
         # Without a verifier the policy states everything: that alone is not a change
         differ = [name for name in differ if name != "by"]
     # If only one side has a separate bound, the other must not look as if it had none
-    none = {
+    defaults = {
         "target": "no target",
         "policy": "[policy: the same]",
         "aim": "[policy target: the same]",
     }
     was_text, is_text = (
-        "; ".join(parts.get(name, none.get(name, "")) for name in differ)
+        "; ".join(parts.get(name, defaults.get(name, "")) for name in differ)
         for parts in (before, after)
     )
     return was_text, is_text
@@ -184,7 +188,7 @@ def _parts(line: Line) -> dict[str, str]:
     if line.policy is not None:
         parts["policy"] = f"[policy: {cell(policy)}]"
     if line.some:
-        parts["target"] = "target: " + " and ".join(each.text() for each in line.some)
+        parts["target"] = "target: " + " and ".join(constraint.text() for constraint in line.some)
     if line.policy_some is not None:
         parts["aim"] = "[policy target: " + " and ".join(e.text() for e in policy.some) + "]"
     return parts

@@ -59,11 +59,11 @@ class CoveredClause:
     def by(self) -> str:
         """The rules of the clause and its open parts, in one or two sentences."""
         clause = self.clause
-        held = ", ".join((*self.named, *([f"`{clause.computed}`"] if clause.computed else [])))
+        rule_list = ", ".join((*self.named, *([f"`{clause.computed}`"] if clause.computed else [])))
         return "; ".join(
             text
             for text in (
-                held,
+                rule_list,
                 clause.by_hand and f"by hand: {clause.by_hand}",
                 clause.missing and f"not yet: {clause.missing}",
             )
@@ -94,13 +94,13 @@ def rules_by_section() -> Mapping[tuple[str, str], tuple[str, ...]]:
 
     Raises UnknownSection if a rule cites a section that no document has.
     """
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    ids_by_section: dict[tuple[str, str], set[str]] = defaultdict(set)
     for usage in USAGES:
         for rules in rounds_of(usage).values():
             for rule in all_rules(rules):
-                for place in cited(rule.cites):
-                    found[place].add(rule.id)
-    return {place: tuple(sorted(ids)) for place, ids in found.items()}
+                for section in cited(rule.cites):
+                    ids_by_section[section].add(rule.id)
+    return {section: tuple(sorted(ids)) for section, ids in ids_by_section.items()}
 
 
 def coverage() -> list[CoveredClause]:
@@ -110,11 +110,11 @@ def coverage() -> list[CoveredClause]:
 
 def _held() -> Iterator[CoveredClause]:
     by_section = rules_by_section()
-    known = sorted({rule for ids in by_section.values() for rule in ids})
+    rule_ids = sorted({rule for ids in by_section.values() for rule in ids})
     for document in documents().values():
         for name, clause in document.clauses.items():
             if clause.rules:
-                rules = matching(clause.rules, known)
+                rules = matching(clause.rules, rule_ids)
             elif clause.computed or clause.by_hand or clause.missing:
                 rules = ()
             else:
@@ -122,20 +122,20 @@ def _held() -> Iterator[CoveredClause]:
             yield CoveredClause(name, document, clause, rules)
 
 
-def matching(globs: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
+def matching(globs: tuple[str, ...], rule_ids: list[str]) -> tuple[str, ...]:
     """The ids that match globs, sorted."""
-    found = {rule for glob in globs for rule in fnmatch.filter(known, glob)}
-    return tuple(sorted(found))
+    matches = {rule for glob in globs for rule in fnmatch.filter(rule_ids, glob)}
+    return tuple(sorted(matches))
 
 
-def totals(found: list[CoveredClause]) -> dict[str, dict[str, int]]:
+def totals(clauses: list[CoveredClause]) -> dict[str, dict[str, int]]:
     """The number of clauses in each state, for each document; all states, in order."""
-    counts = {name: Counter(_states(found, name)) for name in documents()}
+    counts = {name: Counter(_states(clauses, name)) for name in documents()}
     return {name: {state.value: count[state] for state in State} for name, count in counts.items()}
 
 
-def _states(found: list[CoveredClause], name: str) -> Iterator[State]:
-    return (each.state for each in found if each.document.name == name)
+def _states(clauses: list[CoveredClause], name: str) -> Iterator[State]:
+    return (clause.state for clause in clauses if clause.document.name == name)
 
 
 _INTRODUCTION = (
@@ -148,35 +148,35 @@ _INTRODUCTION = (
 
 def coverage_data() -> dict[str, Any]:
     """The clauses and their totals as JSON data."""
-    found = coverage()
+    clauses = coverage()
     return {
         "documents": [
-            {"name": each.name, "title": each.title, "numbered_in": each.numbered_in}
-            for each in documents().values()
+            {"name": document.name, "title": document.title, "numbered_in": document.numbered_in}
+            for document in documents().values()
         ],
-        "totals": totals(found),
-        "clauses": [each.to_dict() for each in found],
+        "totals": totals(clauses),
+        "clauses": [clause.to_dict() for clause in clauses],
     }
 
 
 def coverage_page() -> str:
     """The page `coverage.md`."""
-    found = coverage()
+    covered_clauses = coverage()
     lines = ["# Clauses and the rules that implement them", "", MADE, "", _INTRODUCTION, ""]
-    lines += _totals(found)
-    for document, clauses in groupby(found, key=lambda each: each.document.name):
+    lines += _totals(covered_clauses)
+    for document, clauses in groupby(covered_clauses, key=lambda clause: clause.document.name):
         lines += _document(documents()[document], list(clauses))
     return "\n".join(lines) + "\n"
 
 
-def _totals(found: list[CoveredClause]) -> Iterator[str]:
+def _totals(clauses: list[CoveredClause]) -> Iterator[str]:
     heads = ("Document", *(state.value.capitalize() for state in State))
-    return table_lines(heads, _total_rows(found), range(1, len(heads)))
+    return table_lines(heads, _total_rows(clauses), range(1, len(heads)))
 
 
-def _total_rows(found: list[CoveredClause]) -> tuple[tuple[str, ...], ...]:
+def _total_rows(clauses: list[CoveredClause]) -> tuple[tuple[str, ...], ...]:
     """The number of clauses in each state, by document."""
-    return tuple((name, *map(str, counts.values())) for name, counts in totals(found).items())
+    return tuple((name, *map(str, counts.values())) for name, counts in totals(clauses).items())
 
 
 def _document(document: Document, clauses: list[CoveredClause]) -> Iterator[str]:
@@ -187,16 +187,16 @@ def _document(document: Document, clauses: list[CoveredClause]) -> Iterator[str]
     yield from table_lines(heads, map(_cells, clauses))
 
 
-def _cells(held: CoveredClause) -> tuple[str, ...]:
-    clause = held.clause
-    section = escape(f"{held.number} {clause.section}".strip())
-    state = (clause.rounds or "all", held.state.value, _held_by(held))
-    return (held.id, section, escape(clause.says), *state)
+def _cells(covered: CoveredClause) -> tuple[str, ...]:
+    clause = covered.clause
+    section = escape(f"{covered.number} {clause.section}".strip())
+    state = (clause.rounds or "all", covered.state.value, _held_by(covered))
+    return (covered.id, section, escape(clause.says), *state)
 
 
-def _held_by(held: CoveredClause) -> str:
-    clause = held.clause
-    rules = ", ".join(f"`{rule}`" for rule in held.named)
+def _held_by(covered: CoveredClause) -> str:
+    clause = covered.clause
+    rules = ", ".join(f"`{rule}`" for rule in covered.named)
     texts = (
         rules,
         f"`{clause.computed}`" if clause.computed else "",
@@ -206,16 +206,16 @@ def _held_by(held: CoveredClause) -> str:
     return "<br>".join(text for text in texts if text)
 
 
-def print_coverage(to: Printer) -> None:
+def print_coverage(printer: Printer) -> None:
     """The clauses on a terminal, document by document, with totals."""
-    found = coverage()
-    for document, clauses in groupby(found, key=lambda each: each.document.name):
-        to.head(document)
-        for each in clauses:
-            clause = each.clause
-            to.say(f"{each.id}  [{each.state.value}]  {clause.section}", "  ", "    ")
-            to.say(clause.says, "      ")
-            to.say(each.by, "      ", "        ")
-    to.head("totals")
+    covered_clauses = coverage()
+    for document, clauses in groupby(covered_clauses, key=lambda clause: clause.document.name):
+        printer.head(document)
+        for covered in clauses:
+            clause = covered.clause
+            printer.say(f"{covered.id}  [{covered.state.value}]  {clause.section}", "  ", "    ")
+            printer.say(clause.says, "      ")
+            printer.say(covered.by, "      ", "        ")
+    printer.head("totals")
     heads = ("Document", *(state.value for state in State))
-    to.grid(Grid(heads, _total_rows(found), tuple(range(1, len(heads)))))
+    printer.grid(Grid(heads, _total_rows(covered_clauses), tuple(range(1, len(heads)))))

@@ -112,17 +112,17 @@ def explain(rules: Round, rule: Rule) -> RuleView:
         bad, good = rule.source.bad, rule.source.good
         return RuleView(rules, rule, _lines(bad), _lines(good))
     if isinstance(rule.source, FixedRule):
-        fixed = rule.source
-        return RuleView(rules, rule, example_lines(fixed.bad), example_lines(fixed.good))
-    found = example_of(rules, rule)
-    if found is None:
+        source = rule.source
+        return RuleView(rules, rule, example_lines(source.bad), example_lines(source.good))
+    sample = example_of(rules, rule)
+    if sample is None:
         return RuleView(rules, rule, (), ())
-    known = rules.benchmarks.get(tables(rules)[rule.table].benchmark)
-    unit = known.gathers if known else ""
+    benchmark = rules.benchmarks.get(tables(rules)[rule.table].benchmark)
+    unit = benchmark.gathers if benchmark else ""
     bad_lines, good_lines = (
-        _rendered(_apart(records, unit), rules) for records in (found.bad, found.good)
+        _rendered(_apart(records, unit), rules) for records in (sample.bad, sample.good)
     )
-    return RuleView(rules, rule, bad_lines, good_lines, absent=not found.bad)
+    return RuleView(rules, rule, bad_lines, good_lines, absent=not sample.bad)
 
 
 def example_of(rules: Round, rule: Rule) -> Example | None:
@@ -134,14 +134,14 @@ def example_of(rules: Round, rule: Rule) -> Example | None:
 
 def _known(rules: Round, name: str) -> dict[str, Row]:
     """The rows of the other keys of an example, innermost last."""
-    known = tables(rules)
-    table = known[name]
-    own = f"{table.division}.{table.benchmark}".strip(".")
+    all_tables = tables(rules)
+    table = all_tables[name]
+    scope_name = f"{table.division}.{table.benchmark}".strip(".")
     rows: dict[str, Row] = {}
     # As in the official verifier, the last scope that lists a key decides it
-    for outer in dict.fromkeys(("common", table.division, own, name)):
-        if outer in known:
-            rows |= {line.name: line for line in known[outer].lines if isinstance(line, Row)}
+    for outer in dict.fromkeys(("common", table.division, scope_name, name)):
+        if outer in all_tables:
+            rows |= {line.name: line for line in all_tables[outer].lines if isinstance(line, Row)}
     return rows
 
 
@@ -156,16 +156,16 @@ def _lines(text: str) -> tuple[str, ...]:
 
 def _apart(records: tuple[Record, ...], unit: str) -> tuple[Record, ...]:
     """The log lines of a record that only a checker makes: one line for each metric."""
-    apart: list[Record] = []
+    lines: list[Record] = []
     for index, record in enumerate(records):
         if record.key != GATHERED:
-            apart.append(record)
+            lines.append(record)
             continue
         for metric, value in record.value.items():
             metadata = {"metric": metric, unit: 512_000 * (index + 1)}
             if metric != unit:
-                apart.append(Record("eval_accuracy", record.time_ms, value, metadata, POINT, ""))
-    return tuple(apart)
+                lines.append(Record("eval_accuracy", record.time_ms, value, metadata, POINT, ""))
+    return tuple(lines)
 
 
 def _rendered(records: tuple[Record, ...], rules: Round) -> tuple[str, ...]:
@@ -194,46 +194,46 @@ def line_of(record: Record, generation: str) -> str:
 # --- ids ------------------------------------------------------------------------------------------
 
 
-def find(rules: Round, wanted: str) -> list[Rule]:
+def find(rules: Round, selector: str) -> list[Rule]:
     """The rules of an old or new id, a glob or a bare key; raises UsageFault with similar ids."""
     # Reports print ids in brackets, and people paste them
-    wanted = wanted.strip().strip("[]")
-    known = (*all_rules(rules), *added_rules())
+    selector = selector.strip().strip("[]")
+    candidates = (*all_rules(rules), *added_rules())
     # The narrowest interpretation first: a bare key may name a rule in every table
-    for found in (
-        [rule for rule in known if wanted == rule.id],
-        [rule for rule in known if fnmatch.fnmatchcase(rule.id, wanted)],
-        [rule for rule in known if wanted in (rule.key, rule.name)],
+    for matches in (
+        [rule for rule in candidates if selector == rule.id],
+        [rule for rule in candidates if fnmatch.fnmatchcase(rule.id, selector)],
+        [rule for rule in candidates if selector in (rule.key, rule.name)],
     ):
-        if found:
-            return found
-    raise UsageFault(_not_found(rules, wanted))
+        if matches:
+            return matches
+    raise UsageFault(_not_found(rules, selector))
 
 
-def _not_found(rules: Round, wanted: str) -> str:
-    sentence = f"{wanted} is not a rule of {rules.title}"
-    elsewhere = rounds_with(wanted)
-    if elsewhere:
-        last = elsewhere[-1]
+def _not_found(rules: Round, selector: str) -> str:
+    sentence = f"{selector} is not a rule of {rules.title}"
+    other_rounds = rounds_with(selector)
+    if other_rounds:
+        last = other_rounds[-1]
         usage = f"--usage {last.usage} " if last.usage != rules.usage else ""
-        return f"{sentence}; it is in {_spans(elsewhere)}: try {usage}--round {last.name}"
-    near = nearest(wanted, (rule.id for rule in (*all_rules(rules), *added_rules())))
-    if near:
-        return f"{sentence}; did you mean {' or '.join(near)}?"
+        return f"{sentence}; it is in {_spans(other_rounds)}: try {usage}--round {last.name}"
+    matches = nearest(selector, (rule.id for rule in (*all_rules(rules), *added_rules())))
+    if matches:
+        return f"{sentence}; did you mean {' or '.join(matches)}?"
     return f"{sentence}; see `podium rules list --all`"
 
 
-def nearest(wanted: str, known: Iterable[str]) -> list[str]:
+def nearest(rule_id: str, rule_ids: Iterable[str]) -> list[str]:
     """The ids most similar to an unknown id: by the whole id, else by its last part."""
-    ids = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(wanted, ids, n=2, cutoff=NEAR)
-    if near and difflib.SequenceMatcher(None, wanted, near[0]).ratio() > 0.85:
-        return near
+    ids = list(dict.fromkeys(rule_ids))
+    matches = difflib.get_close_matches(rule_id, ids, n=2, cutoff=NEAR)
+    if matches and difflib.SequenceMatcher(None, rule_id, matches[0]).ratio() > 0.85:
+        return matches
     ends: dict[str, str] = {}
-    for each in ids:
-        ends.setdefault(each.rpartition(".")[2], each)
-    last = difflib.get_close_matches(wanted.rpartition(".")[2], ends, n=2, cutoff=0.8)
-    return near or [ends[end] for end in last]
+    for name in ids:
+        ends.setdefault(name.rpartition(".")[2], name)
+    last = difflib.get_close_matches(rule_id.rpartition(".")[2], ends, n=2, cutoff=0.8)
+    return matches or [ends[end] for end in last]
 
 
 def _spans(rounds: list[Round]) -> str:

@@ -52,61 +52,63 @@ class KeyRules:
 
 def key_rules(rules: Round, benchmark: str, division: str | None = None) -> list[KeyRules]:
     """Every key of the published logs and of the tables, by division and name."""
-    wanted = (division,) if division and rules.divided else divisions(rules)
-    return [each for one in wanted for each in _of_division(rules, benchmark, one)]
+    division_names = (division,) if division and rules.divided else divisions(rules)
+    return [entry for name in division_names for entry in _of_division(rules, benchmark, name)]
 
 
 def _of_division(rules: Round, benchmark: str, division: str) -> Iterator[KeyRules]:
-    logged = _logged(rules, benchmark)
+    logged_keys = _logged(rules, benchmark)
     rows = _rows(rules, benchmark, division)
     checks = _checks(rules, division)
-    for key in sorted({*logged, *rows} - {GATHERED}):
-        found = [*rows.get(key, ()), *checks.get(key, ())]
-        if not all(map(_asks_only, found)):
+    for key in sorted({*logged_keys, *rows} - {GATHERED}):
+        matches = [*rows.get(key, ()), *checks.get(key, ())]
+        if not all(map(_asks_only, matches)):
             state, cites = State.CHECKED, ""
-        elif found:
-            state, cites = State.FREE, found[0].cites
+        elif matches:
+            state, cites = State.FREE, matches[0].cites
         else:
             state, cites = _left(rules, benchmark, division, key)
-        ids = tuple(dict.fromkeys(rule.id for rule in found))
-        yield KeyRules(key, division, state, ids, cites, logged.get(key, ()))
+        ids = tuple(dict.fromkeys(rule.id for rule in matches))
+        yield KeyRules(key, division, state, ids, cites, logged_keys.get(key, ()))
 
 
 def _logged(rules: Round, benchmark: str) -> Mapping[str, tuple[str, ...]]:
     """The keys of published logs in the same format, with their rounds."""
     # Logs of later rounds use the later name
-    other = rules.benchmark(benchmark).lineage
-    published = {**keys_of(rules.usage, other), **keys_of(rules.usage, benchmark)}
-    alike = {
-        name: tuple(r for r in found if find_round(rules.usage, r).generation == rules.generation)
-        for name, found in published.items()
+    lineage = rules.benchmark(benchmark).lineage
+    published = {**keys_of(rules.usage, lineage), **keys_of(rules.usage, benchmark)}
+    same_format = {
+        name: tuple(
+            r for r in round_names if find_round(rules.usage, r).generation == rules.generation
+        )
+        for name, round_names in published.items()
     }
-    return {name: found for name, found in alike.items() if found}
+    return {name: round_names for name, round_names in same_format.items() if round_names}
 
 
 def _rows(rules: Round, benchmark: str, division: str) -> Mapping[str, list[Rule]]:
-    found: dict[str, list[Rule]] = defaultdict(list)
+    by_key: dict[str, list[Rule]] = defaultdict(list)
     for table in tables_for(rules, benchmark, division):
         for rule in rules_of(rules, table):
             if rule.key is not None:
-                found[rule.key].append(rule)
-    return found
+                by_key[rule.key].append(rule)
+    return by_key
 
 
 def _checks(rules: Round, division: str) -> Mapping[str, list[Rule]]:
-    found: dict[str, list[Rule]] = defaultdict(list)
+    by_key: dict[str, list[Rule]] = defaultdict(list)
     for rule in check_rules(rules, division or None):
         for key in _looked_at(rule):
-            found[key].append(rule)
-    return found
+            by_key[key].append(rule)
+    return by_key
 
 
 def _looked_at(rule: Rule) -> set[str]:
     """The keys that a check is about; checks of types and spelling are about no key."""
     if not isinstance(rule.source, Check) or rule.table == "log":
         return set()
-    watched = {key for watch in rule.source.watches for key in watch.keys}
-    return watched | ({rule.key} if rule.key else set())
+    keys = {key for watch in rule.source.watches for key in watch.keys}
+    return keys | ({rule.key} if rule.key else set())
 
 
 def _asks_only(rule: Rule) -> bool:
@@ -117,8 +119,8 @@ def _asks_only(rule: Rule) -> bool:
 
 def _left(rules: Round, benchmark: str, division: str, key: str) -> tuple[State, str]:
     """The state of a key without rules, and the section that defines it."""
-    known = k.known(key)
-    if known is None or known.role not in ("hyperparameter", "statistic"):
+    standard_key = k.known(key)
+    if standard_key is None or standard_key.role not in ("hyperparameter", "statistic"):
         # Only the official program defines the treatment of keys that it does not know
         return State.FREE, COMPLIANCE_CHECKER
     if division == "open":
@@ -127,15 +129,19 @@ def _left(rules: Round, benchmark: str, division: str, key: str) -> tuple[State,
     return State.REFERENCE, rules.benchmark(benchmark).cites
 
 
-def print_key_rules(to: Printer, rules: Round, benchmark: str, found: list[KeyRules]) -> None:
+def print_key_rules(
+    printer: Printer, rules: Round, benchmark: str, entries: list[KeyRules]
+) -> None:
     """The keys on a terminal, by division, and a legend."""
-    for division in dict.fromkeys(each.division for each in found):
-        of_division = [each for each in found if each.division == division]
-        to.head(f"keys of {benchmark}, {f'{rules.title} {division}'.strip()}")
-        cells = tuple((each.key, each.state.value, "; ".join(_texts(each))) for each in of_division)
-        to.grid(Grid(("Key", "State", "By"), cells))
-    to.say()
-    to.say(
+    for division in dict.fromkeys(entry.division for entry in entries):
+        of_division = [entry for entry in entries if entry.division == division]
+        printer.head(f"keys of {benchmark}, {f'{rules.title} {division}'.strip()}")
+        cells = tuple(
+            (entry.key, entry.state.value, "; ".join(_texts(entry))) for entry in of_division
+        )
+        printer.grid(Grid(("Key", "State", "By"), cells))
+    printer.say()
+    printer.say(
         "Checked: rules constrain its value. Free: any value is allowed by the named section; a "
         "rule may require that it is logged. As reference: not a hyperparameter that may be "
         "tuned, so reviewers compare it with the reference by hand. Types and spelling of every "
@@ -144,7 +150,7 @@ def print_key_rules(to: Printer, rules: Round, benchmark: str, found: list[KeyRu
     )
 
 
-def _texts(each: KeyRules) -> Iterator[str]:
-    yield from each.rules
-    if each.cites:
-        yield f"by {each.cites}"
+def _texts(entry: KeyRules) -> Iterator[str]:
+    yield from entry.rules
+    if entry.cites:
+        yield f"by {entry.cites}"

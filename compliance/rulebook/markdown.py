@@ -10,7 +10,7 @@ from podium.compliance.rulebook.tables.rule import Rule
 MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
 
 # Fewer characters than for scores: these texts are from podium, not from a log
-_NEEDS_ESCAPE = str.maketrans({mark: f"\\{mark}" for mark in "\\`*|<>[]"})
+_NEEDS_ESCAPE = str.maketrans({char: f"\\{char}" for char in "\\`*|<>[]"})
 
 
 def escape(text: str) -> str:
@@ -38,10 +38,10 @@ def example_block(label: str, lines: Sequence[str]) -> Iterator[str]:
         yield from ("", f"{label}:", "", "```text", *lines, "```")
 
 
-def check_table(found: Iterable[Rule]) -> Iterator[str]:
+def check_table(rules: Iterable[Rule]) -> Iterator[str]:
     """Checks as a Markdown table."""
     heads = ("Rule", "Says", "Applies to", "Severity", "Fires on", "Cites")
-    return table_lines(heads, map(_check_cells, found))
+    return table_lines(heads, map(_check_cells, rules))
 
 
 def _check_cells(rule: Rule) -> tuple[str, ...]:

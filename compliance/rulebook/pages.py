@@ -101,14 +101,14 @@ def pages_folder() -> Path:
 
 def pages() -> dict[str, str]:
     """Every page: its path below `rules/pages`, and its text."""
-    found = {"README.md": _index(), FIXED_PAGE: fixed_page(), COVERAGE_PAGE: coverage_page()}
+    texts = {"README.md": _index(), FIXED_PAGE: fixed_page(), COVERAGE_PAGE: coverage_page()}
     for usage in USAGES:
         for rules in rounds_of(usage).values():
             folder = f"{usage}-{rules.name}"
-            found[f"{folder}/README.md"] = round_page(rules)
+            texts[f"{folder}/README.md"] = round_page(rules)
             for name in rules.benchmarks:
-                found[f"{folder}/{name}.md"] = benchmark_page(rules, name)
-    return found
+                texts[f"{folder}/{name}.md"] = benchmark_page(rules, name)
+    return texts
 
 
 def stale_pages(folder: Path | None = None) -> list[str]:
@@ -116,11 +116,11 @@ def stale_pages(folder: Path | None = None) -> list[str]:
     return _stale(folder or pages_folder(), pages())
 
 
-def _stale(base: Path, wanted: Mapping[str, str]) -> list[str]:
-    there = {path.relative_to(base).as_posix(): path for path in base.glob("**/*.md")}
-    stale = {name for name in there if name not in wanted}
-    for name, text in wanted.items():
-        path = there.get(name)
+def _stale(base: Path, texts: Mapping[str, str]) -> list[str]:
+    files = {path.relative_to(base).as_posix(): path for path in base.glob("**/*.md")}
+    stale = {name for name in files if name not in texts}
+    for name, text in texts.items():
+        path = files.get(name)
         if path is None or path.read_text(encoding="utf-8") != text:
             stale.add(name)
     return sorted(stale)
@@ -128,16 +128,16 @@ def _stale(base: Path, wanted: Mapping[str, str]) -> list[str]:
 
 def write_pages(folder: Path | None = None) -> list[str]:
     """Write stale pages and remove obsolete ones; return the changed pages."""
-    base, wanted = folder or pages_folder(), pages()
-    stale = _stale(base, wanted)
+    base, texts = folder or pages_folder(), pages()
+    stale = _stale(base, texts)
     for name in stale:
         path = base / name
-        if name not in wanted:
+        if name not in texts:
             path.unlink()
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         # The committed pages have these line ends on every system
-        path.write_text(wanted[name], encoding="utf-8", newline="\n")
+        path.write_text(texts[name], encoding="utf-8", newline="\n")
     return stale
 
 
@@ -146,10 +146,10 @@ def write_pages(folder: Path | None = None) -> list[str]:
 
 def benchmark_page(rules: Round, name: str) -> str:
     """One benchmark in one round."""
-    known = rules.benchmarks[name]
-    left = name in rules.retired_with_rules
-    lines = [f"# {name}, {rules.title}", "", MADE, "", f"{known.title}.", ""]
-    if left:
+    benchmark = rules.benchmarks[name]
+    is_retired = name in rules.retired_with_rules
+    lines = [f"# {name}, {rules.title}", "", MADE, "", f"{benchmark.title}.", ""]
+    if is_retired:
         lines += [
             "The round does not list this benchmark; the official verifier still checks it.",
             "",
@@ -158,46 +158,46 @@ def benchmark_page(rules: Round, name: str) -> str:
     lines += ["- Every benchmark of the round: [common rules](README.md)"]
     for division in divisions(rules):
         lines += _division(rules, division, name)
-    own = [rule for table in own_tables(rules, name) for rule in rules_of(rules, table)]
-    lines += differences_section(own)
+    benchmark_rules = [rule for table in own_tables(rules, name) for rule in rules_of(rules, table)]
+    lines += differences_section(benchmark_rules)
     lines += _checks(rules)
     return "\n".join(lines) + "\n"
 
 
 def facts(rules: Round, name: str) -> list[str]:
     """The facts about a benchmark before its tables, one sentence each."""
-    known = rules.benchmarks[name]
-    target = target_text(known)
-    dropped = known.dropped
-    each = "" if dropped == 1 else f" {dropped}"
-    ends = f"; the score drops the fastest{each} and the slowest{each}"
+    benchmark = rules.benchmarks[name]
+    target = target_text(benchmark)
+    dropped = benchmark.dropped
+    count_text = "" if dropped == 1 else f" {dropped}"
+    ends = f"; the score drops the fastest{count_text} and the slowest{count_text}"
     schedule = rules.limits.evaluates.get(name)
-    minutes = known.init_minutes
+    minutes = benchmark.init_minutes
     return [
         *([f"Target: {target}"] if target else []),
-        f"Runs of a result: {known.runs}{ends}",
+        f"Runs of a result: {benchmark.runs}{ends}",
         *([f"Evaluations (closed division): {schedule.text}"] if schedule else []),
         *([f"Initialization (closed division): {minutes:g} minutes"] if minutes else []),
-        *(f"Not mechanical; check the code: {demand}" for demand in known.not_mechanical),
+        *(f"Not mechanical; check the code: {demand}" for demand in benchmark.not_mechanical),
     ]
 
 
 def _division(rules: Round, division: str, name: str) -> Iterator[str]:
     yield from ("", f"## {f'{division} division'.strip().capitalize()}", "")
-    own = [table for table in own_tables(rules, name) if table.division == division]
-    if not own:
+    division_tables = [table for table in own_tables(rules, name) if table.division == division]
+    if not division_tables:
         # The official verifier crashes on a scope without a file
         yield "The official verifier has no rules for it here: it crashes without a verdict."
         return
-    for table in own:
+    for table in division_tables:
         if table.when:
             yield from ("", f"### {table.when[:1].upper()}{table.when[1:]}", "")
         yield from rows(rules_of(rules, table)) if table.lines else ["No separate rules."]
 
 
-def rows(found: Iterable[Rule]) -> Iterator[str]:
+def rows(rules: Iterable[Rule]) -> Iterator[str]:
     """Rules as a Markdown table."""
-    return table_lines(COLUMNS, map(_cells, found))
+    return table_lines(COLUMNS, map(_cells, rules))
 
 
 def _cells(rule: Rule) -> tuple[str, ...]:
@@ -209,20 +209,20 @@ def _cells(rule: Rule) -> tuple[str, ...]:
     return (*texts, rule.stated_by.value, rule.since, fires_on, f"`{rule.id}`")
 
 
-def differences_section(found: Iterable[Rule]) -> Iterator[str]:
+def differences_section(rules: Iterable[Rule]) -> Iterator[str]:
     """The differences of verifier and policy, and their reasons."""
-    differing = [(rule, text) for rule in found if (text := difference(rule))]
-    if differing:
+    differences = [(rule, text) for rule in rules if (text := difference(rule))]
+    if differences:
         yield from ("", "## Differences of verifier and policy", "")
-    for rule, text in differing:
+    for rule, text in differences:
         yield f"- `{rule.id}`: {escape(text)}"
 
 
 def difference(rule: Rule) -> str:
     """The difference of the two texts about a rule, in a sentence; empty if they agree."""
     if rule.policy is not None:
-        asked = "only that it is logged" if rule.constraint == UNCONSTRAINED else rule.constraint
-        words = f"verifier: {asked}; policy: {rule.policy}"
+        bound = "only that it is logged" if rule.constraint == UNCONSTRAINED else rule.constraint
+        words = f"verifier: {bound}; policy: {rule.policy}"
     elif rule.policy_exempt_reason:
         words = "only the verifier requires it"
     # Without a verifier the policy's rules are errors, without a difference
@@ -240,9 +240,9 @@ def difference(rule: Rule) -> str:
 
 
 def _checks(rules: Round) -> Iterator[str]:
-    found = check_rules(rules)
-    if found:
-        names = ", ".join(f"`{rule.id}`" for rule in found)
+    checks = check_rules(rules)
+    if checks:
+        names = ", ".join(f"`{rule.id}`" for rule in checks)
         yield from ("", "## Checks", "", f"Described [with the round](README.md#checks): {names}.")
 
 
@@ -255,12 +255,12 @@ def round_page(rules: Round) -> str:
     lines += [MADE, "", "## Benchmarks", ""]
     lines += benchmark_table(rules, links=True)
     lines += _limits(rules)
-    shared = [table for table in tables(rules).values() if not table.benchmark]
-    for table in shared:
+    shared_tables = [table for table in tables(rules).values() if not table.benchmark]
+    for table in shared_tables:
         head = "Every log" if table.name == "common" else f"{table.name.capitalize()} division"
         lines += ["", f"## {head}", ""]
         lines += rows(rules_of(rules, table)) if table.lines else ["No separate rules."]
-    lines += differences_section(rule for table in shared for rule in rules_of(rules, table))
+    lines += differences_section(rule for table in shared_tables for rule in rules_of(rules, table))
     checks = check_rules(rules)
     if checks:
         lines += ["", "## Checks", "", *check_table(checks)]
@@ -274,21 +274,21 @@ def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
     heads = [f"{division} rules".strip().capitalize() for division in divisions(rules)]
     numbers = (2, *range(4, 4 + len(heads)))
 
-    def cells(name: str, known: Benchmark) -> tuple[str, ...]:
+    def cells(name: str, benchmark: Benchmark) -> tuple[str, ...]:
         title = f"[{name}]({name}.md)" if links else name
-        left = " (no longer listed)" if name in rules.retired_with_rules else ""
+        remark = " (no longer listed)" if name in rules.retired_with_rules else ""
         counts = (str(count(rules, name, division)) for division in divisions(rules))
-        texts = (f"{title}{left}", escape(known.title), str(known.runs))
-        return (*texts, escape(target_text(known)), *counts)
+        texts = (f"{title}{remark}", escape(benchmark.title), str(benchmark.runs))
+        return (*texts, escape(target_text(benchmark)), *counts)
 
-    found = (cells(name, known) for name, known in rules.benchmarks.items())
-    return table_lines(("Name", "Title", "Runs", "Target", *heads), found, numbers)
+    table_rows = (cells(name, benchmark) for name, benchmark in rules.benchmarks.items())
+    return table_lines(("Name", "Title", "Runs", "Target", *heads), table_rows, numbers)
 
 
 def count(rules: Round, name: str, division: str) -> int:
     """The number of a benchmark's rules in a division."""
-    own = (table for table in own_tables(rules, name) if table.division == division)
-    return sum(len(rules_of(rules, table)) for table in own)
+    division_tables = (table for table in own_tables(rules, name) if table.division == division)
+    return sum(len(rules_of(rules, table)) for table in division_tables)
 
 
 def _limits(rules: Round) -> Iterator[str]:

@@ -25,40 +25,40 @@ SCHEMA = "podium.plugins/1"
 
 def list_plugins(form: str) -> bool:
     """Print every plug-in as text or JSON; return whether all can be loaded."""
-    found = outcomes()
-    whole = not any(each.why for each in found)
+    results = outcomes()
+    all_loaded = not any(outcome.why for outcome in results)
     if form == "json":
-        print_text(json_text({"schema": SCHEMA, "plugins": [*map(_data, found)]}))
-        return whole
-    to = Printer()
+        print_text(json_text({"schema": SCHEMA, "plugins": [*map(_data, results)]}))
+        return all_loaded
+    printer = Printer()
     if left_out():
-        to.say("plug-ins are disabled by --no-plugins or PODIUM_NO_PLUGINS")
-    elif not found:
-        to.say("no plug-in is installed")
+        printer.say("plug-ins are disabled by --no-plugins or PODIUM_NO_PLUGINS")
+    elif not results:
+        printer.say("no plug-in is installed")
     else:
         heads = ("Plug-in", "Version", "Distribution", "Adds", "State")
-        to.grid(Grid(heads, tuple(map(_row, found))))
-    for each in found:
-        if each.why:
-            to.say(clean(f"{each.plugin.name} failed: {each.why}"), "", "  ")
-    return whole
+        printer.grid(Grid(heads, tuple(map(_row, results))))
+    for outcome in results:
+        if outcome.why:
+            printer.say(clean(f"{outcome.plugin.name} failed: {outcome.why}"), "", "  ")
+    return all_loaded
 
 
-def _row(each: Outcome) -> tuple[str, ...]:
-    plugin = each.plugin
-    state = "failed" if each.why else "loaded"
-    facts = (plugin.name, plugin.version, plugin.distribution, ", ".join(_adds(each)), state)
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    plugin = outcome.plugin
+    state = "failed" if outcome.why else "loaded"
+    facts = (plugin.name, plugin.version, plugin.distribution, ", ".join(_adds(outcome)), state)
     return tuple(map(clean, facts))
 
 
-def _adds(each: Outcome) -> Iterator[str]:
-    for kind, parts in _parts(each).items():
+def _adds(outcome: Outcome) -> Iterator[str]:
+    for kind, parts in _parts(outcome).items():
         if parts:
             yield f"{len(parts)} {kind if len(parts) > 1 else kind[:-1]}"
 
 
-def _parts(each: Outcome) -> dict[str, list[str]]:
-    loaded = each.loaded
+def _parts(outcome: Outcome) -> dict[str, list[str]]:
+    loaded = outcome.loaded
     return {
         "rules": [rule.id for rule in loaded.rules],
         "formats": [part.name for part in loaded.formats],
@@ -67,15 +67,15 @@ def _parts(each: Outcome) -> dict[str, list[str]]:
     }
 
 
-def _data(each: Outcome) -> dict[str, object]:
-    plugin = each.plugin
+def _data(outcome: Outcome) -> dict[str, object]:
+    plugin = outcome.plugin
     return {
         "name": plugin.name,
         "version": plugin.version,
         "distribution": plugin.distribution,
-        "state": "failed" if each.why else "loaded",
-        "why": each.why,
-        "adds": _parts(each),
+        "state": "failed" if outcome.why else "loaded",
+        "why": outcome.why,
+        "adds": _parts(outcome),
     }
 
 
@@ -88,35 +88,35 @@ def try_rules(name: str, rules: Round, form: str) -> bool:
     Raises UsageFault for a plug-in that is not installed or cannot be loaded.
     """
     plugin = _named(name)
-    found, why = tried(plugin, rules.usage, rules.name)
-    if why:
-        raise UsageFault(f"plug-in {plugin.name} {plugin.version} failed: {why}")
-    passed = not any(each.problems for each in found)
+    results, reason = tried(plugin, rules.usage, rules.name)
+    if reason:
+        raise UsageFault(f"plug-in {plugin.name} {plugin.version} failed: {reason}")
+    passed = not any(result.problems for result in results)
     if form == "json":
-        print_text(json_text({"schema": SCHEMA, "plugin": name, "rules": found}))
+        print_text(json_text({"schema": SCHEMA, "plugin": name, "rules": results}))
         return passed
-    to = Printer()
-    for each in found:
-        to.say(f"{'FAIL' if each.problems else 'ok':<4}  {each.rule}")
-        for problem in each.problems:
-            to.say(clean(problem), "      ")
-    to.say(_counted(found))
+    printer = Printer()
+    for result in results:
+        printer.say(f"{'FAIL' if result.problems else 'ok':<4}  {result.rule}")
+        for problem in result.problems:
+            printer.say(clean(problem), "      ")
+    printer.say(_counted(results))
     return passed
 
 
-def _counted(found: Sequence[Tried]) -> str:
-    if not found:
+def _counted(results: Sequence[Tried]) -> str:
+    if not results:
         return "the plug-in has no rules"
-    failing = sum(bool(each.problems) for each in found)
-    return f"{len(found) - failing} of {len(found)} rules pass"
+    failing = sum(bool(result.problems) for result in results)
+    return f"{len(results) - failing} of {len(results)} rules pass"
 
 
 def _named(name: str) -> Plugin:
-    plugins = {each.name: each for each in installed()}
+    plugins = {plugin.name: plugin for plugin in installed()}
     if name in plugins:
         return plugins[name]
     if left_out():
         raise UsageFault("plug-ins are disabled by --no-plugins or PODIUM_NO_PLUGINS")
-    near = difflib.get_close_matches(name, plugins, 1) or sorted(plugins)[:5]
-    hint = f"did you mean {' or '.join(near)}?" if near else "none is installed"
+    matches = difflib.get_close_matches(name, plugins, 1) or sorted(plugins)[:5]
+    hint = f"did you mean {' or '.join(matches)}?" if matches else "none is installed"
     raise UsageFault(f"no plug-in {name}; {hint}")

@@ -33,6 +33,6 @@ def carry_points(old: Round, new: Round, folder: Path | None = None) -> list[Pat
 
 def _with_round(text: str, old: Round, new: Round) -> str:
     """The text of a points file, with the new round added."""
-    before, key, rest = text.partition(f'\n"{old.name}":')
-    points, end, after = rest.partition("]")
-    return f'{before}{key}{points}{end},\n"{new.name}":{points}{end}{after}'
+    prefix, key, tail = text.partition(f'\n"{old.name}":')
+    points, end, suffix = tail.partition("]")
+    return f'{prefix}{key}{points}{end},\n"{new.name}":{points}{end}{suffix}'

@@ -64,11 +64,11 @@ class Printer:
         if note:
             self.say(note)
 
-    def _print(self, what: RenderableType) -> None:
+    def _print(self, renderable: RenderableType) -> None:
         """Print without the trailing blanks of table lines."""
-        with self.console.capture() as captured:
-            self.console.print(what)
-        print_text("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+        with self.console.capture() as capture:
+            self.console.print(renderable)
+        print_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
     def grid(self, grid: Grid) -> None:
         """Print a table; cells that are too wide are wrapped."""
@@ -83,8 +83,8 @@ class Printer:
             padding=(0, 1, 0, 0),
         )
         for index, head in enumerate(grid.heads):
-            side: JustifyMethod = "right" if index in grid.right else "left"
-            table.add_column(Text(head), width=widths[index], no_wrap=True, justify=side)
+            justify: JustifyMethod = "right" if index in grid.right else "left"
+            table.add_column(Text(head), width=widths[index], no_wrap=True, justify=justify)
         for row in grid.cells:
             table.add_row(*(Text("\n".join(wrap(cell, widths[i]))) for i, cell in enumerate(row)))
         self._print(table)
@@ -93,27 +93,27 @@ class Printer:
 def _widths(grid: Grid, room: int) -> list[int]:
     """Widths that fit: the widest columns shrink first, if possible not within a word."""
     columns = list(zip(grid.heads, *grid.cells, strict=True))
-    natural = [max(map(len, column)) for column in columns]
-    left = room - GAP * (len(natural) - 1) - 1
-    least = _least(columns, natural, left)
-    cap = max(natural)
-    while sum(_capped(natural, least, cap)) > left and cap > 3:
+    maxima = [max(map(len, column)) for column in columns]
+    space = room - GAP * (len(maxima) - 1) - 1
+    minima = _least(columns, maxima, space)
+    cap = max(maxima)
+    while sum(_capped(maxima, minima, cap)) > space and cap > 3:
         cap -= 1
-    widths = _capped(natural, least, cap)
+    widths = _capped(maxima, minima, cap)
     # The rest of the room goes to the widest column
-    widths[natural.index(max(natural))] += max(0, min(left - sum(widths), max(natural) - cap))
+    widths[maxima.index(max(maxima))] += max(0, min(space - sum(widths), max(maxima) - cap))
     return widths
 
 
-def _least(columns: Sequence[tuple[str, ...]], natural: Sequence[int], left: int) -> list[int]:
+def _least(columns: Sequence[tuple[str, ...]], maxima: Sequence[int], space: int) -> list[int]:
     """The longest word of each column; the first columns have priority if the room is short."""
-    least: list[int] = []
+    minima: list[int] = []
     for index, column in enumerate(columns):
         word = max((len(word) for cell in column for word in cell.split()), default=0)
-        others = sum(min(one, _NARROW) for one in natural[index + 1 :])
-        least.append(word if sum(least) + word + others <= left else 0)
-    return least
+        reserve = sum(min(size, _NARROW) for size in maxima[index + 1 :])
+        minima.append(word if sum(minima) + word + reserve <= space else 0)
+    return minima
 
 
-def _capped(natural: list[int], least: list[int], cap: int) -> list[int]:
-    return [max(low, min(one, cap)) for one, low in zip(natural, least, strict=True)]
+def _capped(maxima: list[int], minima: list[int], cap: int) -> list[int]:
+    return [max(low, min(size, cap)) for size, low in zip(maxima, minima, strict=True)]

@@ -44,8 +44,8 @@ class Rates(msgspec.Struct, frozen=True):
         """The rate of a rule; None if no published file is in its scope."""
         for unit, measured in (("results", self.results), ("submissions", self.submissions)):
             if rule in measured:
-                fired, judged = measured[rule]
-                return Rate(fired, judged, unit)
+                fired_count, judged = measured[rule]
+                return Rate(fired_count, judged, unit)
         return None
 
 

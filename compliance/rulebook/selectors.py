@@ -28,8 +28,8 @@ def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
         if glob.startswith(f"{FAMILY}."):
             continue
         if not any(fnmatch.fnmatchcase(rule.id, glob) for rule in _rules()):
-            near = _near(glob, sorted({rule.id for rule in _rules()}))
-            advice = f"did you mean {' or '.join(near)}?" if near else "see podium rules list --all"
+            ids = _near(glob, sorted({rule.id for rule in _rules()}))
+            advice = f"did you mean {' or '.join(ids)}?" if ids else "see podium rules list --all"
             yield f"{option} {glob!r} matches no rule; {advice}"
 
 
@@ -38,10 +38,10 @@ def _near(glob: str, ids: list[str]) -> list[str]:
     stem, wildcard, _ = re.split(r"([*?[]|$)", glob, maxsplit=1)
     if not wildcard or not stem.rstrip("."):
         return nearest(glob, ids)
-    parts = [each.split(".") for each in ids]
-    families = {".".join(each[:depth]) for each in parts for depth in range(1, len(each))}
-    near = difflib.get_close_matches(stem.rstrip("."), sorted(families), n=2, cutoff=0.7)
-    return [f"{family}.*" for family in near] or nearest(glob, ids)
+    parts = [rule_id.split(".") for rule_id in ids]
+    families = {".".join(names[:depth]) for names in parts for depth in range(1, len(names))}
+    matches = difflib.get_close_matches(stem.rstrip("."), sorted(families), n=2, cutoff=0.7)
+    return [f"{family}.*" for family in matches] or nearest(glob, ids)
 
 
 def _rules() -> Iterator[Rule]:
@@ -54,18 +54,18 @@ def _rules() -> Iterator[Rule]:
 
 def texts_of(report: Outcome) -> dict[str, RuleText]:
     """The text of each rule with findings in a report, by id."""
-    wanted = {finding.id for finding in report.findings}
-    found: dict[str, RuleText] = {}
+    rule_ids = {finding.id for finding in report.findings}
+    texts: dict[str, RuleText] = {}
     for rules in _rounds_of_report(report):
-        if found.keys() >= wanted:
+        if texts.keys() >= rule_ids:
             break
         for rule in all_rules(rules):
-            if rule.id in wanted:
+            if rule.id in rule_ids:
                 # Newest rounds come first, so the newest wording of a rule wins
-                found.setdefault(rule.id, _text(rule))
-    if found.keys() < wanted:
-        found |= {rule.id: _text(rule) for rule in added_rules() if rule.id in wanted}
-    return found
+                texts.setdefault(rule.id, _text(rule))
+    if texts.keys() < rule_ids:
+        texts |= {rule.id: _text(rule) for rule in added_rules() if rule.id in rule_ids}
+    return texts
 
 
 def has_one_message(rule: str) -> bool:

@@ -24,42 +24,42 @@ if TYPE_CHECKING:
 # --- rules ----------------------------------------------------------------------------------------
 
 
-def print_benchmarks(to: Printer, rules: Round) -> None:
+def print_benchmarks(printer: Printer, rules: Round) -> None:
     """The benchmarks of a round."""
-    to.say(f"{rules.title}: {len(rules.benchmarks)} benchmarks")
-    to.say()
+    printer.say(f"{rules.title}: {len(rules.benchmarks)} benchmarks")
+    printer.say()
     heads = [division.capitalize() or "Rules" for division in divisions(rules)]
     cells = tuple(
         (
             f"{name} (retired)" if name in rules.retired_with_rules else name,
-            known.title,
-            str(known.runs),
-            target_text(known),
+            benchmark.title,
+            str(benchmark.runs),
+            target_text(benchmark),
             *(str(count(rules, name, division)) for division in divisions(rules)),
         )
-        for name, known in rules.benchmarks.items()
+        for name, benchmark in rules.benchmarks.items()
     )
     numbers = (2, *range(4, 4 + len(heads)))
-    to.grid(Grid(("Benchmark", "Title", "Runs", "Target", *heads), cells, numbers))
-    to.say()
-    to.say(f"`podium rules show {cells[0][0]} --round {rules.name}` shows one of them.")
+    printer.grid(Grid(("Benchmark", "Title", "Runs", "Target", *heads), cells, numbers))
+    printer.say()
+    printer.say(f"`podium rules show {cells[0][0]} --round {rules.name}` shows one of them.")
 
 
-def print_tables(to: Printer, rules: Round, found: Iterable[Table]) -> None:
+def print_tables(printer: Printer, rules: Round, listed_tables: Iterable[Table]) -> None:
     """Tables of rules, each under its name."""
-    for table in found:
+    for table in listed_tables:
         if table.lines:
-            to.head(f"{table.name}.*", table.when)
-            print_rules(to, rules_of(rules, table))
+            printer.head(f"{table.name}.*", table.when)
+            print_rules(printer, rules_of(rules, table))
 
 
-def print_rules(to: Printer, found: Iterable[Rule]) -> None:
+def print_rules(printer: Printer, rules: Iterable[Rule]) -> None:
     """Rules of one table."""
     cells = tuple(
         (rule.name, _bound(rule), short_times(rule), rule.stated_by.value, rule.since)
-        for rule in found
+        for rule in rules
     )
-    to.grid(Grid(("Key", "Constraint", "Times", "Stated by", "Since"), cells))
+    printer.grid(Grid(("Key", "Constraint", "Times", "Stated by", "Since"), cells))
 
 
 def short_times(rule: Rule) -> str:
@@ -82,67 +82,69 @@ def _bound(rule: Rule) -> str:
     return rule.bound
 
 
-def print_checks(to: Printer, rules: Round, division: str | None = None) -> None:
+def print_checks(printer: Printer, rules: Round, division: str | None = None) -> None:
     """The checks of a round."""
-    print_check_table(to, "checks", check_rules(rules, division))
+    print_check_table(printer, "checks", check_rules(rules, division))
 
 
-def print_check_table(to: Printer, title: str, found: Sequence[Rule]) -> None:
+def print_check_table(printer: Printer, title: str, rules: Sequence[Rule]) -> None:
     """Rules that are not table cells, if there are any."""
-    if found:
-        to.head(title)
-        cells = tuple((rule.id, rule.constraint, rule.policy_severity) for rule in found)
-        to.grid(Grid(("Rule", "Says", "Severity"), cells))
+    if rules:
+        printer.head(title)
+        cells = tuple((rule.id, rule.constraint, rule.policy_severity) for rule in rules)
+        printer.grid(Grid(("Rule", "Says", "Severity"), cells))
 
 
-def print_legend(to: Printer) -> None:
+def print_legend(printer: Printer) -> None:
     """The legend of the tables, and further commands."""
-    to.say()
-    to.say(
+    printer.say()
+    printer.say(
         "A rule's id is its table's name and its key. Times: 1 exactly once, 1+ at least once, any "
         "number. Since: the first round with the rule in its present form. See `podium rules "
         "explain ID` for details."
     )
 
 
-def print_page(to: Printer, rules: Round, name: str) -> None:
+def print_page(printer: Printer, rules: Round, name: str) -> None:
     """One benchmark: its facts, its tables, the differences of the two texts, its checks."""
-    known = rules.benchmarks[name]
-    to.say(f"{name}, {rules.title}: {known.title}")
+    benchmark = rules.benchmarks[name]
+    printer.say(f"{name}, {rules.title}: {benchmark.title}")
     for fact in facts(rules, name):
-        to.say(fact, "  ", "    ")
-    own = own_tables(rules, name)
-    print_tables(to, rules, own)
-    found = [(r, text) for t in own for r in rules_of(rules, t) if (text := difference(r))]
-    if found:
-        to.head("differences of verifier and policy")
-    for rule, text in found:
-        to.say(f"{rule.id}: {text}", "  ", "    ")
-    print_checks(to, rules)
-    print_legend(to)
+        printer.say(fact, "  ", "    ")
+    benchmark_tables = own_tables(rules, name)
+    print_tables(printer, rules, benchmark_tables)
+    differing = [
+        (r, text) for t in benchmark_tables for r in rules_of(rules, t) if (text := difference(r))
+    ]
+    if differing:
+        printer.head("differences of verifier and policy")
+    for rule, text in differing:
+        printer.say(f"{rule.id}: {text}", "  ", "    ")
+    print_checks(printer, rules)
+    print_legend(printer)
 
 
 # --- one rule -------------------------------------------------------------------------------------
 
 
-def print_view(to: Printer, view: RuleView) -> None:
+def print_view(printer: Printer, view: RuleView) -> None:
     """One rule: its requirement, its source, its first round; a violation and its fix."""
     rule = view.rule
-    to.head(rule.id)
-    to.say(rule.meaning, "  ")
-    to.say()
+    printer.head(rule.id)
+    printer.say(rule.meaning, "  ")
+    printer.say()
     for label, text in view.labelled():
-        to.say(text, f"  {label:<11}", " " * 13)
-    absent = (f"no {rule.key} at all",) if view.absent else ()
-    for label, lines in (("violation", view.bad or absent), ("fixed", view.good)):
+        printer.say(text, f"  {label:<11}", " " * 13)
+    absence = (f"no {rule.key} at all",) if view.absent else ()
+    for label, lines in (("violation", view.bad or absence), ("fixed", view.good)):
         if lines:
-            to.say()
-            to.say(f"{label}:", "  ")
+            printer.say()
+            printer.say(f"{label}:", "  ")
         for line in lines:
-            to.say(line, "    ", "      ")
-    if not (view.bad or view.good or absent):
-        to.say()
-        to.say(_no_example(view), "  ")
+            printer.say(line, "    ", "      ")
+    if not (view.bad or view.good or absence):
+        printer.say()
+        printer.say(_no_example(view), "  ")
 
 
 def _no_example(view: RuleView) -> str:
@@ -152,56 +154,60 @@ def _no_example(view: RuleView) -> str:
     return "No short example: the rule is about the whole log or file."
 
 
-def print_matches(to: Printer, rules: Round, found: Sequence[Rule]) -> None:
+def print_matches(printer: Printer, rules: Round, matches: Sequence[Rule]) -> None:
     """Several rules, one line each."""
-    to.say(f"{len(found)} rules of {rules.title}")
-    to.say()
-    cells = tuple((rule.id, rule.bound, rule.since) for rule in found)
-    to.grid(Grid(("Rule", "Constraint", "Since"), cells))
+    printer.say(f"{len(matches)} rules of {rules.title}")
+    printer.say()
+    cells = tuple((rule.id, rule.bound, rule.since) for rule in matches)
+    printer.grid(Grid(("Rule", "Constraint", "Since"), cells))
 
 
 # --- two rounds, and values -----------------------------------------------------------------------
 
 
-def print_differences(to: Printer, old: Round, new: Round, found: Sequence[Difference]) -> None:
+def print_differences(
+    printer: Printer, old: Round, new: Round, changes: Sequence[Difference]
+) -> None:
     """The changes between two rounds, by group."""
-    number = f"{len(found)} differences" if found else "no difference"
-    to.say(f"{old.title} to {new.title}: {number}")
-    for group, items in groupby(found, key=lambda each: each.group):
-        to.head(group)
-        for each in items:
-            to.say(f"{each.what:<10} {each.name}", "  ")
-            for label, text in (("from", each.before), ("to", each.after)):
+    number = f"{len(changes)} differences" if changes else "no difference"
+    printer.say(f"{old.title} to {new.title}: {number}")
+    for group, items in groupby(changes, key=lambda change: change.group):
+        printer.head(group)
+        for change in items:
+            printer.say(f"{change.what:<10} {change.name}", "  ")
+            for label, text in (("from", change.before), ("to", change.after)):
                 if text:
-                    to.say(text, f"    {label:<6}", " " * 10)
+                    printer.say(text, f"    {label:<6}", " " * 10)
 
 
 def print_settings(
-    to: Printer, title: str, found: Sequence[Setting], grid: Sequence[dict[str, str]]
+    printer: Printer, title: str, settings: Sequence[Setting], grid: Sequence[dict[str, str]]
 ) -> None:
     """The legal hyperparameters, with formulas evaluated."""
-    to.say(title)
-    to.say()
-    cells = tuple((each.key, value_text(each), _allowed_text(each)) for each in found)
-    to.grid(Grid(("Key", "Value", "Allowed"), cells))
+    printer.say(title)
+    printer.say()
+    cells = tuple(
+        (setting.key, value_text(setting), _allowed_text(setting)) for setting in settings
+    )
+    printer.grid(Grid(("Key", "Value", "Allowed"), cells))
     if grid:
-        to.head("evaluations")
-    for when in grid:
-        to.say(f"{when['text']} [{when['stated_by']}]", "  ", "    ")
+        printer.head("evaluations")
+    for entry in grid:
+        printer.say(f"{entry['text']} [{entry['stated_by']}]", "  ", "    ")
 
 
-def value_text(each: Setting) -> str:
+def value_text(setting: Setting) -> str:
     """A value in the form of the table."""
-    plain = isinstance(each.value, int | float) and not isinstance(each.value, bool)
-    value = repr(each.value) if plain else show(each.value)
-    if each.state in ("fixed", "given"):
+    is_number = isinstance(setting.value, int | float) and not isinstance(setting.value, bool)
+    value = repr(setting.value) if is_number else show(setting.value)
+    if setting.state in ("fixed", "given"):
         return value
-    said = {"wrong": f"{value} is wrong", "unverified": f"{value} (policy only)"}
-    return said.get(each.state, each.state)
+    remarks = {"wrong": f"{value} is wrong", "unverified": f"{value} (policy only)"}
+    return remarks.get(setting.state, setting.state)
 
 
-def _allowed_text(each: Setting) -> str:
-    if each.missing:
-        return f"{each.allowed} (give {', '.join(f'--set {key}=…' for key in each.missing)})"
-    same = value_text(each) in (each.allowed.replace("_", ""), each.allowed)
-    return "" if each.state == "fixed" and same else each.allowed
+def _allowed_text(setting: Setting) -> str:
+    if setting.missing:
+        return f"{setting.allowed} (give {', '.join(f'--set {key}=…' for key in setting.missing)})"
+    repeats_value = value_text(setting) in (setting.allowed.replace("_", ""), setting.allowed)
+    return "" if setting.state == "fixed" and repeats_value else setting.allowed

@@ -15,9 +15,9 @@ _LONGEST_CHIP = 24
 def chip_family(text: str | None) -> str:
     """The family of a chip, such as `H100`, from its name in a description."""
     name = (text or "").strip()
-    found = _CHIP.search(name.replace("(R)", ""))
-    if found:
-        word = found[1].replace(" ", "-" if found[1][:3].upper() == "TPU" else "")
+    match = _CHIP.search(name.replace("(R)", ""))
+    if match:
+        word = match[1].replace(" ", "-" if match[1][:3].upper() == "TPU" else "")
         if word[:3].upper() == "TPU":
             return f"TPU{word[3:].lower()}"
         return word.capitalize() if word[:2].lower() in ("ga", "as") else word.upper()

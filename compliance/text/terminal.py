@@ -42,7 +42,7 @@ def clean_document(text: str) -> str:
 
     Line ends, tabs and invisible characters stay: a file format may need them.
     """
-    return _OBEYED.sub(lambda found: _escape(found[0]), text)
+    return _OBEYED.sub(lambda match: _escape(match[0]), text)
 
 
 def _escape(char: str) -> str:
@@ -111,9 +111,9 @@ def _cut(text: str, room: int) -> Iterator[str]:
         if used + wide > room:
             # A joint far from the end would leave a short line
             joint = max(map(piece.rfind, "_-.,")) + 1
-            cut = joint if joint > len(piece) * 2 // 3 else len(piece)
-            yield piece[:cut]
-            piece = piece[cut:]
+            end = joint if joint > len(piece) * 2 // 3 else len(piece)
+            yield piece[:end]
+            piece = piece[end:]
             used = columns(piece)
         piece += char
         used += wide

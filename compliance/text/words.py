@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def join_limited(names: Sequence[str], most: int = 8) -> str:
+def join_limited(names: Sequence[str], limit: int = 8) -> str:
     """Join the first names for a message, with the number of the others."""
-    listed = ", ".join(names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
+    name_list = ", ".join(names[:limit])
+    return name_list if len(names) <= limit else f"{name_list} and {len(names) - limit} more"
 
 
 def size_text(count: float) -> str:
@@ -40,11 +40,11 @@ def distinct(*numbers: float) -> list[str]:
     return [repr(number) for number in numbers]
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def plural(number: int, singular: str, plural_form: str = "") -> str:
     """Join a number and its noun: 1 error, 2 errors."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 
 
-def there_are(number: int, one: str) -> str:
+def there_are(number: int, singular: str) -> str:
     """A count as a clause: there is 1 run, there are 2 runs."""
-    return f"there {'is' if number == 1 else 'are'} {plural(number, one)}"
+    return f"there {'is' if number == 1 else 'are'} {plural(number, singular)}"

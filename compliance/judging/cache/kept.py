@@ -99,9 +99,9 @@ def kept_from(body: bytes) -> CacheContent:
     return _decode(body)
 
 
-def to_bytes(kept: CacheContent) -> bytes:
+def to_bytes(content: CacheContent) -> bytes:
     """Bytes that `kept_from` reads."""
-    return _encode(kept)
+    return _encode(content)
 
 
 def frozen_verdict(verdict: judge.LogVerdict) -> msgspec.Raw | None:
@@ -111,11 +111,11 @@ def frozen_verdict(verdict: judge.LogVerdict) -> msgspec.Raw | None:
     """
     try:
         written = _encode(verdict)
-        back = _decode_verdict(written)
+        decoded = _decode_verdict(written)
     except (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError):
         return None
     # Unlike ==, this distinguishes 8 from 8.0 and a list from a tuple, and NaN equals itself
-    return msgspec.Raw(written) if repr(back) == repr(verdict) else None
+    return msgspec.Raw(written) if repr(decoded) == repr(verdict) else None
 
 
 def thawed(verdict: msgspec.Raw) -> judge.LogVerdict:

@@ -28,20 +28,20 @@ _HASH = 32
 
 def usual_folder() -> Path:
     """The usual cache folder of this user; raises UsageFault if there is none."""
-    given = os.environ.get(FOLDER)
-    if given:
-        return Path(given)
+    override = os.environ.get(FOLDER)
+    if override:
+        return Path(override)
     if sys.platform == "win32":
-        named, below = os.environ.get("LOCALAPPDATA"), "AppData/Local"
+        base_folder, fallback = os.environ.get("LOCALAPPDATA"), "AppData/Local"
     elif sys.platform == "darwin":
-        named, below = None, "Library/Caches"
+        base_folder, fallback = None, "Library/Caches"
     else:
-        named, below = os.environ.get("XDG_CACHE_HOME"), ".cache"
+        base_folder, fallback = os.environ.get("XDG_CACHE_HOME"), ".cache"
     # The XDG specification: a relative path is ignored
-    if named and Path(named).is_absolute():
-        return Path(named, "podium")
+    if base_folder and Path(base_folder).is_absolute():
+        return Path(base_folder, "podium")
     try:
-        return Path.home() / below / "podium"
+        return Path.home() / fallback / "podium"
     except RuntimeError:
         raise UsageFault("no home folder for the cache; use --cache-dir FOLDER") from None
 
@@ -119,38 +119,38 @@ class Shelf:
 
     def clear(self) -> int:
         """Remove all files; returns their number."""
-        found = self._files()
-        for each in found:
+        files = self._files()
+        for file in files:
             with suppress(OSError):
-                os.unlink(each.path)
-        return len(found)
+                os.unlink(file.path)
+        return len(files)
 
-    def _refused(self, why: str) -> Refused:
-        return Refused(f"{self.folder}: {why}")
+    def _refused(self, reason: str) -> Refused:
+        return Refused(f"{self.folder}: {reason}")
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}{_ENDING}"
 
     def _files(self) -> list[_File]:
-        found: list[_File] = []
+        files: list[_File] = []
         with suppress(OSError), os.scandir(self.folder) as entries:
-            for each in entries:
-                if each.name.endswith(_ENDING):
+            for entry in entries:
+                if entry.name.endswith(_ENDING):
                     with suppress(OSError):
-                        told = each.stat(follow_symlinks=False)
-                        found.append(_File(told.st_mtime_ns, each.path, told.st_size))
-        return found
+                        status = entry.stat(follow_symlinks=False)
+                        files.append(_File(status.st_mtime_ns, entry.path, status.st_size))
+        return files
 
     def _thin(self, newest: Path) -> None:
-        found = sorted(self._files())
-        size = sum(each.size for each in found)
-        for each in found:
+        files = sorted(self._files())
+        size = sum(file.size for file in files)
+        for file in files:
             if size <= self.most:
                 return
-            if each.path != str(newest):
+            if file.path != str(newest):
                 with suppress(OSError):
-                    os.unlink(each.path)
-                size -= each.size
+                    os.unlink(file.path)
+                size -= file.size
 
 
 class _File(NamedTuple):
@@ -164,5 +164,5 @@ def _hash(body: memoryview) -> bytes:
 
 
 def _no_link(path: str, flags: int) -> int:
-    more = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    return os.open(path, flags | more)
+    extra_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags | extra_flags)

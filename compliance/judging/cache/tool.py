@@ -85,21 +85,23 @@ class RoundDigests:
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], bytes] = {}
 
-    def of(self, rules: Round, named: LogScope) -> bytes:
+    def of(self, rules: Round, scope: LogScope) -> bytes:
         """A hash of the rules of a round that apply to a log; other rules do not change it.
 
         Raises TypeError if a rule contains something without a hash.
         """
-        own = [rules.benchmarks.get(name) for name in named.benchmarks]
-        divisions = [each for each in DIVISIONS if each in named.divisions]
-        if not divisions or len(divisions) < len({*named.divisions}):
+        benchmarks = [rules.benchmarks.get(name) for name in scope.benchmarks]
+        divisions = [division for division in DIVISIONS if division in scope.divisions]
+        if not divisions or len(divisions) < len({*scope.divisions}):
             divisions = [*DIVISIONS]
         parts = [self._part(rules, "common", lambda: _common(rules))]
-        parts += [self._part(rules, each, partial(_of, rules, each)) for each in divisions]
-        named_by_key_alone = named.known and rules.named_by is named_by_key
-        if named_by_key_alone and own and None not in own:
-            for name, each in zip(named.benchmarks, own, strict=True):
-                parts.append(self._part(rules, f"benchmark {name}", partial(_same, each)))
+        parts += [
+            self._part(rules, division, partial(_of, rules, division)) for division in divisions
+        ]
+        named_by_key_alone = scope.known and rules.named_by is named_by_key
+        if named_by_key_alone and benchmarks and None not in benchmarks:
+            for name, benchmark in zip(scope.benchmarks, benchmarks, strict=True):
+                parts.append(self._part(rules, f"benchmark {name}", partial(_same, benchmark)))
         else:
             parts.append(self._part(rules, "all", lambda: _all(rules)))
         return b"".join(parts)
@@ -127,13 +129,13 @@ def _of(rules: Round, division: str) -> Any:
 
 def _checks(rules: Round, division: str) -> Any:
     """The checks for one division only, or the checks for any division."""
-    own = (c for c in rules.checks if (division in c.divisions if division else not c.divisions))
-    return [[getattr(each, name) for name in _OF_CHECK] for each in own]
+    checks = (c for c in rules.checks if (division in c.divisions if division else not c.divisions))
+    return [[getattr(check, name) for name in _OF_CHECK] for check in checks]
 
 
 def _all(rules: Round) -> Any:
     # A name that the round does not have is looked up in all earlier rounds
-    return [[each.benchmarks, each.package_only] for each in rules.chain()]
+    return [[ancestor.benchmarks, ancestor.package_only] for ancestor in rules.chain()]
 
 
 def _same(value: Any) -> Any:
@@ -150,42 +152,42 @@ def value_digest(value: Any) -> bytes:
     return hashlib.blake2b(b"".join(pieces), digest_size=16).digest()
 
 
-def _add(value: Any, to: list[bytes]) -> None:
+def _add(value: Any, parts: list[bytes]) -> None:
     if isinstance(value, str | bytes | int | float | complex | None | EllipsisType):
-        to.append(f"{type(value).__name__} {value!r};".encode("utf-8", "surrogatepass"))
+        parts.append(f"{type(value).__name__} {value!r};".encode("utf-8", "surrogatepass"))
     elif isinstance(value, msgspec.Struct):
-        to.append(f"<{type(value).__module__}.{type(value).__qualname__} ".encode())
-        _add_each([getattr(value, name) for name in value.__struct_fields__], to)
+        parts.append(f"<{type(value).__module__}.{type(value).__qualname__} ".encode())
+        _add_each([getattr(value, name) for name in value.__struct_fields__], parts)
     elif isinstance(value, Mapping):
-        _add_each([part for pair in value.items() for part in pair], to)
+        _add_each([part for pair in value.items() for part in pair], parts)
     elif isinstance(value, frozenset | set):
         # Their order differs between processes
-        _add_each(sorted(map(value_digest, value)), to)
+        _add_each(sorted(map(value_digest, value)), parts)
     elif isinstance(value, tuple | list):
-        _add_each(value, to)
+        _add_each(value, parts)
     elif isinstance(value, CodeType):
-        _add_each([value.co_code, value.co_names, value.co_consts], to)
+        _add_each([value.co_code, value.co_names, value.co_consts], parts)
     else:
-        _add_callable(value, to)
+        _add_callable(value, parts)
 
 
-def _add_each(values: Sequence[Any], to: list[bytes]) -> None:
-    to.append(b"%d[" % len(values))
-    for each in values:
-        _add(each, to)
+def _add_each(values: Sequence[Any], parts: list[bytes]) -> None:
+    parts.append(b"%d[" % len(values))
+    for value in values:
+        _add(value, parts)
 
 
-def _add_callable(value: Any, to: list[bytes]) -> None:
+def _add_callable(value: Any, parts: list[bytes]) -> None:
     if isinstance(value, FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        named = (value.__module__, value.__qualname__)
-        _add_each([*named, value.__defaults__, cells, value.__code__], to)
+        identity = (value.__module__, value.__qualname__)
+        _add_each([*identity, value.__defaults__, cells, value.__code__], parts)
     elif isinstance(value, partial):
-        _add_each([value.func, value.args, value.keywords], to)
+        _add_each([value.func, value.args, value.keywords], parts)
     # Their code is in a module of podium, of Python or of a library
     elif isinstance(value, type | BuiltinFunctionType):
-        to.append(f"{value.__module__}.{value.__qualname__};".encode())
+        parts.append(f"{value.__module__}.{value.__qualname__};".encode())
     elif isinstance(value, re.Pattern):
-        _add_each([value.pattern, value.flags], to)
+        _add_each([value.pattern, value.flags], parts)
     else:
         raise TypeError(f"{type(value).__qualname__} has no stable hash")

@@ -22,14 +22,14 @@ def benchmark_called(name: str, rules: Round) -> str:
     if name in names:
         return name
     # The official verifier ignores folders with an old name.
-    meant = rules.aliases.get(name, "")
-    return meant if meant in names else ""
+    benchmark = rules.aliases.get(name, "")
+    return benchmark if benchmark in names else ""
 
 
 def about_name(name: str, rules: Round) -> tuple[str, str]:
     """The error in the name of a result folder, and how to fix it."""
-    elsewhere, advice = advice_on(name, rules)
-    return f"{name} is not a benchmark of {rules.title}{elsewhere}", advice
+    remark, advice = advice_on(name, rules)
+    return f"{name} is not a benchmark of {rules.title}{remark}", advice
 
 
 def advice_on(name: str, rules: Round) -> tuple[str, str]:

@@ -25,25 +25,25 @@ class Changes(msgspec.Struct, frozen=True):
         """The contents of paths, without unchanged folders that are almost submissions."""
         return {
             path: replace(
-                what,
-                nearly=tuple(each for each in what.nearly if self._below(each)),
-                linked=tuple(each for each in what.linked if self._below(each)),
+                content,
+                nearly=tuple(folder for folder in content.nearly if self._below(folder)),
+                linked=tuple(link for link in content.linked if self._below(link)),
             )
-            for path, what in contents.items()
+            for path, content in contents.items()
         }
 
     def packages(self, packages: Iterable[Package], targets: Iterable[Target]) -> list[Package]:
         """The changed submissions; if only results changed, the folders of these results."""
-        linked: dict[str, set[str]] = {}
+        linked_paths: dict[str, set[str]] = {}
         for target in targets:
             # The target of a link is in another place, and changes there
             if target.submission and self._holds(os.path.realpath(target.path)):
                 path = os.path.relpath(target.path, target.submission)
-                linked.setdefault(target.submission, set()).add(path)
+                linked_paths.setdefault(target.submission, set()).add(path)
         return [
             part
             for package in packages
-            for part in self._parts(package, linked.get(str(package.root), ()))
+            for part in self._parts(package, linked_paths.get(str(package.root), ()))
         ]
 
     def targets(self, targets: Iterable[Target], packages: Iterable[Package]) -> list[Target]:
@@ -51,22 +51,22 @@ class Changes(msgspec.Struct, frozen=True):
         scopes: dict[str, list[str]] = {}
         for package in packages:
             scopes.setdefault(str(package.root), []).append(package.scope)
-        return [each for each in targets if self._wanted(each, scopes)]
+        return [target for target in targets if self._wanted(target, scopes)]
 
     def _wanted(self, target: Target, scopes: Mapping[str, list[str]]) -> bool:
         if not target.submission:
             return self._holds(os.path.realpath(target.path))
         path = os.path.relpath(target.path, target.submission)
-        wanted = scopes.get(target.submission, ())
-        return any(not scope or holds(scope, path) for scope in wanted)
+        target_scopes = scopes.get(target.submission, ())
+        return any(not scope or holds(scope, path) for scope in target_scopes)
 
-    def _parts(self, package: Package, linked: Iterable[str]) -> Iterator[Package]:
+    def _parts(self, package: Package, linked_paths: Iterable[str]) -> Iterator[Package]:
         root = os.path.realpath(package.root)
         if self._holds(root):
             yield package
             return
-        inside = {os.path.relpath(path, root) for path in self.paths if holds(root, path)}
-        scopes = {_scope(package.root, path) for path in {*inside, *linked}}
+        changed_paths = {os.path.relpath(path, root) for path in self.paths if holds(root, path)}
+        scopes = {_scope(package.root, path) for path in {*changed_paths, *linked_paths}}
         # A file that belongs to no result belongs to the submission, and so does a removed file
         if "" in scopes:
             yield package
@@ -81,14 +81,14 @@ class Changes(msgspec.Struct, frozen=True):
 
     def _holds(self, path: str) -> bool:
         """Whether a path changed, or a folder that contains it, or a podium.toml above it."""
-        here = path
+        ancestor = path
         while True:
-            if here in self.paths or os.path.join(here, CONFIG) in self.paths:
+            if ancestor in self.paths or os.path.join(ancestor, CONFIG) in self.paths:
                 return True
-            above = os.path.dirname(here)
-            if above == here:
+            parent = os.path.dirname(ancestor)
+            if parent == ancestor:
                 return False
-            here = above
+            ancestor = parent
 
     def _below(self, folder: Path) -> bool:
         root = os.path.realpath(folder)

@@ -51,18 +51,20 @@ def refuse_unknown(data: Mapping[str, Any], text: str, path: str) -> None:
     faults = []
     for table, field in _unknown(data):
         line = _line_of(field, text)
-        where = f"{path}:{line}" if line else path
-        what = "table" if f"[{field}]" in text.replace(" ", "") else "field"
+        location = f"{path}:{line}" if line else path
+        kind = "table" if f"[{field}]" in text.replace(" ", "") else "field"
         owner = f" of {table}" if table else ""
-        faults.append(f"{where}: unknown {what} {field}{owner}; {suggestion(field, FIELDS[table])}")
+        faults.append(
+            f"{location}: unknown {kind} {field}{owner}; {suggestion(field, FIELDS[table])}"
+        )
     if faults:
         raise UsageFault("\npodium: ".join(faults[:_MOST]))
 
 
 def suggestion(name: str, names: tuple[str, ...]) -> str:
     """The most similar name, or all names."""
-    near = difflib.get_close_matches(name.lower(), names, 1, 0.6)
-    return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
+    matches = difflib.get_close_matches(name.lower(), names, 1, 0.6)
+    return f"did you mean {matches[0]}?" if matches else f"expected one of {', '.join(names)}"
 
 
 def _unknown(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -74,12 +76,12 @@ def _unknown(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         items = data.get(table)
         for item in items if isinstance(items, list) else ():
             if isinstance(item, dict):
-                yield from ((table, each) for each in item if each not in FIELDS[table])
+                yield from ((table, field) for field in item if field not in FIELDS[table])
 
 
 def _line_of(field: str, text: str) -> int | None:
     """The line of a field or a table; None if there is not exactly one."""
     name = rf"[\"']?{re.escape(field)}[\"']?"
     pattern = re.compile(rf"\s*(?:\[+\s*{name}\s*[\].]|{name}\s*[.=])")
-    found = [number for number, line in enumerate(text.split("\n"), 1) if pattern.match(line)]
-    return found[0] if len(found) == 1 else None
+    numbers = [number for number, line in enumerate(text.split("\n"), 1) if pattern.match(line)]
+    return numbers[0] if len(numbers) == 1 else None

@@ -112,9 +112,9 @@ class Package(msgspec.Struct, frozen=True):
 
 def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     if path == GIVEN:
-        came = spool()
-        kind = PathKind.SYSTEM if came.description else PathKind.LOG
-        return PathContents(kind, spooled=came.path)
+        stdin_copy = spool()
+        kind = PathKind.SYSTEM if stdin_copy.description else PathKind.LOG
+        return PathContents(kind, spooled=stdin_copy.path)
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
@@ -135,26 +135,28 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     if scope is not None:
         return scope
     folders, links = _folders(path)
-    asked = request or RoundRequest()
-    for each in _or_above(path):
-        refuse_misnamed(each)
-    found = tuple(submissions_below(folders, asked))
-    held = {each for sub in found for each in (sub, *sub.parents)}
-    nearly = [path, *(sub for sub in folders if sub not in held)] if request else []
+    round_request = request or RoundRequest()
+    for level in _or_above(path):
+        refuse_misnamed(level)
+    roots = tuple(submissions_below(folders, round_request))
+    ancestors = {folder for root in roots for folder in (root, *root.parents)}
+    candidates = (
+        [path, *(folder for folder in folders if folder not in ancestors)] if request else []
+    )
     return PathContents(
-        PathKind.ROUND if found else PathKind.LOOSE,
-        found,
-        tuple(each for each in nearly if _begun(each)),
-        tuple(links) if found else (),
-        tuple(each for each in found if too_deep(path, each, asked)),
+        PathKind.ROUND if roots else PathKind.LOOSE,
+        roots,
+        tuple(folder for folder in candidates if _begun(folder)),
+        tuple(links) if roots else (),
+        tuple(root for root in roots if too_deep(path, root, round_request)),
     )
 
 
 def _or_above(path: Path) -> Iterator[Path]:
     """A folder, and the folders that have it in their `results`, if any."""
     yield path
-    here = Path(os.path.abspath(path))
-    for folder in [here, *here.parents][: DEEPEST_RESULT + 1]:
+    absolute_path = Path(os.path.abspath(path))
+    for folder in [absolute_path, *absolute_path.parents][: DEEPEST_RESULT + 1]:
         if is_meant_as("results", folder.name):
             yield folder.parent
 
@@ -167,20 +169,20 @@ def _begun(folder: Path) -> bool:
 def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | None:
     """The results in a folder below a submission's `results`; None for any other folder."""
     # Normalized, not resolved: a link is checked as the folder that it is named like
-    here = Path(os.path.abspath(path))
-    below = [here, *here.parents][: DEEPEST_RESULT + 1]
-    for folder in below:
+    absolute_path = Path(os.path.abspath(path))
+    ancestors = [absolute_path, *absolute_path.parents][: DEEPEST_RESULT + 1]
+    for folder in ancestors:
         root = folder.parent
         if outside(root):
             return None
         if folder.name == "results" and is_submission(root, request):
-            scope = here.relative_to(root)
-            inside = scope.parts[2:]
-            if len(inside) > 1 + (inside[0] in SCALINGS if inside else 0):
+            scope = absolute_path.relative_to(root)
+            inner_parts = scope.parts[2:]
+            if len(inner_parts) > 1 + (inner_parts[0] in SCALINGS if inner_parts else 0):
                 return None
-            given = len(scope.parts) < len(path.parts) and ".." not in path.parts
+            names_root = len(scope.parts) < len(path.parts) and ".." not in path.parts
             # In the form in which the user would name it, so that both are recognized as the same
-            root = path.parents[len(scope.parts) - 1] if given else root
+            root = path.parents[len(scope.parts) - 1] if names_root else root
             return PathContents(PathKind.RESULTS, (root,), scope=scope.as_posix())
     return None
 
@@ -190,65 +192,66 @@ def _folders(path: Path) -> tuple[list[Path], list[Path]]:
     try:
         with os.scandir(path) as entries:
             # isdir follows links, so that a link to a folder is found, and can be reported
-            folders = [each for each in entries if os.path.isdir(each.path)]
+            folders = [entry for entry in entries if os.path.isdir(entry.path)]
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
-    found = sorted((each.is_symlink(), path / each.name) for each in folders)
-    return [each for link, each in found if not link], [each for link, each in found if link]
+    pairs = sorted((entry.is_symlink(), path / entry.name) for entry in folders)
+    return [path for link, path in pairs if not link], [path for link, path in pairs if link]
 
 
 def submissions(contents: Mapping[Path, PathContents]) -> list[Package]:
     """The submissions among the paths and below them, with the path a report shows."""
-    given = [
-        _package(one, path, what, alone=len(contents) == 1)
-        for path, what in contents.items()
-        for one in what.submissions
+    packages = [
+        _package(root, path, content, single=len(contents) == 1)
+        for path, content in contents.items()
+        for root in content.submissions
     ]
     # A submission that is named twice, by its PATH and by the PATH of its round, is checked once
-    found: list[Package] = []
-    for one in sorted(given, key=lambda each: len(each.scope)):
-        if not any(other.covers(one) for other in found):
-            found.append(one)
-    return [one for one in given if one in found]
+    outermost: list[Package] = []
+    for package in sorted(packages, key=lambda package: len(package.scope)):
+        if not any(other.covers(package) for other in outermost):
+            outermost.append(package)
+    return [package for package in packages if package in outermost]
 
 
-def _package(root: Path, path: Path, what: PathContents, *, alone: bool) -> Package:
-    if what.scope:
-        return Package(root, "." if alone else str(path), what.scope)
-    shown = _display_path(root, path, alone=alone)
-    return Package(root, "" if shown == "." else shown)
+def _package(root: Path, path: Path, content: PathContents, *, single: bool) -> Package:
+    if content.scope:
+        return Package(root, "." if single else str(path), content.scope)
+    display_path = _display_path(root, path, single=single)
+    return Package(root, "" if display_path == "." else display_path)
 
 
-def nearly_submissions(contents: Mapping[Path, PathContents], lacking: str) -> list[str]:
+def nearly_submissions(contents: Mapping[Path, PathContents], part: str) -> list[str]:
     """Folders without one of the two folders of a submission, as a report shows them."""
     return _displayed(
-        contents, lambda what: (each for each in what.nearly if not (each / lacking).is_dir())
+        contents,
+        lambda content: (folder for folder in content.nearly if not (folder / part).is_dir()),
     )
 
 
 def nested_submissions(contents: Mapping[Path, PathContents]) -> list[str]:
     """Submissions that are too deep in a round, as a report shows them."""
-    return _displayed(contents, lambda what: what.nested)
+    return _displayed(contents, lambda content: content.nested)
 
 
 def linked_folders(contents: Mapping[Path, PathContents]) -> list[str]:
     """Links to folders in the place of submissions, as a report shows them."""
-    return _displayed(contents, lambda what: what.linked)
+    return _displayed(contents, lambda content: content.linked)
 
 
 def _displayed(
-    contents: Mapping[Path, PathContents], which: Callable[[PathContents], Iterable[Path]]
+    contents: Mapping[Path, PathContents], folders_of: Callable[[PathContents], Iterable[Path]]
 ) -> list[str]:
-    alone = len(contents) == 1
+    single = len(contents) == 1
     return [
-        _display_path(one, path, alone=alone) or "."
-        for path, what in contents.items()
-        for one in which(what)
+        _display_path(folder, path, single=single) or "."
+        for path, content in contents.items()
+        for folder in folders_of(content)
     ]
 
 
-def _display_path(folder: Path, root: Path, *, alone: bool) -> str:
-    if not alone:
+def _display_path(folder: Path, root: Path, *, single: bool) -> str:
+    if not single:
         return str(folder)
     return "" if folder == root else folder.relative_to(root).as_posix()
 
@@ -274,37 +277,37 @@ def targets(
     Raises NothingToJudge if there is none, unless `empty` allows it: a submission without logs is
     checked, too.
     """
-    found: dict[str, Target] = {}
-    for path, what in contents.items():
-        for target in _targets(path, what, disks or {}, alone=len(contents) == 1):
-            found.setdefault(target.path, target)
-    if not found and not empty:
+    by_path: dict[str, Target] = {}
+    for path, content in contents.items():
+        for target in _targets(path, content, disks or {}, single=len(contents) == 1):
+            by_path.setdefault(target.path, target)
+    if not by_path and not empty:
         names = ", ".join(str(path) for path in contents)
         raise NothingToJudge(f"nothing to check in {names}: {no_logs(contents)}")
-    return list(found.values())
+    return list(by_path.values())
 
 
 def _targets(
-    path: Path, contents: PathContents, disks: Mapping[Path, Disk], *, alone: bool
+    path: Path, contents: PathContents, disks: Mapping[Path, Disk], *, single: bool
 ) -> Iterator[Target]:
-    kind, tops = contents.kind, contents.submissions
+    kind, roots = contents.kind, contents.submissions
     if contents.spooled:
         yield Target(contents.spooled, STDIN, kind, from_stdin=True)
         return
     if kind in (PathKind.LOG, PathKind.SYSTEM):
-        yield Target(str(path), path.name if alone else str(path), kind)
+        yield Target(str(path), path.name if single else str(path), kind)
         return
-    for top in tops:
+    for top in roots:
         # The checks of the submission use the same listing: no folder is read twice
         disk = disks.get(top) or Disk(top)
-        yield from _results(disk, _package(top, path, contents, alone=alone))
+        yield from _results(disk, _package(top, path, contents, single=single))
     if kind is PathKind.LOOSE:
-        yield from _loose(path, path, alone=alone)
+        yield from _loose(path, path, single=single)
     elif kind is PathKind.ROUND:
         # Logs next to submissions are checked as loose logs, so that they are not silently skipped.
-        for sub in _folders(path)[0]:
-            if sub not in tops:
-                yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
+        for folder in _folders(path)[0]:
+            if folder not in roots:
+                yield from _loose(folder, path, single=single, without=frozenset(map(str, roots)))
 
 
 def _results(disk: Disk, package: Package) -> Iterator[Target]:
@@ -313,23 +316,23 @@ def _results(disk: Disk, package: Package) -> Iterator[Target]:
     for _, folder in disk.walk(package.scope or "results", links=True):
         for item in folder.items:
             if _LOG_NAME.match(item.name):
-                out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
-                shown = package.place(item.path)
-                yield Target(item.full, shown, PathKind.LOG, submission, out)
+                leads_out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
+                display_path = package.place(item.path)
+                yield Target(item.full, display_path, PathKind.LOG, submission, leads_out)
 
 
 def _loose(
-    below: Path, root: Path, *, alone: bool, without: frozenset[str] = frozenset()
+    top: Path, root: Path, *, single: bool, without: frozenset[str] = frozenset()
 ) -> Iterator[Target]:
-    start, inner = len(str(below)), os.path.relpath(below, root)
+    start, inner = len(str(top)), os.path.relpath(top, root)
     # Links to folders are not followed: they may leave the tree, or be circular.
-    for folder, subfolders, files in os.walk(below):
+    for folder, subfolders, files in os.walk(top):
         subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
-        display_path = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
+        display_path = os.path.normpath(f"{inner}/{folder[start:]}") if single else folder
         names = [name for name in files if _LOG_NAME.match(name)]
         # A folder named like a log is included, so that it is reported.
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
-            inside = name if display_path == "." else f"{display_path}/{name}"
+            display_name = name if display_path == "." else f"{display_path}/{name}"
             path = f"{folder}/{name}"
-            yield Target(path, inside, PathKind.LOG, leads_out=outside(path))
+            yield Target(path, display_name, PathKind.LOG, leads_out=outside(path))

@@ -52,7 +52,9 @@ class GivenPaths(NamedTuple):
     def own(self) -> list[Path]:
         """The paths that were local before the call."""
         return [
-            path for path in self.paths if not any(holds(place, str(path)) for place in self.names)
+            path
+            for path in self.paths
+            if not any(holds(folder, str(path)) for folder in self.names)
         ]
 
     def seen(self, report: Outcome, root: str) -> Outcome:
@@ -71,33 +73,33 @@ class GivenPaths(NamedTuple):
     def _named(self, value: Any) -> Any:
         # Exactly a string, a list: enumerations and named tuples contain no paths
         if type(value) is str:
-            for place, name in self.names.items():
-                value = value.replace(place, name)
+            for folder, name in self.names.items():
+                value = value.replace(folder, name)
             return value
         if isinstance(value, msgspec.Struct):
-            held = {name: self._named(getattr(value, name)) for name in value.__struct_fields__}
-            return msgspec.structs.replace(value, **held)
+            fields = {name: self._named(getattr(value, name)) for name in value.__struct_fields__}
+            return msgspec.structs.replace(value, **fields)
         if isinstance(value, dict):
-            return {key: self._named(held) for key, held in value.items()}
+            return {key: self._named(item) for key, item in value.items()}
         return [*map(self._named, value)] if type(value) is list else value
 
 
 @contextmanager
-def at_hand(given: Sequence[str]) -> Iterator[GivenPaths]:
+def at_hand(arguments: Sequence[str]) -> Iterator[GivenPaths]:
     """The paths of a call, readable until the context ends; URLs are fetched.
 
     Raises UsageFault or NothingToJudge for a URL that cannot be fetched. These errors, and errors
     raised within the context, name URLs as the user wrote them.
     """
-    if not any(map(URL.match, given)):
-        yield GivenPaths([*map(Path, given)])
+    if not any(map(URL.match, arguments)):
+        yield GivenPaths([*map(Path, arguments)])
         return
 
-    with fetched(given) as there:
+    with fetched(arguments) as paths:
         try:
-            yield there
+            yield paths
         except ComplianceError as error:
-            raise type(error)(there.as_given(str(error))) from None
+            raise type(error)(paths.as_given(str(error))) from None
 
 
 EXTRA = "remote"
@@ -124,7 +126,7 @@ _SIGNED = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE)
 
 
 @contextmanager
-def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
+def fetched(arguments: Sequence[str]) -> Iterator[GivenPaths]:
     """The fetched trees of URLs, and other paths unchanged; fetched files are removed at the end.
 
     Raises NothingToJudge if a tree does not exist, UsageFault if it cannot be read, is larger than
@@ -137,23 +139,23 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
         budget = _Budget()
         paths: list[Path] = []
         names: dict[str, str] = {}
-        for number, path in enumerate(given):
+        for number, path in enumerate(arguments):
             if not URL.match(path):
                 paths.append(Path(path))
                 continue
-            own = folder / str(number)
-            paths.append(_fetch(library, path, own, budget))
-            names[str(own)] = f"{path.partition('://')[0]}:/"
+            subfolder = folder / str(number)
+            paths.append(_fetch(library, path, subfolder, budget))
+            names[str(subfolder)] = f"{path.partition('://')[0]}:/"
         yield GivenPaths(paths, names)
 
 
 @contextmanager
 def private_folder(name: str) -> Iterator[Path]:
     """A folder for the files of one call, removed at the end, like the folders of killed calls."""
-    place = Path(tempfile.gettempdir(), name)
+    target = Path(tempfile.gettempdir(), name)
     # No other call would remove the folder of a killed call
-    remove_disposable(place)
-    with staging(place, draft=True) as folder:
+    remove_disposable(target)
+    with staging(target, draft=True) as folder:
         yield folder
 
 
@@ -180,24 +182,26 @@ class _Budget:
 
 def _fetch(library: Any, url: str, folder: Path, budget: _Budget) -> Path:
     """The local path of a URL's tree or file; every error of a library becomes a UsageFault."""
-    shown = _shown(url)
+    shown_url = _shown(url)
     if "::" in url:
-        raise UsageFault(f"{shown}: nested URLs are not supported; use a single URL")
+        raise UsageFault(f"{shown_url}: nested URLs are not supported; use a single URL")
     try:
         system, root = library.core.url_to_fs(url)
         if LOCAL & {*_texts(system.protocol)}:
             return Path(root)
         return _fetch_from(system, root, url, folder, budget)
     except ComplianceError as error:
-        raise type(error)(f"{shown}: {error}") from None
+        raise type(error)(f"{shown_url}: {error}") from None
     except FileNotFoundError:
-        raise NothingToJudge(f"no such file or folder: {shown}") from None
+        raise NothingToJudge(f"no such file or folder: {shown_url}") from None
     except PermissionError:
-        raise UsageFault(f"{shown} cannot be read: permission denied") from None
+        raise UsageFault(f"{shown_url} cannot be read: permission denied") from None
     # Each protocol has a library with its own exceptions
     except Exception as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise UsageFault(f"{shown} cannot be read: {_shown(line.replace(url, shown))}") from None
+        raise UsageFault(
+            f"{shown_url} cannot be read: {_shown(line.replace(url, shown_url))}"
+        ) from None
 
 
 def _shown(url: str) -> str:
@@ -210,39 +214,39 @@ def _texts(protocol: Any) -> tuple[str, ...]:
 
 
 def _fetch_from(system: Any, root: str, url: str, folder: Path, budget: _Budget) -> Path:
-    rest = _shown(url).partition("://")[2].strip("/")
+    remote_path = _shown(url).partition("://")[2].strip("/")
     # Including the folders of the URL: a round may be chosen by their names
-    if not rest:
+    if not remote_path:
         raise UsageFault("the URL has no path; expected a bucket, a folder or a file")
-    target = folder / _inside(rest)
-    listed: Mapping[str, Any] = {}
+    target = folder / _inside(remote_path)
+    listing: Mapping[str, Any] = {}
     if url.endswith("/") or system.info(root)["type"] != "file":
-        listed = system.find(root, withdirs=True, detail=True)
-        if not listed:
+        listing = system.find(root, withdirs=True, detail=True)
+        if not listing:
             raise FileNotFoundError(url)
-    tops, wanted = _sorted(listed, root) if listed else ([], {root: ""})
-    budget.take_files(len(wanted) + len(tops))
-    for each in tops:
-        (target / each).mkdir(parents=True, exist_ok=True)
-    _copy_all(system, {name: target / path for name, path in wanted.items()}, budget)
+    subfolders, files = _sorted(listing, root) if listing else ([], {root: ""})
+    budget.take_files(len(files) + len(subfolders))
+    for subfolder in subfolders:
+        (target / subfolder).mkdir(parents=True, exist_ok=True)
+    _copy_all(system, {name: target / path for name, path in files.items()}, budget)
     return target
 
 
-def _sorted(listed: Mapping[str, Any], root: str) -> tuple[list[str], dict[str, str]]:
+def _sorted(listing: Mapping[str, Any], root: str) -> tuple[list[str], dict[str, str]]:
     """The folders of a listing, and its files by name; paths are relative to its root."""
     folders: list[str] = []
     files: dict[str, str] = {}
     top = root.rstrip("/") + "/"
-    for name, about in listed.items():
+    for name, info in listing.items():
         if name.rstrip("/") + "/" == top:
             continue
         if not name.startswith(top):
             raise UsageFault(f"{name} is outside the tree; not fetched")
         path = _inside(name.removeprefix(top).rstrip("/"))
-        if about.get("islink") or about["type"] not in ("file", "directory"):
+        if info.get("islink") or info["type"] not in ("file", "directory"):
             raise UsageFault(f"{path} is a link or a special file; not fetched")
         # An object store has no folders, but may have an object in place of a folder
-        if about["type"] == "directory" or name.endswith("/"):
+        if info["type"] == "directory" or name.endswith("/"):
             folders.append(path)
         else:
             files[name] = path
@@ -257,14 +261,14 @@ def _inside(path: str) -> str:
     return path
 
 
-def _copy_all(system: Any, wanted: Mapping[str, Path], budget: _Budget) -> None:
+def _copy_all(system: Any, targets: Mapping[str, Path], budget: _Budget) -> None:
     with ThreadPoolExecutor(AT_ONCE) as threads:
         try:
-            for target in {target.parent for target in wanted.values()}:
+            for target in {target.parent for target in targets.values()}:
                 target.mkdir(parents=True, exist_ok=True)
             copies = [
                 threads.submit(_copy, system, name, target, budget)
-                for name, target in wanted.items()
+                for name, target in targets.items()
             ]
             for copy in copies:
                 copy.result()

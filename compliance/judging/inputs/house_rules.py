@@ -70,8 +70,8 @@ class HouseRule(msgspec.Struct, frozen=True):
     def says(self) -> str:
         """The meaning of the rule in one sentence."""
         bound = " and ".join(constraint.text() for constraint in self.row.each)
-        of = f" of {', '.join(self.benchmarks)}" if self.benchmarks else ""
-        return f"{self.key}{of} is {bound}" + (", and logged" if self.required else "")
+        scope = f" of {', '.join(self.benchmarks)}" if self.benchmarks else ""
+        return f"{self.key}{scope} is {bound}" + (", and logged" if self.required else "")
 
 
 @lru_cache(maxsize=256)
@@ -83,9 +83,9 @@ def as_check(rule: HouseRule) -> Check:
         name = run.value("submission_benchmark")
         if rule.benchmarks and name not in rule.benchmarks:
             return
-        for each in row.judge(run):
-            message = f"{each.message} ({rule.text})"
-            yield msgspec.structs.replace(each, message=message)
+        for violation in row.judge(run):
+            message = f"{violation.message} ({rule.text})"
+            yield msgspec.structs.replace(violation, message=message)
 
     return Check(
         id=rule.id,

@@ -28,9 +28,9 @@ def heads_of(text: str, table: str, items: Any) -> tuple[int | None, ...]:
     """The line numbers of the heads `[[table]]` of some items."""
     count = len(items) if isinstance(items, list) else 0
     heads = re.compile(rf"\s*\[\[\s*[\"']?{re.escape(table)}[\"']?\s*\]\]")
-    found = [number for number, line in enumerate(text.split("\n"), 1) if heads.match(line)]
+    line_numbers = [number for number, line in enumerate(text.split("\n"), 1) if heads.match(line)]
     # A head inside a multi-line string would also count: no line is better than a wrong line.
-    return tuple(found) if len(found) == count else (None,) * count
+    return tuple(line_numbers) if len(line_numbers) == count else (None,) * count
 
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
@@ -96,9 +96,9 @@ class HouseRuleConfig(_Model):
     @field_validator("key")
     @classmethod
     def _no_slip(cls, key: str) -> str:
-        meant = nearest(key)
-        if meant is not None:
-            raise ValueError(f"{key} is not a standard key; did you mean {meant.name}?")
+        nearest_key = nearest(key)
+        if nearest_key is not None:
+            raise ValueError(f"{key} is not a standard key; did you mean {nearest_key.name}?")
         return key
 
     @property
@@ -106,21 +106,21 @@ class HouseRuleConfig(_Model):
         """The rule as a value that can be checked."""
         bound: Any = self.bound
         if isinstance(bound, Bound):
-            given = ((word, getattr(bound, word)) for word in WORDS)
-            stated = [(word, value) for word, value in given if value is not None]
+            settings = ((word, getattr(bound, word)) for word in WORDS)
+            bounds = [(word, value) for word, value in settings if value is not None]
         else:
-            stated = [("one_of" if isinstance(bound, list) else "equals", bound)]
-        plain = tuple(
-            (word, tuple(value) if isinstance(value, list) else value) for word, value in stated
+            bounds = [("one_of" if isinstance(bound, list) else "equals", bound)]
+        frozen_bounds = tuple(
+            (word, tuple(value) if isinstance(value, list) else value) for word, value in bounds
         )
-        named = [self.benchmark] if isinstance(self.benchmark, str) else self.benchmark
+        benchmarks = [self.benchmark] if isinstance(self.benchmark, str) else self.benchmark
         return HouseRule(
             name=self.name,
             key=self.key,
-            bound=plain,
+            bound=frozen_bounds,
             severity=self.severity,
             text=self.text,
-            benchmarks=tuple(named),
+            benchmarks=tuple(benchmarks),
             divisions=(self.division,) if self.division else (),
             required=self.required,
         )
@@ -129,31 +129,31 @@ class HouseRuleConfig(_Model):
 _TABLE = TypeAdapter(list[HouseRuleConfig])
 
 
-def read_rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
+def read_rules(tables: Any, text: str, path: str) -> tuple[HouseRule, ...]:
     """The rules of a podium.toml; `text` is its content. Raises UsageFault with file and line."""
-    lines = heads_of(text, "rules", given)
+    lines = heads_of(text, "rules", tables)
     try:
-        table = _TABLE.validate_python(given)
+        table = _TABLE.validate_python(tables)
     except ValidationError as error:
-        faults = [_fault(each, lines, text, path) for each in _telling(error.errors())]
+        faults = [_fault(detail, lines, text, path) for detail in _telling(error.errors())]
         # The branches of a union may report one mistake several times
         raise UsageFault("\npodium: ".join(list(dict.fromkeys(faults))[:8])) from None
-    seen: set[str] = set()
-    for index, each in enumerate(table):
-        if each.name in seen:
-            where = _place(lines, index, "name", text, path)
-            raise UsageFault(f"{where}: duplicate rule name {each.name}")
-        seen.add(each.name)
-    return tuple(each.rule for each in table)
+    names: set[str] = set()
+    for index, rule in enumerate(table):
+        if rule.name in names:
+            location = _place(lines, index, "name", text, path)
+            raise UsageFault(f"{location}: duplicate rule name {rule.name}")
+        names.add(rule.name)
+    return tuple(rule.rule for rule in table)
 
 
 def _telling(errors: Sequence[Any]) -> list[Any]:
     """The errors without those of other union branches, if a misspelled word is the cause."""
-    misspelt = {each["loc"][:2] for each in errors if each["type"] == "extra_forbidden"}
+    misspelt = {error["loc"][:2] for error in errors if error["type"] == "extra_forbidden"}
     return [
-        each
-        for each in errors
-        if each["type"] == "extra_forbidden" or each["loc"][:2] not in misspelt
+        error
+        for error in errors
+        if error["type"] == "extra_forbidden" or error["loc"][:2] not in misspelt
     ]
 
 
@@ -161,20 +161,20 @@ def _fault(error: Any, lines: Sequence[int | None], text: str, path: str) -> str
     location = error["loc"]
     index = location[0] if location and isinstance(location[0], int) else None
     field = next((part for part in location if isinstance(part, str)), "")
-    where = _place(lines, index, field, text, path)
+    prefix = _place(lines, index, field, text, path)
     if index is None:
-        return f"{where}: rules is not a list of tables; expected [[rules]]"
-    return f"{where}: {_explained(error, location, field)}"
+        return f"{prefix}: rules is not a list of tables; expected [[rules]]"
+    return f"{prefix}: {_explained(error, location, field)}"
 
 
 def _explained(error: Any, location: Sequence[Any], field: str) -> str:
     if error["type"] == "missing":
         return f"{field} is missing"
     if error["type"] == "extra_forbidden":
-        name, inside = str(location[-1]), len(location) > 2
-        names = tuple(WORDS if inside else HouseRuleConfig.model_fields)
-        of = f" of {field}" if inside else ""
-        return f"unknown field {name}{of}; {suggestion(name, names)}"
+        name, is_nested = str(location[-1]), len(location) > 2
+        names = tuple(WORDS if is_nested else HouseRuleConfig.model_fields)
+        owner = f" of {field}" if is_nested else ""
+        return f"unknown field {name}{owner}; {suggestion(name, names)}"
     if field == "bound":
         return f"bound is invalid; expected a value, a list, or a table of {', '.join(WORDS)}"
     message = str(error["msg"]).removeprefix("Value error, ")

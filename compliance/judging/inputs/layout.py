@@ -134,18 +134,18 @@ def scan(package: Package, rules: Round, disk: Disk | None = None) -> Tree:
     root = package.root
     tree = _Scan(Tree(package, submitter_of(root), disk or Disk(root)), rules).tree
     if package.scope:
-        tree.results = [each for each in tree.results if holds(package.scope, each.path)]
-        held = {each.system for each in tree.results}
-        tree.systems = {name: path for name, path in tree.systems.items() if name in held}
+        tree.results = [result for result in tree.results if holds(package.scope, result.path)]
+        used_systems = {result.system for result in tree.results}
+        tree.systems = {name: path for name, path in tree.systems.items() if name in used_systems}
     return tree
 
 
 def submitter_of(root: Path) -> str:
     """The submitter, from the folder's name; in 0.5 the submitter's folder is below `v0.5.x`."""
     parts = root.absolute().parts
-    for version, below in itertools.pairwise(parts):
+    for version, submitter in itertools.pairwise(parts):
         if version.startswith("v0.5.") and version[5:].isdigit():
-            return below
+            return submitter
     return parts[-1]
 
 
@@ -180,8 +180,8 @@ class _Scan:
         listing = self._list(base)
         if ENTRY in listing.files:
             tree.entries.add(system)
-        described = (ENTRY,) if is_early(self.rules) else ()
-        self._strange(base, listing.files, (PARAMS, PRIVATE_ID, *described))
+        extra_names = (ENTRY,) if is_early(self.rules) else ()
+        self._strange(base, listing.files, (PARAMS, PRIVATE_ID, *extra_names))
         if not has_scalings(self.rules):
             self._loose(base, listing, "any benchmark's folder", f"{base}/<benchmark>/")
             self._benchmarks(system, "strong", base, listing)
@@ -190,10 +190,10 @@ class _Scan:
         for name in listing.folders:
             inner = self._list(f"{base}/{name}")
             if name in SCALINGS:
-                where = f"{base}/{name}"
-                self._loose(where, inner, "any benchmark's folder", f"{where}/<benchmark>/")
-                self._strange(where, inner.files, (PARAMS,))
-                self._benchmarks(system, "weak" if name == "weak" else "strong", where, inner)
+                folder = f"{base}/{name}"
+                self._loose(folder, inner, "any benchmark's folder", f"{folder}/<benchmark>/")
+                self._strange(folder, inner.files, (PARAMS,))
+                self._benchmarks(system, "weak" if name == "weak" else "strong", folder, inner)
                 continue
             # The official verifier crashes on the folders in this folder, not on the folder itself.
             stated_by = StatedBy.BOTH if inner.folders or inner.links else None
@@ -218,11 +218,11 @@ class _Scan:
 
     def _unknown(self, path: str, name: str) -> None:
         """Report a folder that is not a benchmark's: its runs belong to a result not checked."""
-        elsewhere, advice = advice_on(name, self.rules)
-        above = path.split("/")[1]
-        swapped = levels_swapped(above, name, self.rules) if name in self.tree.systems else ""
+        remark, advice = advice_on(name, self.rules)
+        parent = path.split("/")[1]
+        swapped = levels_swapped(parent, name, self.rules) if name in self.tree.systems else ""
         runs = any(
-            is_log(item.name) for _, each in self.tree.disk.walk(path) for item in each.items
+            is_log(item.name) for _, content in self.tree.disk.walk(path) for item in content.items
         )
         if runs and (not self.tree.scope or holds(self.tree.scope, path)):
             self.tree.unjudged.append(path)
@@ -233,23 +233,23 @@ class _Scan:
             name=name,
             round=self.rules.title,
             advice=swapped or f"name the folder as logs name the benchmark: {advice}",
-            remark=elsewhere,
+            remark=remark,
         )
 
     def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
         listing = self._list(path)
         # HPC rules, Throughput: only instances in weak scaling may be pruned
-        usual = {POWER, PRUNED} if scaling == "weak" else {POWER}
-        unknown = [f for f in listing.files if f not in KNOWN_FILES]
-        unknown += [f for f in listing.folders if f not in usual]
+        usual_folders = {POWER, PRUNED} if scaling == "weak" else {POWER}
+        unknown_names = [f for f in listing.files if f not in KNOWN_FILES]
+        unknown_names += [f for f in listing.folders if f not in usual_folders]
         # A folder with the name of a log is included, so that it is reported.
         logs = natural(name for name in listing.files + listing.folders if is_log(name))
-        misnamed = natural(name for name in unknown if self._is_run(listing, path, name))
+        misnamed = natural(name for name in unknown_names if self._is_run(listing, path, name))
         pruned: list[str] = []
         if scaling == "weak" and PRUNED in listing.folders:
             inner = self._list(f"{path}/{PRUNED}")
             pruned = natural(name for name in inner.files + inner.folders if is_log(name))
-            unknown += [f"{PRUNED}/{n}" for n in inner.files + inner.folders if not is_log(n)]
+            unknown_names += [f"{PRUNED}/{n}" for n in inner.files + inner.folders if not is_log(n)]
         self.tree.results.append(
             ResultFolder(
                 system,
@@ -259,7 +259,7 @@ class _Scan:
                 tuple(f"{path}/{name}" for name in logs),
                 tuple(f"{path}/{PRUNED}/{name}" for name in pruned),
                 POWER in listing.folders,
-                tuple(name for name in unknown if not is_log(name) and name not in misnamed),
+                tuple(name for name in unknown_names if not is_log(name) and name not in misnamed),
                 tuple(misnamed),
                 # Old names of benchmarks are accepted; the official verifier skips them
                 path.endswith(f"/{benchmark}"),
@@ -268,10 +268,10 @@ class _Scan:
 
     def _is_run(self, listing: Listing, path: str, name: str) -> bool:
         """Whether a file that is not named like a log has the records of a run."""
-        full = self.tree.root / path / name
+        full_path = self.tree.root / path / name
         # The target of a link may be outside the tree
-        file = name in listing.files and not is_log(name) and not full.is_symlink()
-        return file and holds_records(full)
+        file = name in listing.files and not is_log(name) and not full_path.is_symlink()
+        return file and holds_records(full_path)
 
     # --- findings ---
 
@@ -301,14 +301,14 @@ class _Scan:
         problem += "is not followed, so nothing in it is checked"
         self._report(LINKED_FOLDER, path, name=name, problem=problem)
 
-    def _loose(self, base: str, listing: Listing, outside: str, target: str) -> None:
+    def _loose(self, base: str, listing: Listing, container: str, target: str) -> None:
         for name in filter(is_log, listing.files):
-            self._report(MISPLACED, f"{base}/{name}", what="a log", where=outside, target=target)
+            self._report(MISPLACED, f"{base}/{name}", what="a log", where=container, target=target)
 
-    def _strange(self, base: str, names: list[str], known: tuple[str, ...]) -> None:
+    def _strange(self, base: str, names: list[str], known_names: tuple[str, ...]) -> None:
         for name in names:
             readme = name.lower().startswith("readme")
-            if name not in known and not is_log(name) and not readme:
+            if name not in known_names and not is_log(name) and not readme:
                 self._report(UNKNOWN_FILE, f"{base}/{name}", name=name)
 
     def _report(
@@ -317,8 +317,10 @@ class _Scan:
         tree = self.tree
         if tree.scope and not holds(tree.scope, path):
             return
-        where = tree.place(path)
-        self.tree.misplaced.append(rule.found(Profile.POLICY, where, stated_by=stated_by, **fields))
+        location = tree.place(path)
+        self.tree.misplaced.append(
+            rule.found(Profile.POLICY, location, stated_by=stated_by, **fields)
+        )
 
 
 def _sort_into(listing: Listing, item: Item) -> list[str]:

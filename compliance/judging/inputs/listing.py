@@ -58,17 +58,17 @@ class Disk:
 
     def folder(self, path: str) -> Folder:
         """The content of a folder, which is listed once."""
-        known = self._known.get(path)
-        if known is None:
-            known = self._known[path] = self._look(path)
-        return known
+        folder = self._known.get(path)
+        if folder is None:
+            folder = self._known[path] = self._look(path)
+        return folder
 
     def leads_out(self, path: str) -> bool:
         """Whether a path is a link out of the tree, which is never followed."""
-        full = self._full(path)
+        full_path = self._full(path)
         # Both are resolved, because the root itself may be behind a link
-        return os.path.islink(full) and not holds(
-            os.path.realpath(self.root), os.path.realpath(full)
+        return os.path.islink(full_path) and not holds(
+            os.path.realpath(self.root), os.path.realpath(full_path)
         )
 
     def follows(self, item: Item) -> bool:
@@ -79,10 +79,10 @@ class Disk:
         if item.kind is not ItemKind.LINK or not os.path.isdir(item.full):
             return False
         parent, root = os.path.dirname(item.path), os.path.realpath(self.root)
-        here, target = map(os.path.realpath, (os.path.dirname(item.full), item.full))
+        real_folder, target = map(os.path.realpath, (os.path.dirname(item.full), item.full))
         # False below a followed link: so no path has two links, and none is circular
-        plain = here == (os.path.join(root, parent) if parent else root)
-        return plain and holds(root, target) and not holds(target, here)
+        is_direct = real_folder == (os.path.join(root, parent) if parent else root)
+        return is_direct and holds(root, target) and not holds(target, real_folder)
 
     def _look(self, path: str) -> Folder:
         # Deeper folders come from `follows`; folders at the top are requested by name
@@ -130,13 +130,13 @@ def holds(folder: str, path: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _listed(full: str, path: str) -> Folder:
+def _listed(full_path: str, path: str) -> Folder:
     try:
-        with os.scandir(full) as entries:
+        with os.scandir(full_path) as entries:
             items = [_item(entry, path) for entry in entries]
     except OSError as error:
-        there = not isinstance(error, FileNotFoundError)
-        return Folder(problem=error.strerror or type(error).__name__, there=there)
+        exists = not isinstance(error, FileNotFoundError)
+        return Folder(problem=error.strerror or type(error).__name__, there=exists)
     items.sort(key=_name)
     return Folder(items)
 
@@ -145,8 +145,8 @@ def _name(item: Item) -> str:
     return item.name
 
 
-def _item(entry: os.DirEntry[str], below: str) -> Item:
-    path = f"{below}/{entry.name}" if below else entry.name
+def _item(entry: os.DirEntry[str], parent: str) -> Item:
+    path = f"{parent}/{entry.name}" if parent else entry.name
     try:
         status = entry.stat(follow_symlinks=False)
     # Removed since the listing, or in a folder that may be listed but not entered

@@ -45,12 +45,12 @@ def holds_records(path: str | Path) -> bool:
             stream.seek(0)
             if not head.startswith((GZIP, ZSTD)):
                 return _RECORD.search(stream.read(HEAD)) is not None
-            held = b""
+            start = b""
             for piece in inflate(stream, head):
-                held += bytes(piece[:HEAD])
-                if len(held) >= HEAD:
+                start += bytes(piece[:HEAD])
+                if len(start) >= HEAD:
                     break
-            return _RECORD.search(held) is not None
+            return _RECORD.search(start) is not None
     except (OSError, BrokenCompressionError):
         return False
 
@@ -72,37 +72,39 @@ class Placing(msgspec.Struct, frozen=True):
     """The reasons, by the name of the log."""
 
 
-def placed(logs: Sequence[str], misnamed: Sequence[str], needed: int | None) -> Placing:
-    """The correct name of each misnamed log of a result; `needed` is its number of runs.
+def placed(logs: Sequence[str], misnamed: Sequence[str], run_count: int | None) -> Placing:
+    """The correct name of each misnamed log of a result; `run_count` is its number of runs.
 
     A name that is almost result_<i>.txt keeps its number. Other logs get the unused numbers, in
     their order. Logs beyond the number of runs get no name.
     """
     total = len(logs) + len(misnamed)
-    limit = total if needed is None else needed
-    taken = {int(name[7:-4]) for name in logs if name[7:-4].isdecimal()}
+    limit = total if run_count is None else run_count
+    used = {int(name[7:-4]) for name in logs if name[7:-4].isdecimal()}
     names: dict[str, str] = {}
-    left: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name in misnamed:
         match = _ALMOST.match(name)
         number = None if match is None else int(match[1])
-        if number in taken:
-            left[name] = f"it is a log, but result_{number}.txt exists already"
+        if number in used:
+            reasons[name] = f"it is a log, but result_{number}.txt exists already"
         elif number is not None and len(logs) + len(names) < limit:
             names[name] = f"result_{number}.txt"
-            taken.add(number)
-    others = [name for name in misnamed if name not in names and name not in left]
+            used.add(number)
+    remaining = [name for name in misnamed if name not in names and name not in reasons]
     numbered = bool(logs or names)
-    for name in others if numbered else _by_number(others):
+    for name in remaining if numbered else _by_number(remaining):
         if len(logs) + len(names) >= limit:
-            left[name] = f"the result has its {limit} runs; move this log out of it, or remove it"
+            reasons[name] = (
+                f"the result has its {limit} runs; move this log out of it, or remove it"
+            )
             continue
         number = _own_number(name) if numbered else None
-        if number is None or number in taken or number >= limit:
-            number = next(each for each in range(total + 1) if each not in taken)
+        if number is None or number in used or number >= limit:
+            number = next(candidate for candidate in range(total + 1) if candidate not in used)
         names[name] = f"result_{number}.txt"
-        taken.add(number)
-    return Placing(names, left)
+        used.add(number)
+    return Placing(names, reasons)
 
 
 def _own_number(name: str) -> int | None:
@@ -119,14 +121,14 @@ def _by_number(names: Iterable[str]) -> list[str]:
 
 def other_logs(folder: Path) -> Iterator[str]:
     """The files below a folder that have records, with any name; relative paths."""
-    looked = 0
-    for here, subfolders, files in os.walk(folder):
+    file_count = 0
+    for parent, subfolders, files in os.walk(folder):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         for name in sorted(files):
-            looked += 1
-            if looked > MOST_FILES:
+            file_count += 1
+            if file_count > MOST_FILES:
                 return
-            path = os.path.join(here, name)
+            path = os.path.join(parent, name)
             if not os.path.islink(path) and holds_records(path):
                 yield os.path.relpath(path, folder)
 
@@ -146,26 +148,26 @@ class Target(Protocol):
 
 def no_logs(folders: Iterable[Path]) -> str:
     """Why there is nothing to check below folders, with the names of logs that were found."""
-    found = [path / name for path in folders for name in other_logs(path)]
-    if not found:
+    logs = [path / name for path in folders for name in other_logs(path)]
+    if not logs:
         return "no result_*.txt below it"
-    suffixes = {path: path.suffix for path in found}
+    suffixes = {path: path.suffix for path in logs}
     globs = dict.fromkeys(
         str(path.with_name(f"*{suffix}") if suffix else path) for path, suffix in suffixes.items()
     )
-    count = f"{len(found)} other files have" if len(found) > 1 else "1 other file has"
-    names = join_limited([path.name for path in found], 3)
+    count = f"{len(logs)} other files have" if len(logs) > 1 else "1 other file has"
+    names = join_limited([path.name for path in logs], 3)
     command = " ".join([*globs][:MOST_GLOBS])
     return f"no result_*.txt below it, but {count} records ({names}): podium check {command}"
 
 
 def misnamed_beside(targets: Sequence[Target]) -> list[str]:
     """Logs with other names next to loose logs in folders, as a report shows them."""
-    folders = {each.folder: os.path.dirname(each.display_path) for each in targets}
-    judged = {each.path for each in targets}
+    folders = {target.folder: os.path.dirname(target.display_path) for target in targets}
+    judged = {target.path for target in targets}
     return [
-        os.path.join(shown, name)
-        for folder, shown in folders.items()
+        os.path.join(display_path, name)
+        for folder, display_path in folders.items()
         for name in sorted(os.listdir(folder))[:MOST_FILES]
         if f"{folder}/{name}" not in judged and holds_records(f"{folder}/{name}")
     ]

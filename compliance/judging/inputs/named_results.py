@@ -20,8 +20,8 @@ def names_results(folder: Path, request: RoundRequest) -> bool:
     """
     if bounded() or not _has_results(folder / CONFIG):
         return False
-    found = targets(kinds_of([folder], request), empty=True)
-    return not any(each.kind is PathKind.LOG for each in found)
+    files = targets(kinds_of([folder], request), empty=True)
+    return not any(target.kind is PathKind.LOG for target in files)
 
 
 def _has_results(file: Path) -> bool:

@@ -61,10 +61,10 @@ def several(choices: Iterable[Choice]) -> bool:
 
 def rules_of(choices: Sequence[Choice], profile: Profile) -> Rules:
     """The rules that a report names; there is at least one choice."""
-    first, mixed = choices[0], several(choices)
+    first, is_mixed = choices[0], several(choices)
     return Rules(
-        usage="several" if mixed else first.rules.usage,
-        round="several" if mixed else first.rules.name,
+        usage="several" if is_mixed else first.rules.usage,
+        round="several" if is_mixed else first.rules.name,
         profile=profile.value,
         chosen_by=first.chosen_by,
     )
@@ -88,10 +88,10 @@ def _choose(request: RoundRequest, path: str) -> Choice:
         ("option", request.usage, request.round)
     ]
     config = _configured(folder)
-    chosen: ChosenBy = "pack" if config.packed else "config"
-    sources += [(chosen, config.usage, config.round), ("folder", *_named(folder))]
+    source: ChosenBy = "pack" if config.packed else "config"
+    sources += [(source, config.usage, config.round), ("folder", *_named(folder))]
     # A source without a round still decides the suite: its newest round is meant then
-    usage = next((given for _, given, _ in sources if given), "training")
+    usage = next((value for _, value, _ in sources if value), "training")
     for chosen_by, source_usage, name in sources:
         # Both suites have rounds with the same name: an HPC folder with 3.0 does not mean Training
         if not name or (source_usage and source_usage != usage):
@@ -99,7 +99,7 @@ def _choose(request: RoundRequest, path: str) -> Choice:
         if chosen_by == "folder" and name not in rounds_of(usage):
             continue  # a later round than podium knows: the newest round applies
         return Choice(_find(usage, name), chosen_by)
-    chosen_by = next((by for by, given, _ in sources if given), "default")
+    chosen_by = next((origin for origin, value, _ in sources if value), "default")
     return Choice(_newest(usage), chosen_by)
 
 
@@ -152,16 +152,16 @@ def _configured(folder: str) -> Config:
     """
     if outside(folder):
         return Config()
-    found = _read_config(os.path.join(folder, "podium.toml"))
-    if found is not None:
-        return found
-    above = os.path.dirname(folder)
-    if above == folder:
+    config = _read_config(os.path.join(folder, "podium.toml"))
+    if config is not None:
+        return config
+    parent = os.path.dirname(folder)
+    if parent == folder:
         return Config()
-    found, packed = _configured(above), read_packed_round(folder)
+    config, packed = _configured(parent), read_packed_round(folder)
     if packed is None:
-        return found
-    return replace(found, usage=packed.usage, round=normal_name(packed.round), packed=True)
+        return config
+    return replace(config, usage=packed.usage, round=normal_name(packed.round), packed=True)
 
 
 def config_bytes(path: str | Path) -> bytes:
@@ -201,10 +201,10 @@ def _read_config(path: str) -> Config | None:
     )
 
 
-def _rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
+def _rules(tables: Any, text: str, path: str) -> tuple[HouseRule, ...]:
     from podium.compliance.judging.inputs.house_table import read_rules
 
-    return read_rules(given, text, path)
+    return read_rules(tables, text, path)
 
 
 def _day(value: Any, path: str) -> date | None:
@@ -229,8 +229,8 @@ def names_round(folder: str) -> bool:
 @lru_cache(maxsize=65536)
 def _named(folder: str) -> tuple[str | None, str | None]:
     """The round in the nearest folder name, from this folder upwards."""
-    above, name = os.path.split(folder)
+    parent, name = os.path.split(folder)
     match = _FOLDER.search(name.lower())
     if match:
         return match[1], match[2]
-    return _named(above) if above != folder else (None, None)
+    return _named(parent) if parent != folder else (None, None)

@@ -42,21 +42,21 @@ class Code:
     @cached_property
     def paths(self) -> list[str]:
         """Every file, as a path relative to the submission, in order."""
-        found: list[str] = []
+        paths: list[str] = []
         for name in CODE_FOLDERS:
             for path in _walk(self.root, name):
-                if len(found) == MOST_FILES:
-                    return found
-                found.append(path)
-        return found
+                if len(paths) == MOST_FILES:
+                    return paths
+                paths.append(path)
+        return paths
 
     @cached_property
     def files(self) -> dict[str, list[str]]:
         """Paths by base name."""
-        found: dict[str, list[str]] = {}
+        by_name: dict[str, list[str]] = {}
         for path in self.paths:
-            found.setdefault(path.rpartition("/")[2], []).append(path)
-        return found
+            by_name.setdefault(path.rpartition("/")[2], []).append(path)
+        return by_name
 
     @property
     def whole(self) -> bool:
@@ -86,8 +86,8 @@ class Code:
             return None
         if not stat.S_ISREG(status.st_mode):
             return None
-        place = os.path.relpath(real, self._real_root)
-        return Item(place, real, os.path.basename(real), ItemKind.FILE, status.st_size)
+        relative_path = os.path.relpath(real, self._real_root)
+        return Item(relative_path, real, os.path.basename(real), ItemKind.FILE, status.st_size)
 
     @cached_property
     def _real_root(self) -> str:
@@ -97,8 +97,8 @@ class Code:
 def _walk(root: Path, top: str) -> Iterator[str]:
     for folder, folders, names in os.walk(root / top):
         folders.sort()
-        below = os.path.relpath(folder, root)
-        yield from (f"{below}/{name}" for name in sorted(names))
+        relative_folder = os.path.relpath(folder, root)
+        yield from (f"{relative_folder}/{name}" for name in sorted(names))
 
 
 def open_plain(path: Path | str) -> BinaryIO:
@@ -107,18 +107,18 @@ def open_plain(path: Path | str) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def read_plain(path: Path | str, most: int) -> bytes:
+def read_plain(path: Path | str, limit: int) -> bytes:
     """The first bytes of a regular file; raises OSError as `open_plain` does.
 
     A buffered reader would be several times as slow for a file of code.
     """
     handle, size = _opened(path)
     try:
-        left = min(size, most)
-        data = os.read(handle, left)
+        length = min(size, limit)
+        data = os.read(handle, length)
         # A network file system may return fewer bytes at a time
-        while len(data) < left and (more := os.read(handle, left - len(data))):
-            data += more
+        while len(data) < length and (piece := os.read(handle, length - len(data))):
+            data += piece
         return data
     finally:
         os.close(handle)

@@ -44,8 +44,8 @@ def spool() -> Spool:
         head = stream.read(_LOOKED_AT)
     except OSError as error:
         raise NothingToJudge(f"standard input cannot be read: {error.strerror}") from None
-    plain = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return Spool(path, plain.startswith(b"{") and b":::ML" not in head)
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return Spool(path, start.startswith(b"{") and b":::ML" not in head)
 
 
 _kept = ExitStack()

@@ -39,34 +39,34 @@ def submissions_below(folders: list[Path], request: RoundRequest) -> Iterator[Pa
 
     Raises NothingToJudge for a folder that is almost a submission.
     """
-    for sub in folders:
-        for folder, subfolders, _ in os.walk(sub):
-            here = Path(folder)
+    for top in folders:
+        for folder, subfolders, _ in os.walk(top):
+            path = Path(folder)
             # os.walk lists in the order of the file system, which differs between machines
             subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-            if is_submission(here, request):
-                yield here
+            if is_submission(path, request):
+                yield path
                 subfolders.clear()
                 continue
-            refuse_misnamed(here)
-            if len(here.parts) - len(sub.parts) >= DEEPEST:
+            refuse_misnamed(path)
+            if len(path.parts) - len(top.parts) >= DEEPEST:
                 subfolders.clear()
 
 
-def too_deep(path: Path, found: Path, request: RoundRequest) -> bool:
+def too_deep(path: Path, submission: Path, request: RoundRequest) -> bool:
     """Whether a submission is deeper below a path than the submissions of a round are.
 
     A submission in a folder with the same name is too deep as well. The layout of 0.5 has folders
     in between, and a folder of several rounds contains the folders of the rounds.
     """
-    above = found.absolute().parent
-    if request.choose(found).rules.package.nested_submissions:
+    parent = submission.absolute().parent
+    if request.choose(submission).rules.package.nested_submissions:
         return False
-    if above.name == found.name:
+    if parent.name == submission.name:
         return True
-    if names_round(above.name):
+    if names_round(parent.name):
         return False
-    return found.parent != path or names_round(above.parent.name)
+    return submission.parent != path or names_round(parent.parent.name)
 
 
 def refuse_misnamed(folder: Path) -> None:
@@ -78,14 +78,14 @@ def refuse_misnamed(folder: Path) -> None:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     except OSError:
         return
-    found = {part: part if part in names else _meant(part, names) for part in PARTS}
-    results, systems = found["results"], found["systems"]
+    part_names = {part: part if part in names else _meant(part, names) for part in PARTS}
+    results, systems = part_names["results"], part_names["systems"]
     if not results or (results, systems) == ("results", "systems"):
         return
     # A name alone proves nothing: the folder must contain logs like a submission
     if not (systems or results.lower() in PARTS["results"]) or not _holds_logs(folder / results):
         return
-    for part, name in found.items():
+    for part, name in part_names.items():
         if name and name != part:
             raise NothingToJudge(
                 f"{folder / name} must be named {part}: a submission has the folders results and "
@@ -106,9 +106,9 @@ def _has(folder: Path, name: str) -> bool:
 def _meant(part: str, names: list[str]) -> str:
     """The name that probably means a part; "" if there is none."""
     by_letters = {name.casefold(): name for name in reversed(names)}
-    plain = [by_letters[each] for each in PARTS[part] if each in by_letters]
-    near = difflib.get_close_matches(part, by_letters, 1, 0.8)
-    return next(iter([*plain, *(by_letters[each] for each in near)]), "")
+    synonyms = [by_letters[letters] for letters in PARTS[part] if letters in by_letters]
+    similar = difflib.get_close_matches(part, by_letters, 1, 0.8)
+    return next(iter([*synonyms, *(by_letters[letters] for letters in similar)]), "")
 
 
 def _holds_logs(folder: Path) -> bool:

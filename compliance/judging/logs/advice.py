@@ -21,24 +21,30 @@ END = "run_stop"
 MISSPELT = "log.misspelt-key"
 
 
-def advised(broken: Iterable[RuleViolation], verifier: VerifierReading) -> Iterator[RuleViolation]:
+def advised(
+    broken_rules: Iterable[RuleViolation], verifier: VerifierReading
+) -> Iterator[RuleViolation]:
     """The violations, some with help that names the probable error in the log."""
-    broken, run = [*broken], verifier.run
-    absent = [each.key for each in broken if each.key and _is_absent(each)]
-    meant = near_misses([*run.where], absent) if absent else {}
-    written = {key: name for name, key in meant.items()}
-    for rule in broken:
+    broken_rules, run = [*broken_rules], verifier.run
+    absent_keys = [rule.key for rule in broken_rules if rule.key and _is_absent(rule)]
+    meant_keys = near_misses([*run.where], absent_keys) if absent_keys else {}
+    written = {key: name for name, key in meant_keys.items()}
+    for rule in broken_rules:
         if rule.key in written and _is_absent(rule):
             line = run.line(run.where[written[rule.key]][0])
             hint = f"line {line} logs {written[rule.key]}: log it as {rule.key}"
-            rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
+            rule = replace(
+                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
+            )
         elif rule.key == END and run.records and _is_absent(rule):
             last = len(run.records) - 1
             hint = (
                 f"the last record is {run.records[last].key} in line {run.line(last)}: copy the "
                 "complete log of the run; if the run itself was interrupted, repeat it"
             )
-            rule = replace(rule, violations=[replace(each, hint=hint) for each in rule.violations])
+            rule = replace(
+                rule, violations=[replace(violation, hint=hint) for violation in rule.violations]
+            )
         elif rule.key == BENCHMARK and rule.severity is Severity.ERROR:
             advise = partial(_about_name, verifier=verifier)
             rule = replace(rule, violations=[*map(advise, rule.violations)])
@@ -53,13 +59,13 @@ def mark_named(findings: Sequence[Finding]) -> list[Finding]:
     The finding about a misspelled key follows from the finding that the right key is missing. A
     crash because of missing rules follows from the finding about the benchmark's name.
     """
-    errors = {each.key: each.id for each in findings if each.severity is Severity.ERROR}
-    causes = {id(each): errors.get(_key_at_fault(each), "") for each in findings}
+    errors = {finding.key: finding.id for finding in findings if finding.severity is Severity.ERROR}
+    causes = {id(finding): errors.get(_key_at_fault(finding), "") for finding in findings}
     return [
-        replace(each, caused_by=causes[id(each)])
-        if causes[id(each)] and not each.caused_by
-        else each
-        for each in findings
+        replace(finding, caused_by=causes[id(finding)])
+        if causes[id(finding)] and not finding.caused_by
+        else finding
+        for finding in findings
     ]
 
 
@@ -67,8 +73,8 @@ def _key_at_fault(finding: Finding) -> str:
     """The key whose finding is the cause of a finding; empty if there is none."""
     if finding.id == MISSPELT:
         return finding.expected
-    crashed = finding.id == VERIFIER_CRASH.id and "no rules for the benchmark" in finding.message
-    return BENCHMARK if crashed else ""
+    is_crash = finding.id == VERIFIER_CRASH.id and "no rules for the benchmark" in finding.message
+    return BENCHMARK if is_crash else ""
 
 
 def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:
@@ -76,17 +82,17 @@ def _about_name(violation: Violation, verifier: VerifierReading) -> Violation:
     name, rules = violation.actual, verifier.rules
     if not isinstance(name, str) or name in rules.allowed:
         return violation
-    says, meant = f"{BENCHMARK} is {show_logged(name)}", verifier.known_as
-    if meant:
-        advice = f"set {BENCHMARK} to {meant}; the log is checked as {meant}"
-        return replace(violation, message=f"{says}; expected the name {meant}", hint=advice)
-    elsewhere, advice = advice_on(name, rules)
-    says += f", not a benchmark of {rules.title}{elsewhere}"
+    says, known_name = f"{BENCHMARK} is {show_logged(name)}", verifier.known_as
+    if known_name:
+        advice = f"set {BENCHMARK} to {known_name}; the log is checked as {known_name}"
+        return replace(violation, message=f"{says}; expected the name {known_name}", hint=advice)
+    remark, advice = advice_on(name, rules)
+    says += f", not a benchmark of {rules.title}{remark}"
     return replace(violation, message=says, hint=advice)
 
 
 def _is_absent(rule: RuleViolation) -> bool:
-    return rule.row is not None and all(each.position is None for each in rule.violations)
+    return rule.row is not None and all(violation.position is None for violation in rule.violations)
 
 
 def _about_rounding(violation: Violation) -> Violation:

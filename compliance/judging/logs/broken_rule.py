@@ -25,7 +25,7 @@ NOT_JUDGED = frozenset({RULE_CRASHED, PROCESS_LOST.id})
 
 def crashed(findings: Iterable[Finding | FindingEntry]) -> bool:
     """Whether a finding reports an internal error of podium."""
-    return any(found.id == RULE_CRASHED for found in findings)
+    return any(finding.id == RULE_CRASHED for finding in findings)
 
 
 class RuleViolation(msgspec.Struct):

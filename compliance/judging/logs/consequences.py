@@ -27,8 +27,8 @@ _OF_THE_COURSE = ("pairing.", "evaluation.", "progress.", "run.", "speed.", "epo
 """Groups of checks on the sequence of records, which missing records violate."""
 
 _COURSE = frozenset(
-    f"{what}_{end}"
-    for what in ("init", "run", "block", "epoch", "eval")
+    f"{event}_{end}"
+    for event in ("init", "run", "block", "epoch", "eval")
     for end in ("start", "stop")
 ) | {"eval_accuracy", "eval_error"}
 
@@ -58,17 +58,17 @@ class Causes(msgspec.Struct, frozen=True):
         if not self.keys and not self.cut:
             return False
         if finding.line is None:
-            named = {finding.key} if finding.key else {*finding.message.split()}
-            return self.cut or not self.keys.isdisjoint(named)
+            words = {finding.key} if finding.key else {*finding.message.split()}
+            return self.cut or not self.keys.isdisjoint(words)
         of_course = _of_the_course(finding) or finding.id.endswith(".target")
         return of_course and (self.cut or not self.keys.isdisjoint(_COURSE))
 
 
-def causes_in(log: Log, repeats: Collection[str], unread: Collection[str]) -> Causes:
+def causes_in(log: Log, repeats: Collection[str], unread_rules: Collection[str]) -> Causes:
     """The data about causes in a log."""
     return Causes(
         repeats,
-        unread,
+        unread_rules,
         frozenset(fault.key for fault in log.faults if fault.key),
         any(fault.kind in CUTS for fault in log.faults),
         _lines_without("value", log),
@@ -77,14 +77,14 @@ def causes_in(log: Log, repeats: Collection[str], unread: Collection[str]) -> Ca
 
 
 def _lines_without(member: str, log: Log) -> Collection[int]:
-    absent = (fault for fault in log.faults if fault.kind is Fault.MISSING)
-    return {log.line_of(fault) or 0 for fault in absent if member in fault.message}
+    missing_faults = (fault for fault in log.faults if fault.kind is Fault.MISSING)
+    return {log.line_of(fault) or 0 for fault in missing_faults if member in fault.message}
 
 
 def mark_consequences(findings: Sequence[Finding], causes: Causes) -> list[Finding]:
     """The findings of one log; findings that follow from another are marked."""
     of_unread_lines = tuple(
-        Follows(each.cause, each.reach, causes.explain) for each in UNREAD_LINES
+        Follows(entry.cause, entry.reach, causes.explain) for entry in UNREAD_LINES
     )
 
     def declared(rule: str) -> Sequence[Follows]:
@@ -112,8 +112,8 @@ def _of_attempts(_: Finding, finding: Finding) -> bool:
 
 def _of_the_end(cause: Finding, finding: Finding) -> bool:
     """Whether a finding is about a record that a run without a run_stop cannot have."""
-    absent = finding.line is None and not _COURSE.isdisjoint(finding.message.split())
-    return cause.line is None and (absent or finding.id.endswith(".target"))
+    is_about_course = finding.line is None and not _COURSE.isdisjoint(finding.message.split())
+    return cause.line is None and (is_about_course or finding.id.endswith(".target"))
 
 
 def _of_the_start(cause: Finding, finding: Finding) -> bool:
@@ -134,7 +134,7 @@ def _of_times(_: Finding, finding: Finding) -> bool:
     return _of_the_course(finding)
 
 
-_FAULTS_OF_LINES = frozenset(each.cause for each in UNREAD_LINES)
+_FAULTS_OF_LINES = frozenset(entry.cause for entry in UNREAD_LINES)
 
 _OF_SEVERAL_RUNS = (
     Follows("log.several-attempts", when=_of_attempts),
@@ -172,8 +172,8 @@ def follows_of_log(rule: str) -> Sequence[Follows]:
 
 @cache
 def _declared() -> Mapping[str, Sequence[Follows]]:
-    fixed = {
+    fixed_rules = {
         rule.id: (*CONTENT, *rule.follows) if rule.reads_content else rule.follows
         for rule in declared_in(log_rules)
     }
-    return fixed | {check.id: (*CONTENT, *check.follows) for check in catalogue.HPC}
+    return fixed_rules | {check.id: (*CONTENT, *check.follows) for check in catalogue.HPC}

@@ -120,10 +120,10 @@ def gather(
 
     The verifier profile lacks the facts that only the policy needs.
     """
-    whole = _whole_run(log, run, rules, profile)
-    told = run_facts(whole, rules, profile, name)
+    whole_run = _whole_run(log, run, rules, profile)
+    run_data = run_facts(whole_run, rules, profile, name)
     facts = Facts(
-        run=told,
+        run=run_data,
         seeds=seeded_run(log, name),
         settings=_settings(run),
         broken=bool(ids),
@@ -143,11 +143,11 @@ def gather(
         model_parallel=_model_parallel(run),
         fingerprint=_fingerprint(run),
         config=_text(run, "config_filename"),
-        checkpoints=scored_checkpoints(run, rules, told),
+        checkpoints=scored_checkpoints(run, rules, run_data),
         secrets=secrets_finder()(log),
         sources=sources_of(run),
         logged_at=_logged_at(run, facts.settings.keys),
-        trace=tracer()(whole, log.data) if with_trace else None,
+        trace=tracer()(whole_run, log.data) if with_trace else None,
     )
 
 
@@ -204,9 +204,9 @@ def _model_parallel(run: Run) -> int | None:
     """The number of accelerators per replica of the model, according to the log."""
     if "tensor_parallelism" not in run.where:
         return None
-    ways = [_whole(run, f"{kind}_parallelism") for kind in ("tensor", "pipeline", "context")]
-    known = [each for each in ways if each is not None and each > 0]
-    return math.prod(known) if known else None
+    degrees = [_whole(run, f"{kind}_parallelism") for kind in ("tensor", "pipeline", "context")]
+    known_degrees = [degree for degree in degrees if degree is not None and degree > 0]
+    return math.prod(known_degrees) if known_degrees else None
 
 
 def _text(run: Run, key: str) -> str | None:
@@ -215,18 +215,18 @@ def _text(run: Run, key: str) -> str | None:
 
 
 def _settings(run: Run) -> Settings:
-    records, where = run.records, run.where
-    keys = tuple(key for key in where if key in _HYPERPARAMETERS)
-    return Settings(keys, tuple(records[where[key][0]].value for key in keys))
+    records, positions = run.records, run.where
+    keys = tuple(key for key in positions if key in _HYPERPARAMETERS)
+    return Settings(keys, tuple(records[positions[key][0]].value for key in keys))
 
 
 def _fingerprint(run: Run) -> RunFingerprint:
     """The marks of a run: its start and stop, and its first evaluations."""
-    records, where = run.records, run.where
-    ends = [*where.get("run_start", ())[:1], *where.get("run_stop", ())[:1]]
+    records, positions = run.records, run.where
+    ends = [*positions.get("run_start", ())[:1], *positions.get("run_stop", ())[:1]]
     if not ends:
         return NO_MARKS
-    evaluations = (where.get("eval_accuracy") or where.get("eval_error") or ())[:20]
+    evaluations = (positions.get("eval_accuracy") or positions.get("eval_error") or ())[:20]
     marked = [records[index] for index in (*ends, *evaluations)]
     return RunFingerprint(
         tuple([record.time_ms for record in marked]),
@@ -239,8 +239,8 @@ def sources_of(run: Run) -> dict[str, int]:
     """The source files in the log, each with the highest line in the log."""
     sources: dict[str, int] = {}
     # One record of each key: there may be thousands, which mostly come from the same call
-    firsts = [run.records[places[0]].metadata for places in run.where.values()]
-    for file, lineno in [(m.get("file"), m.get("lineno")) for m in firsts if type(m) is dict]:
+    metadata = [run.records[positions[0]].metadata for positions in run.where.values()]
+    for file, lineno in [(m.get("file"), m.get("lineno")) for m in metadata if type(m) is dict]:
         if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
             sources[file] = lineno
     return sources
@@ -248,9 +248,9 @@ def sources_of(run: Run) -> dict[str, int]:
 
 def _logged_at(run: Run, keys: Sequence[str]) -> tuple[str, ...]:
     """The source line of the first record of each key."""
-    records, where = run.records, run.where
-    firsts = [metadata_of(records[where[key][0]]) for key in keys]
-    return tuple([_source_line(told.get("file"), told.get("lineno")) for told in firsts])
+    records, positions = run.records, run.where
+    metadata = [metadata_of(records[positions[key][0]]) for key in keys]
+    return tuple([_source_line(entry.get("file"), entry.get("lineno")) for entry in metadata])
 
 
 def _source_line(file: Any, lineno: Any) -> str:

@@ -31,14 +31,14 @@ _SUFFIX = re.compile(rb"[\w.-]{0,80}?_(\d{4,9})(?![\w.-])")
 def job_of(data: bytes) -> tuple[int, int] | None:
     """(number, line) of the job that a log names; None if it names none, or several."""
     head = memoryview(data)[:HEAD]
-    found: dict[int, int] = {}
+    jobs: dict[int, int] = {}
     for word, _, end in _find(head):
         text = _WORDS[word]
         if text in _OF_MANY:
             continue
         match = (_SUFFIX if text == _CONTAINER else _NUMBER).match(head, end)
         if match is not None:
-            found.setdefault(int(match[1]), end)
-        if len(found) > 1:
+            jobs.setdefault(int(match[1]), end)
+        if len(jobs) > 1:
             return None
-    return next(((number, data.count(b"\n", 0, at) + 1) for number, at in found.items()), None)
+    return next(((number, data.count(b"\n", 0, end) + 1) for number, end in jobs.items()), None)

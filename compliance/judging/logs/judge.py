@@ -102,7 +102,7 @@ def _holds_records_only(log: Log) -> bool:
 
 
 def _errors(verdict: LogVerdict) -> set[str]:
-    return {found.id for found in verdict.findings if found.severity is Severity.ERROR}
+    return {finding.id for finding in verdict.findings if finding.severity is Severity.ERROR}
 
 
 def load_facts(profile: Profile) -> None:
@@ -136,57 +136,57 @@ class _Judgement:
 
     def verdict(self) -> LogVerdict:
         verdict = LogVerdict()
-        theirs = broken = [*self.verifier.review()]
+        official_rules = broken_rules = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*advised(self.policy.review(theirs), self.verifier)]
+            broken_rules = [*advised(self.policy.review(official_rules), self.verifier)]
         # Lines first: they may make the verifier crash, which `_about_crash` reports
         lines = [*self._line_findings()]
-        found = [*self._findings(broken), *self._about_crash(self.profile)]
-        found = [*_weighed(lines, found), *found]
-        found = mark_named(in_hindsight(found, self.rules, self.profile))
-        repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
-        unread = {rule.id for rule in broken if rule.unread}
-        causes = causes_in(self.log, repeated, unread)
-        verdict.findings = mark_consequences(found, causes)
-        verdict.official = self._official(lines, theirs)
+        findings = [*self._findings(broken_rules), *self._about_crash(self.profile)]
+        findings = [*_weighed(lines, findings), *findings]
+        findings = mark_named(in_hindsight(findings, self.rules, self.profile))
+        repeated = {rule.id for rule in broken_rules if all(v.repeats for v in rule.violations)}
+        unread_rules = {rule.id for rule in broken_rules if rule.unread}
+        causes = causes_in(self.log, repeated, unread_rules)
+        verdict.findings = mark_consequences(findings, causes)
+        verdict.official = self._official(lines, official_rules)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = self._benchmark()
         verdict.minutes = self.run.minutes()
-        verdict.converged = self._converged(broken)
+        verdict.converged = self._converged(broken_rules)
         return verdict
 
     def _benchmark(self) -> str | None:
         """The benchmark whose rules apply to the log."""
-        meant = self.profile is Profile.POLICY and self.verifier.misnamed and self.verifier.known_as
-        return meant or text_of(self.rules.named_by(self.run)) or None
+        name = self.profile is Profile.POLICY and self.verifier.misnamed and self.verifier.known_as
+        return name or text_of(self.rules.named_by(self.run)) or None
 
     def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
         """The findings of checks that the round does not have, in the policy's reading."""
-        applying = tuple(each for each in checks if each.applies(self.policy.context))
+        applying = tuple(check for check in checks if check.applies(self.policy.context))
         return [*self._findings(self.policy.found_by(applying))]
 
     def leaves_out(self, findings: Iterable[Finding]) -> bool:
         """Whether the run omits an evaluation, if a finding says that one is off schedule."""
-        if all(each.id != off_schedule.id for each in findings):
+        if all(finding.id != off_schedule.id for finding in findings):
             return False
         return leaves_out(self.policy.run, self.policy.context)
 
     def _official(
-        self, lines: Iterable[Finding], theirs: Iterable[RuleViolation]
+        self, lines: Iterable[Finding], official_rules: Iterable[RuleViolation]
     ) -> LogVerdict | None:
         """The official verifier's errors; findings about lines are the same for both."""
         if self.profile is Profile.VERIFIER or not self.rules.verified:
             return None
-        errors = [rule for rule in theirs if rule.severity is Severity.ERROR]
+        errors = [rule for rule in official_rules if rule.severity is Severity.ERROR]
         # The official reader ignores lines without a token
-        lines = [each for each in lines if each.stated_by is not StatedBy.PODIUM]
-        found = [*lines, *self._findings(errors), *self._about_crash(Profile.VERIFIER)]
-        return LogVerdict([each for each in found if each.severity is Severity.ERROR])
+        lines = [finding for finding in lines if finding.stated_by is not StatedBy.PODIUM]
+        findings = [*lines, *self._findings(errors), *self._about_crash(Profile.VERIFIER)]
+        return LogVerdict([finding for finding in findings if finding.severity is Severity.ERROR])
 
-    def _findings(self, broken: Iterable[RuleViolation]) -> Iterator[Finding]:
-        for rule in broken:
-            for violation, more in few(rule.violations):
-                yield self._finding(rule, violation, violation.message + more)
+    def _findings(self, broken_rules: Iterable[RuleViolation]) -> Iterator[Finding]:
+        for rule in broken_rules:
+            for violation, suffix in few(rule.violations):
+                yield self._finding(rule, violation, violation.message + suffix)
 
     def _finding(self, rule: RuleViolation, violation: Violation, message: str) -> Finding:
         line = None if violation.position is None else rule.run.line(violation.position)
@@ -213,21 +213,21 @@ class _Judgement:
             return
         # If the verifier has no rules for an older name, or for a benchmark of the round, the log
         # is not wrong
-        accepted = bool(self.verifier.known_as) and not self.verifier.misnamed
-        excused = (accepted or self.verifier.lacks_rules) and profile is Profile.POLICY
+        is_known = bool(self.verifier.known_as) and not self.verifier.misnamed
+        is_excused = (is_known or self.verifier.lacks_rules) and profile is Profile.POLICY
         yield VERIFIER_CRASH.found(
             profile,
             self.path,
-            severity=Severity.WARNING if excused else None,
-            remark="; this is not an error in the log" if excused else "",
+            severity=Severity.WARNING if is_excused else None,
+            remark="; this is not an error in the log" if is_excused else "",
             reason=self.verifier.crash,
         )
 
     def _line_findings(self) -> Iterator[Finding]:
         crashing = next((fault for fault in self.log.faults if fault.kind in CRASHING), None)
         if crashing is not None:
-            where = self.log.line_at(crashing.position)
-            self.verifier.crashes(None, f"line {where}: {crashing.message}")
+            line_number = self.log.line_at(crashing.position)
+            self.verifier.crashes(None, f"line {line_number}: {crashing.message}")
         yield from self._about_lines(self.log.faults)
         if encoding := _encoding(self.log.head):
             text, name = encoding
@@ -240,14 +240,14 @@ class _Judgement:
         by_cause: dict[tuple[object, str], list[LineFault]] = {}
         for fault in faults:
             by_cause.setdefault(_cause_of(fault), []).append(fault)
-        for alike in by_cause.values():
+        for group in by_cause.values():
             # The verifier ignores such lines; without records they show why there are none
-            if not alike[0].is_stray or self.profile is Profile.POLICY or not self.run.records:
-                yield self._about_faults(alike)
+            if not group[0].is_stray or self.profile is Profile.POLICY or not self.run.records:
+                yield self._about_faults(group)
 
     def _about_faults(self, faults: Sequence[LineFault]) -> Finding:
         """One finding for all lines with one cause: at the first line, with their number."""
-        lines = [self.log.line_of(each) or 0 for each in faults]
+        lines = [self.log.line_of(fault) or 0 for fault in faults]
         line = min(lines)
         first = faults[lines.index(line)]
         rule, remark = RULE_OF_FAULT[first.kind], ""
@@ -272,14 +272,14 @@ class _Judgement:
         title = self.rules.title
         return NO_RECORDS.found(self.profile, self.path, round=title, contents=contents)
 
-    def _converged(self, broken: Iterable[RuleViolation]) -> bool | None:
+    def _converged(self, broken_rules: Iterable[RuleViolation]) -> bool | None:
         if not self.run.records:
             return None
         # A target that is missed in only one text's reading is a warning, and counts as reached
-        missed = any(
-            rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken
+        missed_target = any(
+            rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken_rules
         )
-        return self.rules.succeeded(self.run) and not missed
+        return self.rules.succeeded(self.run) and not missed_target
 
 
 def _cause_of(fault: LineFault) -> tuple[object, str]:
@@ -290,22 +290,22 @@ def _cause_of(fault: LineFault) -> tuple[object, str]:
 
 def _weighed(lines: Sequence[Finding], others: Sequence[Finding]) -> Iterator[Finding]:
     """The findings about lines; without other errors, a mark of omitted lines is only a note."""
-    wrong = any(each.severity is Severity.ERROR for each in others)
-    for each in lines:
-        harmless = each.id == CUT_OUT.id and not wrong
-        yield replace(each, severity=Severity.NOTE) if harmless else each
+    has_error = any(finding.severity is Severity.ERROR for finding in others)
+    for finding in lines:
+        harmless = finding.id == CUT_OUT.id and not has_error
+        yield replace(finding, severity=Severity.NOTE) if harmless else finding
 
 
 _T = TypeVar("_T")
 
 
-def few(found: Sequence[_T]) -> Iterator[tuple[_T, str]]:
+def few(items: Sequence[_T]) -> Iterator[tuple[_T, str]]:
     """The first findings of one rule, each with the end of its message."""
-    kept = found[:MOST_PER_RULE]
-    more = len(found) - len(kept)
-    for index, one in enumerate(kept, 1):
-        last = more and index == len(kept)
-        yield one, f" (and {more} more in this log)" if last else ""
+    first_items = items[:MOST_PER_RULE]
+    omitted = len(items) - len(first_items)
+    for index, item in enumerate(first_items, 1):
+        last = omitted and index == len(first_items)
+        yield item, f" (and {omitted} more in this log)" if last else ""
 
 
 def _encoding(head: memoryview) -> tuple[str, str] | None:

@@ -34,11 +34,11 @@ def learned_by(run: Run) -> int | None:
 
 def _tell_apart(numbers: Iterable[float]) -> bool:
     """Whether enough different numbers have many digits; in most runs the first few suffice."""
-    telling: set[float] = set()
+    long_numbers: set[float] = set()
     for number in numbers:
         if _digits(number) >= LEAST_DIGITS:
-            telling.add(number)
-            if len(telling) == LEAST_NUMBERS:
+            long_numbers.add(number)
+            if len(long_numbers) == LEAST_NUMBERS:
                 return True
     return False
 
@@ -83,17 +83,17 @@ def scored_checkpoints(run: Run, rules: Round, facts: RunFacts) -> tuple[int, in
     batch, reached = facts.batch_size, facts.to_converge
     if schedule is None or not (schedule.offline and member and batch and reached):
         return None
-    due = schedule.due(batch)
-    if not due:
+    due_points = schedule.due(batch)
+    if not due_points:
         return None
     metrics: dict[float, set[Any]] = {}
     for index in evaluations(run):
-        said = metadata_of(run.records[index])
-        position = as_number(said.get(member))
+        metadata = metadata_of(run.records[index])
+        position = as_number(metadata.get(member))
         if position is not None and 0 < position <= reached:
-            metrics.setdefault(position, set()).add(str(said.get("metric")))
-    most = max(map(len, metrics.values()), default=0)
-    scored = sum(len(found) == most for found in metrics.values())
+            metrics.setdefault(position, set()).add(str(metadata.get("metric")))
+    most_metrics = max(map(len, metrics.values()), default=0)
+    scored = sum(len(names) == most_metrics for names in metrics.values())
     # Steps in the first round of the benchmark, samples later
-    interval = due[0].interval / (batch if member == "step_num" else 1.0)
+    interval = due_points[0].interval / (batch if member == "step_num" else 1.0)
     return scored, round(reached / interval)

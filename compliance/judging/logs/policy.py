@@ -60,33 +60,33 @@ class PolicyReading:
         run.ordered = run.exact = False
         return run
 
-    def review(self, broken: list[RuleViolation]) -> Iterator[RuleViolation]:
+    def review(self, broken_rules: list[RuleViolation]) -> Iterator[RuleViolation]:
         """The verifier's violations with their severity in the policy, and the policy's own."""
-        seen = set()
-        for found in broken:
-            seen.add(found.id)
-            yield from self._weigh(found)
+        rule_ids = set()
+        for rule in broken_rules:
+            rule_ids.add(rule.id)
+            yield from self._weigh(rule)
         added = (*self._known_as(), *self._unread())
         scopes = {scope.name: scope for scope in (*self.verifier.scopes, *added)}
         for scope in scopes.values():
             if scope.policy:
-                yield from self._own(scope, seen)
+                yield from self._own(scope, rule_ids)
         if self.verifier.cancelled:
             yield from self._dropped()
         yield from self._checks()
 
-    def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
+    def _own(self, scope: Scope, rule_ids: set[str]) -> Iterator[RuleViolation]:
         """Violations of a scope's policy rows that the verifier did not report."""
         for rule, row in scope.policy:
             violations = self._judge(row)
             # The verifier's violations are included already, and must not be reported again
-            if violations and rule not in seen:
+            if violations and rule not in rule_ids:
                 yield self._stated(rule, row, violations)
             target = rule.rpartition(".")[0] + ".target"
-            if row.some and target not in seen:
-                missed = _attempt(row, self.legible)
-                if missed:
-                    yield self._stated(target, row, missed, key=None)
+            if row.some and target not in rule_ids:
+                target_violations = _attempt(row, self.legible)
+                if target_violations:
+                    yield self._stated(target, row, target_violations, key=None)
 
     def _known_as(self) -> list[Scope]:
         """The rules of a benchmark that the verifier does not know by its logged name."""
@@ -102,16 +102,16 @@ class PolicyReading:
         if self.legible is verifier.run or verifier.known_as:
             return []
         name = context.benchmark.name if context.benchmark else ""
-        seen = {scope.name for scope in verifier.scopes}
+        names = {scope.name for scope in verifier.scopes}
         scopes = self.rules.scopes(context.division, name)
-        return [scope.by_policy() for scope in scopes if scope.name not in seen]
+        return [scope.by_policy() for scope in scopes if scope.name not in names]
 
     def _judge(self, row: Row) -> list[Violation]:
         """The violations of a row; records without a time are not checked for durations."""
-        found = row.judge(self.legible)
+        violations = row.judge(self.legible)
         if self.legible is self.run or row.key.role not in ("interval_start", "interval_end"):
-            return found
-        return [each for each in found if each.position is None]
+            return violations
+        return [violation for violation in violations if violation.position is None]
 
     def _weigh(self, rule: RuleViolation) -> Iterator[RuleViolation]:
         row = rule.row
@@ -126,13 +126,13 @@ class PolicyReading:
         # Checked again: the verifier may reject the order of lines or the last digit of a float
         policy = row.as_policy()
         target = rule.id.endswith(".target")
-        left = _attempt(policy, self.legible) if target else self._judge(policy)
-        if left:
-            both = replace(rule, violations=left, run=self.legible)
+        violations = _attempt(policy, self.legible) if target else self._judge(policy)
+        if violations:
+            combined = replace(rule, violations=violations, run=self.legible)
             yield (
-                both
+                combined
                 if row.policy is None or self._otherwise_named(row)
-                else replace(both, violations=rule.violations, run=rule.run)
+                else replace(combined, violations=rule.violations, run=rule.run)
             )
         elif not self._otherwise_named(row):
             yield self._only_verifier(rule)
@@ -140,19 +140,19 @@ class PolicyReading:
     def _only_verifier(self, rule: RuleViolation) -> RuleViolation:
         """A violation that only the official verifier rejects."""
         row = rule.row
-        unread = row is not None and self.legible is not self.verifier.run
+        is_unread = row is not None and self.legible is not self.verifier.run
         return replace(
             rule,
             severity=Severity.WARNING,
             stated_by=StatedBy.VERIFIER,
             cites=COMPLIANCE_CHECKER,
-            unread=unread and row is not None and not self._judge(row),
+            unread=is_unread and row is not None and not self._judge(row),
         )
 
     def _otherwise_named(self, row: Row) -> bool:
         """Whether a log has the policy's own name of a key, which is valid."""
-        where = self.legible.where
-        return row.name not in where and any(name in where for name in row.key.formerly)
+        positions = self.legible.where
+        return row.name not in positions and any(name in positions for name in row.key.formerly)
 
     def _stated(
         self, rule: str, row: Row, violations: list[Violation], key: str | None = ""
@@ -171,9 +171,9 @@ class PolicyReading:
             row = last.get(rule.key or "")
             values = [v for v in rule.violations if v.position is not None and not v.repeats]
             if row is not None and not row.each and values and rule.row is not None:
-                again = [v for v in self._judge(rule.row) if v.position is not None]
-                if again and not any(v.repeats for v in again):
-                    yield self._stated(rule.id, rule.row, again)
+                violations = [v for v in self._judge(rule.row) if v.position is not None]
+                if violations and not any(v.repeats for v in violations):
+                    yield self._stated(rule.id, rule.row, violations)
 
     def _checks(self) -> Iterator[RuleViolation]:
         return self.found_by(self.context.checks)
@@ -202,9 +202,9 @@ class PolicyReading:
                 )
 
     def _crashed(self, rule: Check, error: Exception) -> RuleViolation:
-        what = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}"
         violation = Violation(
-            None, CRASHED.message.format(error=what, where=f"rule {rule.id}"), hint=CRASHED.help
+            None, CRASHED.message.format(error=text, where=f"rule {rule.id}"), hint=CRASHED.help
         )
         return RuleViolation(
             CRASHED.id,
@@ -233,8 +233,8 @@ def legible_run(log: Log) -> Run:
     return _run_of(sorted([*log.placed_records(), *log.timeless], key=itemgetter(0)), log)
 
 
-def _run_of(placed: Sequence[tuple[int, Record]], log: Log) -> Run:
-    return Run([record for _, record in placed], lambda index: log.line_at(placed[index][0]))
+def _run_of(pairs: Sequence[tuple[int, Record]], log: Log) -> Run:
+    return Run([record for _, record in pairs], lambda index: log.line_at(pairs[index][0]))
 
 
 def _attempt(row: Row, run: Run) -> list[Violation]:

@@ -111,7 +111,7 @@ def trace_of(run: Run, data: bytes = b"") -> Trace:
             *_sampled(_time_stretches(quality.points)),
         ),
         job=job_of(data),
-        records={key: _of_key(run, places) for key, places in run.where.items()},
+        records={key: _of_key(run, positions) for key, positions in run.where.items()},
     )
 
 
@@ -119,11 +119,11 @@ def trace_of(run: Run, data: bytes = b"") -> Trace:
 
 
 def _quality(run: Run) -> Series:
-    places = evaluations(run)
+    positions = evaluations(run)
     # Stable Diffusion logs two metrics, each with its own curve: the first represents both
-    metric = metadata_of(run.records[places[0]]).get("metric") if places else None
-    chosen = (at for at in places if metadata_of(run.records[at]).get("metric") == metric)
-    return _series(run, chosen, _outcome, _SAMPLES)
+    metric = metadata_of(run.records[positions[0]]).get("metric") if positions else None
+    indices = (i for i in positions if metadata_of(run.records[i]).get("metric") == metric)
+    return _series(run, indices, _outcome, _SAMPLES)
 
 
 def _outcome(value: Any) -> float | None:
@@ -135,9 +135,9 @@ def _outcome(value: Any) -> float | None:
 
 
 def _loss(run: Run) -> Series:
-    plain = run.where.get("train_loss")
-    if plain:
-        return _series(run, plain, as_number, _SAMPLES)
+    positions = run.where.get("train_loss")
+    if positions:
+        return _series(run, positions, as_number, _SAMPLES)
     return _series(run, run.where.get("tracked_stats", ()), _member(*_LOSS_MEMBERS), _TRACKED)
 
 
@@ -150,33 +150,33 @@ def _throughput(run: Run) -> Series:
 
 def _member(*names: str) -> Callable[[Any], float | None]:
     def read(value: Any) -> float | None:
-        found = (value.get(name) for name in names) if isinstance(value, dict) else ()
-        return next((number for each in found if (number := as_number(each)) is not None), None)
+        values = (value.get(name) for name in names) if isinstance(value, dict) else ()
+        return next((number for item in values if (number := as_number(item)) is not None), None)
 
     return read
 
 
 def _series(
-    run: Run, places: Any, read: Callable[[Any], float | None], names: Sequence[str]
+    run: Run, positions: Any, value_of: Callable[[Any], float | None], names: Sequence[str]
 ) -> Series:
     points: list[Point] = []
     unit = ""
-    for index in places:
+    for index in positions:
         record = run.records[index]
-        value = read(record.value)
+        value = value_of(record.value)
         if value is None:
             continue
-        at = position(record, names) or position(record, POSITIONS)
+        progress = position(record, names) or position(record, POSITIONS)
         # A curve has one scale: values of another member are not on it
-        unit = unit or (at[0] if at else "")
-        far = at[1] if at and at[0] == unit else None
-        points.append((run.line(index), record.time_ms, far, value))
+        unit = unit or (progress[0] if progress else "")
+        distance = progress[1] if progress and progress[0] == unit else None
+        points.append((run.line(index), record.time_ms, distance, value))
     return Series(tuple(points), unit, len(points))
 
 
-def thinned(points: Sequence[Item], most: int) -> Sequence[Item]:
-    """Every n-th point, at most `most`, and the last, because the end of a curve matters most."""
-    step = -(-len(points) // most)
+def thinned(points: Sequence[Item], limit: int) -> Sequence[Item]:
+    """Every n-th point, at most `limit`, and the last, because the end of a curve matters most."""
+    step = -(-len(points) // limit)
     return points if step <= 1 else [*points[:-1:step], points[-1]]
 
 
@@ -193,35 +193,35 @@ def _backward(run: Run, quality: Sequence[Point]) -> Iterator[tuple[int, float]]
     Each key is compared separately, in its order: logs are joined from the outputs of several
     processes, whose lines need not be in order of time.
     """
-    found = 0
+    count = 0
     for points in (quality, *(_marks(run, key) for key in _CLOCKED)):
-        for before, after in pairwise(points):
-            gone = before[1] - after[1]
-            further = before[2] is not None and after[2] is not None and after[2] > before[2]
-            if further and gone >= LEAST_BACK_MS and found < MOST_BACK:
-                found += 1
-                yield after[0], gone
+        for earlier, later in pairwise(points):
+            step_back = earlier[1] - later[1]
+            further = earlier[2] is not None and later[2] is not None and later[2] > earlier[2]
+            if further and step_back >= LEAST_BACK_MS and count < MOST_BACK:
+                count += 1
+                yield later[0], step_back
 
 
 def _marks(run: Run, key: str) -> list[Point]:
     marked = ((index, run.records[index]) for index in run.where.get(key, ()))
     return [
-        (run.line(index), record.time_ms, at[1], 0.0)
+        (run.line(index), record.time_ms, progress[1], 0.0)
         for index, record in marked
-        if (at := position(record, _BLOCK)) is not None
+        if (progress := position(record, _BLOCK)) is not None
     ]
 
 
 # --- records ---
 
 
-def _of_key(run: Run, places: Sequence[int]) -> KeyRecords:
-    records = [run.records[index] for index in places]
+def _of_key(run: Run, positions: Sequence[int]) -> KeyRecords:
+    records = [run.records[index] for index in positions]
     value = records[0].value if len(records) == 1 else None
-    plain = value if isinstance(value, str | int | float | bool) else None
+    scalar = value if isinstance(value, str | int | float | bool) else None
     return KeyRecords(
         count=len(records),
-        value=plain[:LONGEST_VALUE] if isinstance(plain, str) else plain,
+        value=scalar[:LONGEST_VALUE] if isinstance(scalar, str) else scalar,
         values=_digest([(record.value, record.metadata) for record in records]),
         times=_digest([record.time_ms for record in records]),
     )
@@ -236,18 +236,18 @@ def _digest(content: object) -> str:
 
 
 def _value_stretches(points: Sequence[Point]) -> list[Stretch]:
-    found = []
+    stretches = []
     for count, digits in FAMILIES:
-        telling = [each for each in points if _digits(each[3]) >= digits]
-        for start in range(len(telling) - count + 1):
-            window = telling[start : start + count]
-            values = tuple([each[3] for each in window])
+        precise_points = [point for point in points if _digits(point[3]) >= digits]
+        for start in range(len(precise_points) - count + 1):
+            window = precise_points[start : start + count]
+            values = tuple([point[3] for point in window])
             # If ranks repeat a value, the sequence has less information than its length
             if len({*values}) == count:
                 # Only floats, whose hash is the same in every process
                 mark = hash((float(count), *values))
-                found.append(Stretch(mark, window[0][0], window[-1][0], "values"))
-    return found
+                stretches.append(Stretch(mark, window[0][0], window[-1][0], "values"))
+    return stretches
 
 
 def _digits(number: float) -> int:
@@ -256,13 +256,13 @@ def _digits(number: float) -> int:
 
 def _time_stretches(points: Sequence[Point]) -> list[Stretch]:
     gaps = [(b[0], float(round(b[1] - a[1]))) for a, b in pairwise(points)]
-    found = []
+    stretches = []
     for start in range(len(gaps) - GAPS_IN_A_ROW + 1):
         window = gaps[start : start + GAPS_IN_A_ROW]
         lengths = [length for _, length in window]
         if min(lengths) >= LEAST_GAP_MS and _scatter(lengths) >= LEAST_SCATTER_MS:
-            found.append(Stretch(hash(tuple(lengths)), window[0][0], window[-1][0], "times"))
-    return found
+            stretches.append(Stretch(hash(tuple(lengths)), window[0][0], window[-1][0], "times"))
+    return stretches
 
 
 def _scatter(values: Sequence[float]) -> float:
@@ -274,7 +274,7 @@ def _scatter(values: Sequence[float]) -> float:
 def _sampled(stretches: list[Stretch]) -> list[Stretch]:
     """At most `MOST_STRETCHES`, selected only by their hashes, so that a copy has the same."""
     mask = 0
-    while sum(not each.mark & mask for each in stretches) > MOST_STRETCHES:
+    while sum(not stretch.mark & mask for stretch in stretches) > MOST_STRETCHES:
         # One more bit each time, so that a shorter log keeps everything that a longer log keeps
         mask = 2 * mask + 1
-    return [each for each in stretches if not each.mark & mask]
+    return [stretch for stretch in stretches if not stretch.mark & mask]

@@ -39,15 +39,15 @@ def unfinished(run: Run, findings: Sequence[Finding]) -> Unfinished | None:
         run.line(len(run.records) - 1),
         "training" if "run_start" in run.where else "initialization",
     )
-    errors = [each for each in findings if each.severity is Severity.ERROR]
-    missed = any(each.id.endswith(".target") for each in errors)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    missed_target = any(finding.id.endswith(".target") for finding in errors)
     evaluated = any(key in run.where for key in _OUTCOMES)
     # Open runs have no target: without run_stop they have no result
-    if evaluated and not missed and run.value("submission_division") != "open":
+    if evaluated and not missed_target and run.value("submission_division") != "open":
         return None
     # If the cause is explained, its consequences are explained, too
-    causes = [each for each in errors if not each.caused_by]
-    return ended if all(_explained(each, ended) for each in causes) else None
+    causes = [finding for finding in errors if not finding.caused_by]
+    return ended if all(_explained(finding, ended) for finding in causes) else None
 
 
 def _explained(error: Finding, ended: Unfinished) -> bool:

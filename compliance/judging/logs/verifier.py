@@ -39,7 +39,7 @@ class VerifierReading:
         """Violations in the verifier's reading: the last scope that lists a key decides."""
         by_key: dict[str, RuleViolation] = {}
         # Violations without a key, which no later scope can cancel
-        apart: list[RuleViolation] = []
+        keyless: list[RuleViolation] = []
         run = self.run
         # Its formulas see only the records before a record, and compare floats with ==. The run is
         # shared with PolicyReading, which changes both
@@ -54,60 +54,60 @@ class VerifierReading:
             for rule, row in scope.verified:
                 violations = row.judge(run)
                 if violations:
-                    found = self.broken(rule, row, violations)
-                    if found.key is None:
-                        apart.append(found)
+                    broken_rule = self.broken(rule, row, violations)
+                    if broken_rule.key is None:
+                        keyless.append(broken_rule)
                     else:
-                        by_key[row.name] = found
+                        by_key[row.name] = broken_rule
                 if row.some:
-                    apart.extend(self._missed(rule, row))
+                    keyless.extend(self._missed(rule, row))
             for end in scope.ends:
-                apart.extend(self._ended(scope, end))
+                keyless.extend(self._ended(scope, end))
         yield from by_key.values()
-        yield from apart
+        yield from keyless
 
     def _missed(self, rule: str, row: Row) -> Iterator[RuleViolation]:
         try:
             # An exception in this kind of test is not caught there, and ends the program
-            missed = row.judge_some(self.run)
+            violations = row.judge_some(self.run)
         except CannotJudge as problem:
             self.crashes(problem.position, problem.why)
             return
-        if missed:
-            yield self.broken_target(rule, row, missed)
+        if violations:
+            yield self.broken_target(rule, row, violations)
 
     def broken(self, rule: str, row: Row, violations: list[Violation]) -> RuleViolation:
         """A violated row; only a warning if all violations are repeated records that agree."""
         # If all values of a key agree, it prints a warning instead of rejecting the log.
-        soft = all(violation.repeats for violation in violations)
-        severity = Severity.WARNING if soft else Severity.ERROR
+        only_repeats = all(violation.repeats for violation in violations)
+        severity = Severity.WARNING if only_repeats else Severity.ERROR
         key = None if violations[0].keyless else row.name
         return RuleViolation(
             rule, key, violations, severity, row.stated_by, self.run, row, row.cites
         )
 
-    def broken_target(self, rule: str, row: Row, missed: list[Violation]) -> RuleViolation:
+    def broken_target(self, rule: str, row: Row, violations: list[Violation]) -> RuleViolation:
         """A target that no record reached: the verifier reports it without a key."""
         rule = rule.rpartition(".")[0] + ".target"
         error = Severity.ERROR
-        return RuleViolation(rule, None, missed, error, row.stated_by, self.run, row, row.cites)
+        return RuleViolation(rule, None, violations, error, row.stated_by, self.run, row, row.cites)
 
     def _ended(self, scope: Scope, end: WholeLogRule) -> Iterator[RuleViolation]:
         try:
-            found = list(end.find(self.run))
+            violations = list(end.find(self.run))
         except CannotJudge as problem:
             self.crashes(problem.position, problem.why)
             return
         except TypeError:
             # It counts an exception in a check at the end of a log as a failed check.
-            found = [Violation(None, f"{end.text}: the logged values cannot be compared")]
-        if found:
+            violations = [Violation(None, f"{end.text}: the logged values cannot be compared")]
+        if violations:
             rule = f"{scope.name}.{end.id}"
             error = Severity.ERROR
             yield RuleViolation(
                 rule,
                 None,
-                found,
+                violations,
                 error,
                 end.stated_by,
                 self.run,
@@ -116,23 +116,23 @@ class VerifierReading:
                 bool(end.policy_exempt_reason),
             )
 
-    def crashes(self, position: int | None, why: str) -> None:
+    def crashes(self, position: int | None, reason: str) -> None:
         """Note why the official verifier crashes; the first reason is kept."""
         # It ends at the first crash, and does not reach later ones
         if not self.crash and self.rules.verified:
             line = None if position is None else self.run.line(position)
-            self.crash = why if line is None else f"line {line}: {why}"
+            self.crash = reason if line is None else f"line {line}: {reason}"
 
     def _scopes(self) -> Iterator[Scope]:
         run, rules = self.run, self.rules
         division, benchmark = run.value("submission_division"), rules.named_by(run)
         division, name = text_of(division), text_of(benchmark)
-        known = rules.benchmarks.get(name)
+        known_benchmark = rules.benchmarks.get(name)
         for scope in rules.scopes(division, name):
             # The code that gathers metrics is in the benchmark's own rule file.
-            if scope.benchmark and known is not None and known.gathers:
+            if scope.benchmark and known_benchmark is not None and known_benchmark.gathers:
                 try:
-                    gather_metrics(run, known.gathers)
+                    gather_metrics(run, known_benchmark.gathers)
                 except CannotJudge as problem:
                     self.crashes(problem.position, problem.why)
             yield scope
@@ -144,14 +144,14 @@ class VerifierReading:
         """Scopes that optimizer and scheduler records choose, in the order of those records."""
         selectors = {variant.chosen_by.name: variant for variant in scope.variants}
         # Its rule files are queued when it reads such records, one for each record
-        places = sorted(i for key in selectors for i in self.run.where.get(key, ()))
-        for index in places:
+        positions = sorted(i for key in selectors for i in self.run.where.get(key, ()))
+        for index in positions:
             record = self.run.records[index]
             value = record.value
             selector = selectors[record.key]
-            for variant, chosen in zip(scope.variants, scope.chosen, strict=True):
+            for variant, chosen_scope in zip(scope.variants, scope.chosen, strict=True):
                 if variant.chosen_by_record(record, selector.lower):
-                    yield chosen
+                    yield chosen_scope
                     break
             else:
                 if selector.required and (isinstance(value, str) or not selector.lower):
@@ -161,8 +161,8 @@ class VerifierReading:
         run, rules = self.run, self.rules
         # It makes the name of a rule file from the logged value, and crashes without such a file
         if rules.divided and "submission_division" in run.where and division not in DIVISIONS:
-            given = run.value("submission_division")
-            self.crashes(None, f"it has no rules for the division {given!r}")
+            logged_division = run.value("submission_division")
+            self.crashes(None, f"it has no rules for the division {logged_division!r}")
         elif (
             "submission_benchmark" in run.where
             and (division in DIVISIONS or not rules.divided)

@@ -29,19 +29,19 @@ def probed() -> Iterator[tuple[str, dict[str, str], str]]:
     for plugin in installed():
         if any(group == PROBES for group, _ in plugin.entries):
             outcome = run(plugin, _probe, [None])
-            found = outcome.answers[0].fields if not outcome.why else {}
-            yield plugin.name, found, outcome.why
+            fields = outcome.answers[0].fields if not outcome.why else {}
+            yield plugin.name, fields, outcome.why
 
 
 def _probe(parts: Parts, _: object) -> Answered:
     fields: dict[str, str] = {}
     for name, function in parts.functions[PROBES].items():
-        found = function()
-        if not isinstance(found, Mapping):
-            raise Misbehaviour(f"returns {type(found).__name__} from {name}; expected a mapping")
-        for field, value in found.items():
-            plain = isinstance(value, str | int | float) and not isinstance(value, bool)
-            if not isinstance(field, str) or not plain or len(str(value)) > LONGEST:
+        values = function()
+        if not isinstance(values, Mapping):
+            raise Misbehaviour(f"returns {type(values).__name__} from {name}; expected a mapping")
+        for field, value in values.items():
+            is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+            if not isinstance(field, str) or not is_scalar or len(str(value)) > LONGEST:
                 raise Misbehaviour(f"returns an invalid value of {field!r} from {name}")
             fields[field] = str(value)
     return Answered(fields=fields)
@@ -52,7 +52,7 @@ def rendered(name: str, report: Outcome) -> tuple[str, str]:
 
     Control characters are removed, because a function may repeat the content of a log.
     """
-    (plugin,) = [each for each in installed() if each.name == name.partition(".")[0]]
+    (plugin,) = [plugin for plugin in installed() if plugin.name == name.partition(".")[0]]
     outcome = run(plugin, partial(_render, name), [json_text(report)])
     if outcome.why:
         return "", clean(outcome.why)
@@ -78,18 +78,18 @@ def trainers() -> dict[str, str]:
     """The package of each trainer of a plug-in, by PLUGIN.NAME."""
     return {
         part.name: part.about
-        for outcome in described([each for each in installed() if _trains(each.entries)])
+        for outcome in described([plugin for plugin in installed() if _trains(plugin.entries)])
         for part in outcome.loaded.trainers
     }
 
 
 def package_of(name: str) -> str:
     """The package of the trainer PLUGIN.NAME; raises UsageFault if there is none."""
-    found = trainers()
-    if name not in found:
-        there = ", ".join(sorted(found)) or ("plug-ins are disabled" if left_out() else "none")
-        raise UsageFault(f"no plug-in has the trainer {name}; available: {there}")
-    return found[name]
+    packages = trainers()
+    if name not in packages:
+        names = ", ".join(sorted(packages)) or ("plug-ins are disabled" if left_out() else "none")
+        raise UsageFault(f"no plug-in has the trainer {name}; available: {names}")
+    return packages[name]
 
 
 def _trains(entries: tuple[tuple[str, str], ...]) -> bool:

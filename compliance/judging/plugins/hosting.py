@@ -56,9 +56,9 @@ def live(sender: Connection, plugin: Plugin, work: Work, jobs: Sequence[tuple[in
         status = 0
     # A plug-in's `sys.exit` is reported like any exception
     except (Exception, SystemExit) as error:
-        why = str(error) if isinstance(error, Misbehaviour) else f"fails: {told_error(error)}"
+        reason = str(error) if isinstance(error, Misbehaviour) else f"fails: {told_error(error)}"
         with suppress(Exception):
-            sender.send_bytes(encoded(Failed(why.encode(errors="replace").decode()[:500])))
+            sender.send_bytes(encoded(Failed(reason.encode(errors="replace").decode()[:500])))
     finally:
         # The plug-in's threads and exit handlers are not awaited
         os._exit(status)
@@ -74,11 +74,11 @@ def _messages(plugin: Plugin, work: Work, jobs: Sequence[tuple[int, Any]]) -> It
 
 def _apart() -> int:
     """Detach this process from the standard streams. Return the file of its standard output."""
-    nothing = os.open(os.devnull, os.O_RDWR)
+    devnull = os.open(os.devnull, os.O_RDWR)
     # Not closed: it is needed until the process ends
     handle, path = tempfile.mkstemp(prefix="podium.", suffix=".plugin")
     os.unlink(path)
-    for number, target in ((0, nothing), (1, handle), (2, nothing)):
+    for number, target in ((0, devnull), (1, handle), (2, devnull)):
         os.dup2(target, number)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="replace", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="replace", closefd=False)
@@ -145,9 +145,9 @@ def run(
     `size` returns the bytes that a job reads. If a plug-in fails in one job, all its answers are
     discarded: a report has all of its findings, or none.
     """
-    nothing = Outcome(plugin, Loaded(), {})
+    no_outcome = Outcome(plugin, Loaded(), {})
     if plugin.problem:
-        return nothing._replace(why=plugin.problem)
+        return no_outcome._replace(why=plugin.problem)
     seconds = patience()
     numbered = [*enumerate(jobs)]
     shares = [numbered[first::processes] for first in range(max(1, min(processes, len(jobs))))]
@@ -156,11 +156,11 @@ def run(
     try:
         for host in hosts:
             host.start()
-        while working := [host for host in hosts if not host.done]:
-            until = min(host.deadline for host in working) - time.monotonic()
-            ready = wait([host.receiver for host in working], max(0.0, until))
-            for host in working:
-                if host.receiver in ready:
+        while busy_hosts := [host for host in hosts if not host.done]:
+            seconds_left = min(host.deadline for host in busy_hosts) - time.monotonic()
+            receivers = wait([host.receiver for host in busy_hosts], max(0.0, seconds_left))
+            for host in busy_hosts:
+                if host.receiver in receivers:
                     message = host.take()
                     if isinstance(message, Loaded):
                         loaded = message
@@ -169,7 +169,7 @@ def run(
                 elif time.monotonic() > host.deadline:
                     raise _Refused(f"takes more than {host.allowed:.3g} seconds {host.doing()}")
     except _Refused as refused:
-        return nothing._replace(why=str(refused))
+        return no_outcome._replace(why=str(refused))
     finally:
         for host in hosts:
             host.end()
@@ -229,8 +229,8 @@ class _Host:
         except EOFError:
             self.process.join(1.0)
             status = self.process.exitcode
-            how = "does not answer" if status is None else how_it_ended(status)
-            raise _Refused(f"its process {how} {self.doing()}") from None
+            ending = "does not answer" if status is None else how_it_ended(status)
+            raise _Refused(f"its process {ending} {self.doing()}") from None
         except (OSError, msgspec.MsgspecError, RecursionError):
             raise _Refused(f"sends an invalid message {self.doing()}") from None
         if isinstance(message, Failed):
@@ -240,12 +240,12 @@ class _Host:
             raise _Refused(f"sends an invalid message {self.doing()}")
         self.taken += 1
         if not self.done:
-            left = self.seconds
+            seconds = self.seconds
             if self.taken > 1:
                 # A job's time above the mean is subtracted from the time of the next jobs
-                left = min(left, max(self.deadline - time.monotonic(), 0.0))
+                seconds = min(seconds, max(self.deadline - time.monotonic(), 0.0))
             fresh = MEAN_SECONDS + self.size(self.share[self.taken - 1][1]) / BYTES_PER_SECOND
-            self._allow(left + fresh)
+            self._allow(seconds + fresh)
         return message
 
     def end(self) -> None:

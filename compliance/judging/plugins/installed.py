@@ -49,10 +49,10 @@ class Plugin(msgspec.Struct, frozen=True):
 _left_out = False
 
 
-def leave_out(wanted: bool) -> None:
+def leave_out(disabled: bool) -> None:
     """Disable plug-ins from now on, or enable them again."""
     global _left_out
-    _left_out = wanted
+    _left_out = disabled
 
 
 def left_out() -> bool:
@@ -68,32 +68,32 @@ def installed() -> tuple[Plugin, ...]:
     """
     if left_out():
         return ()
-    found: dict[str, Plugin] = {}
+    plugins: dict[str, Plugin] = {}
     for folder in _distributions():
         for plugin in _plugins_of(folder):
-            other = found.get(plugin.name)
+            other = plugins.get(plugin.name)
             if other is not None:
                 plugin = msgspec.structs.replace(
                     other, problem=f"{plugin.distribution} has a plug-in with the same name"
                 )
-            found[plugin.name] = plugin
-    return tuple(found[name] for name in sorted(found))
+            plugins[plugin.name] = plugin
+    return tuple(plugins[name] for name in sorted(plugins))
 
 
 def _distributions() -> Iterator[str]:
     """The metadata folders of distributions with a group of podium, in the order of the path."""
-    seen = set()
-    for place in places():
+    projects = set()
+    for folder in places():
         try:
-            names = os.listdir(place)
+            names = os.listdir(folder)
         except OSError:
             continue
-        found = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
-        for name in sorted(found):
+        metadata_names = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
+        for name in sorted(metadata_names):
             project = name.rpartition(".")[0].partition("-")[0].lower()
-            if project not in seen and _names_podium(f"{place}/{name}/entry_points.txt"):
-                yield f"{place}/{name}"
-            seen.add(project)
+            if project not in projects and _names_podium(f"{folder}/{name}/entry_points.txt"):
+                yield f"{folder}/{name}"
+            projects.add(project)
 
 
 def places() -> list[str]:
@@ -101,8 +101,8 @@ def places() -> list[str]:
 
     `python -m podium` puts it on the path, and a submission could contain code that would run.
     """
-    here = os.path.realpath(os.curdir)
-    return [each for each in sys.path if each and os.path.realpath(each) != here]
+    current_folder = os.path.realpath(os.curdir)
+    return [folder for folder in sys.path if folder and os.path.realpath(folder) != current_folder]
 
 
 def _names_podium(path: str) -> bool:
@@ -122,29 +122,29 @@ def _names_podium(path: str) -> bool:
 def _plugins_of(folder: str) -> Iterator[Plugin]:
     from importlib.metadata import Distribution
 
-    told = Distribution.at(folder)
+    distribution = Distribution.at(folder)
     file_name = os.path.basename(folder).rpartition(".")[0]
     try:
-        project, version = told.metadata["Name"], told.version
-        found = [(each.name, (each.group, each.value)) for each in told.entry_points]
+        project, version = distribution.metadata["Name"], distribution.version
+        points = [(point.name, (point.group, point.value)) for point in distribution.entry_points]
     # Metadata can be anything, and the library that reads them may raise any exception
     except Exception as error:
         yield Plugin(file_name, "", file_name, (), f"its metadata cannot be read: {error}")
         return
     entries: dict[str, list[tuple[str, str]]] = {}
-    for name, (group, value) in sorted(found):
+    for name, (group, value) in sorted(points):
         if group.startswith("podium."):
             entries.setdefault(name, []).append((group, value))
-    for name, named in entries.items():
-        yield Plugin(name, version or "", project or "", tuple(named), _problem(name, named))
+    for name, parts in entries.items():
+        yield Plugin(name, version or "", project or "", tuple(parts), _problem(name, parts))
 
 
-def _problem(name: str, named: list[tuple[str, str]]) -> str:
+def _problem(name: str, parts: list[tuple[str, str]]) -> str:
     if not _NAME.fullmatch(name):
         return "invalid name; expected at most 40 lower-case letters, digits, - and _"
     if name in TAKEN:
         return "its name is reserved for built-in rules"
-    strange = sorted({group for group, _ in named if group not in GROUPS})
-    if strange:
-        return f"unknown group {strange[0]}; expected one of {', '.join(GROUPS)}"
+    unknown_groups = sorted({group for group, _ in parts if group not in GROUPS})
+    if unknown_groups:
+        return f"unknown group {unknown_groups[0]}; expected one of {', '.join(GROUPS)}"
     return ""

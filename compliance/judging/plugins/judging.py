@@ -30,16 +30,16 @@ def judge(checks: dict[str, Check], job: Job) -> tuple[PluginFinding, ...]:
     if not run.records:
         return ()
     context = _context(run, rules)
-    before = _pictured(run)
-    found = [
-        each
+    snapshot = _pictured(run)
+    findings = [
+        finding
         for check in checks.values()
         if check.applies(context)
-        for each in _told(check, run, violations(check, run, context, job.display_path))
+        for finding in _told(check, run, violations(check, run, context, job.display_path))
     ]
-    if _pictured(run) != before:
+    if _pictured(run) != snapshot:
         raise Misbehaviour(f"changes the records of the checked log ({job.display_path})")
-    return tuple(found)
+    return tuple(findings)
 
 
 def example(check: Check, text: str, rules: Round) -> list[Violation]:
@@ -55,8 +55,8 @@ def example(check: Check, text: str, rules: Round) -> list[Violation]:
 def _context(run: Run, rules: Round) -> Context:
     division = text_of(run.value("submission_division"))
     name = text_of(rules.named_by(run))
-    known = name if name in rules.benchmarks else rules.aliases.get(name, name)
-    return rules.context(division, known)
+    known_name = name if name in rules.benchmarks else rules.aliases.get(name, name)
+    return rules.context(division, known_name)
 
 
 def _pictured(run: Run) -> str:
@@ -67,37 +67,42 @@ def _pictured(run: Run) -> str:
 def violations(check: Check, run: Run, context: Context, path: str) -> list[Violation]:
     """The validated violations of a check; raises Misbehaviour, also for the check's exceptions."""
     try:
-        found = [*islice(check.find(run, context), MOST_VIOLATIONS + 1)]
+        results = [*islice(check.find(run, context), MOST_VIOLATIONS + 1)]
     except Exception as error:
         raise Misbehaviour(f"fails in {check.id} on {path}: {told_error(error)}") from error
-    if len(found) > MOST_VIOLATIONS:
+    if len(results) > MOST_VIOLATIONS:
         raise Misbehaviour(f"finds more than {MOST_VIOLATIONS} violations of {check.id} in {path}")
-    for each in found:
-        if problem := _problem(each, run):
+    for violation in results:
+        if problem := _problem(violation, run):
             raise Misbehaviour(f"returns {problem} from {check.id} in {path}")
-    return found
+    return results
 
 
-def _problem(given: Any, run: Run) -> str:
+def _problem(violation: Any, run: Run) -> str:
     """The error in a violation; empty for a valid violation."""
-    if not isinstance(given, Violation):
-        return f"an object that is not a violation ({type(given).__name__})"
-    at = given.position
-    if at is not None and (type(at) is not int or not 0 <= at < len(run.records)):
+    if not isinstance(violation, Violation):
+        return f"an object that is not a violation ({type(violation).__name__})"
+    position = violation.position
+    if position is not None and (type(position) is not int or not 0 <= position < len(run.records)):
         return "a violation whose position is not a record of the log"
-    texts = (given.message, given.expected, given.hint)
-    if not given.message or not all(isinstance(text, str) for text in texts):
+    texts = (violation.message, violation.expected, violation.hint)
+    if not violation.message or not all(isinstance(text, str) for text in texts):
         return "a violation whose texts are not strings"
-    if max(map(len, texts)) > LONGEST or len(json_text(given.actual)) > LONGEST:
+    if max(map(len, texts)) > LONGEST or len(json_text(violation.actual)) > LONGEST:
         return f"a violation with a text longer than {LONGEST} characters"
     return ""
 
 
-def _told(check: Check, run: Run, found: list[Violation]) -> Iterator[PluginFinding]:
-    for each, more in few(found):
-        line = None if each.position is None else run.line(each.position)
+def _told(check: Check, run: Run, results: list[Violation]) -> Iterator[PluginFinding]:
+    for violation, suffix in few(results):
+        line = None if violation.position is None else run.line(violation.position)
         yield PluginFinding(
-            check.id, line, each.message + more, each.expected, _plain(each.actual), each.hint
+            check.id,
+            line,
+            violation.message + suffix,
+            violation.expected,
+            _plain(violation.actual),
+            violation.hint,
         )
 
 
@@ -112,8 +117,12 @@ def told_error(error: BaseException) -> str:
         text = " ".join(str(error).split())
     except Exception:
         text = "an exception without a text"
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    place = f" ({at.tb_frame.f_code.co_filename.rpartition('/')[2]}:{at.tb_lineno})" if at else ""
-    return f"{type(error).__name__}{': ' if text else ''}{text[:200]}{place}"
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    location = (
+        f" ({traceback.tb_frame.f_code.co_filename.rpartition('/')[2]}:{traceback.tb_lineno})"
+        if traceback
+        else ""
+    )
+    return f"{type(error).__name__}{': ' if text else ''}{text[:200]}{location}"

@@ -47,76 +47,76 @@ class Parts:
         # A file in the current folder must not be imported as a module of the plug-in
         sys.path[:] = places()
         for group, value in plugin.entries:
-            held = _held(group, value)
+            exported = _held(group, value)
             if group == RULES:
-                self._take_checks(plugin, value, held)
+                self._take_checks(plugin, value, exported)
             else:
-                self._take_functions(plugin, group, value, held)
+                self._take_functions(plugin, group, value, exported)
 
-    def _take_checks(self, plugin: Plugin, value: str, held: Any) -> None:
-        for each in _listed(value, held):
-            check = _checked(plugin.name, value, each)
+    def _take_checks(self, plugin: Plugin, value: str, exported: Any) -> None:
+        for item in _listed(value, exported):
+            check = _checked(plugin.name, value, item)
             if check.id in self.checks:
                 raise Misbehaviour(f"has two rules with the id {check.id}")
             self.checks[check.id] = check
 
-    def _take_functions(self, plugin: Plugin, group: str, value: str, held: Any) -> None:
-        if not isinstance(held, Mapping) or not held:
-            raise Misbehaviour(f"has {type(held).__name__} at {value}; expected a mapping")
-        for name, function in list(held.items())[:MOST_PARTS]:
+    def _take_functions(self, plugin: Plugin, group: str, value: str, exported: Any) -> None:
+        if not isinstance(exported, Mapping) or not exported:
+            raise Misbehaviour(f"has {type(exported).__name__} at {value}; expected a mapping")
+        for name, function in list(exported.items())[:MOST_PARTS]:
             # Trainers run in podium's own process: their packages are not imported here
             right = isinstance(function, str) if group == TRAINERS else callable(function)
             if not isinstance(name, str) or not _ID.fullmatch(name) or not right:
-                what = "the name of a package" if group == TRAINERS else "a function"
-                raise Misbehaviour(f"has {name!r} at {value}; expected a name and {what}")
+                expected = "the name of a package" if group == TRAINERS else "a function"
+                raise Misbehaviour(f"has {name!r} at {value}; expected a name and {expected}")
             self.functions[group][f"{plugin.name}.{name}"] = function
 
     def told(self) -> Loaded:
         """The parts as data."""
-        named = {
+        names = {
             group: tuple(PluginPart(name, _about(function)) for name, function in functions.items())
             for group, functions in self.functions.items()
         }
         rules = tuple(map(_told, self.checks.values()))
-        return Loaded(rules, named[FORMATS], named[TRAINERS], named[PROBES])
+        return Loaded(rules, names[FORMATS], names[TRAINERS], names[PROBES])
 
 
 def _held(group: str, value: str) -> Any:
     """The object that an entry point names, or the list of parts of a module."""
     module, _, member = value.partition(":")
-    held: Any = import_module(module.strip())
+    exported: Any = import_module(module.strip())
     for name in filter(None, member.partition("[")[0].strip().split(".")):
-        held = getattr(held, name)
-    return getattr(held, _MEMBERS[group]) if isinstance(held, ModuleType) else held
+        exported = getattr(exported, name)
+    return getattr(exported, _MEMBERS[group]) if isinstance(exported, ModuleType) else exported
 
 
-def _listed(value: str, held: Any) -> list[Any]:
-    if isinstance(held, Check):
-        return [held]
-    if not isinstance(held, Iterable) or isinstance(held, str | bytes | Mapping):
-        raise Misbehaviour(f"has {type(held).__name__} at {value}; expected checks")
-    listed = []
-    for each in held:
-        listed.append(each)
-        if len(listed) > MOST_PARTS:
+def _listed(value: str, exported: Any) -> list[Any]:
+    if isinstance(exported, Check):
+        return [exported]
+    if not isinstance(exported, Iterable) or isinstance(exported, str | bytes | Mapping):
+        raise Misbehaviour(f"has {type(exported).__name__} at {value}; expected checks")
+    items = []
+    for item in exported:
+        items.append(item)
+        if len(items) > MOST_PARTS:
             raise Misbehaviour(f"has more than {MOST_PARTS} rules at {value}")
-    return listed
+    return items
 
 
-def _checked(name: str, value: str, given: Any) -> Check:
+def _checked(name: str, value: str, check: Any) -> Check:
     """A rule of the plug-in for podium; raises Misbehaviour if it is invalid."""
-    if not isinstance(given, Check):
-        raise Misbehaviour(f"has {type(given).__name__} at {value}; expected checks")
+    if not isinstance(check, Check):
+        raise Misbehaviour(f"has {type(check).__name__} at {value}; expected checks")
     # A struct accepts any value for a field: an error would show in the middle of a report
-    if not isinstance(given.id, str) or not _ID.fullmatch(given.id):
-        raise Misbehaviour(f"has a rule {given.id!r}; expected letters, digits, dots and hyphens")
-    texts = (given.says, given.why, given.cites, given.bad, given.good, given.key or "")
+    if not isinstance(check.id, str) or not _ID.fullmatch(check.id):
+        raise Misbehaviour(f"has a rule {check.id!r}; expected letters, digits, dots and hyphens")
+    texts = (check.says, check.why, check.cites, check.bad, check.good, check.key or "")
     if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
-        raise Misbehaviour(f"has an invalid text in {given.id}, or one longer than {LONGEST}")
-    if not given.says or not callable(given.find) or not isinstance(given.severity, Severity):
-        raise Misbehaviour(f"has a rule {given.id} without text, function or severity")
-    named = given.id if given.id.startswith(f"{name}.") else f"{name}.{given.id}"
-    return replace(given, id=named, stated_by=StatedBy.PLUGIN)
+        raise Misbehaviour(f"has an invalid text in {check.id}, or one longer than {LONGEST}")
+    if not check.says or not callable(check.find) or not isinstance(check.severity, Severity):
+        raise Misbehaviour(f"has a rule {check.id} without text, function or severity")
+    rule_id = check.id if check.id.startswith(f"{name}.") else f"{name}.{check.id}"
+    return replace(check, id=rule_id, stated_by=StatedBy.PLUGIN)
 
 
 def _told(check: Check) -> RuleData:

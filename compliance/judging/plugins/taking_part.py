@@ -35,9 +35,9 @@ def judged_by(plugins: Sequence[Plugin], jobs: Sequence[Job], processes: int = 1
         if not plugin.problem and not any(group == RULES for group, _ in plugin.entries):
             continue
         outcome = run(plugin, _judged, jobs, processes, _size)
-        found = [*_findings(outcome, jobs)]
-        findings += found
-        entries.append(entry_of(outcome, len(found)))
+        new_findings = [*_findings(outcome, jobs)]
+        findings += new_findings
+        entries.append(entry_of(outcome, len(new_findings)))
     return PluginFindings(entries, findings)
 
 
@@ -74,24 +74,24 @@ def _size(job: Job) -> int:
 def _findings(outcome: Outcome, jobs: Sequence[Job]) -> list[Finding]:
     rules = {rule.id: rule for rule in outcome.loaded.rules}
     return [
-        _finding(rules[each.rule], jobs[number].display_path, each)
+        _finding(rules[finding.rule], jobs[number].display_path, finding)
         for number, answer in sorted(outcome.answers.items())
-        for each in answer.found
-        if each.rule in rules
+        for finding in answer.found
+        if finding.rule in rules
     ]
 
 
-def _finding(rule: RuleData, path: str, found: PluginFinding) -> Finding:
+def _finding(rule: RuleData, path: str, finding: PluginFinding) -> Finding:
     return Finding(
         id=rule.id,
         severity=rule.severity,
         path=path,
-        line=found.line,
+        line=finding.line,
         key=rule.key,
-        message=found.message,
-        expected=found.expected,
-        actual=found.actual,
-        hint=found.hint,
+        message=finding.message,
+        expected=finding.expected,
+        actual=finding.actual,
+        hint=finding.hint,
         cites=rule.cites,
         stated_by=StatedBy.PLUGIN,
     )
@@ -110,8 +110,8 @@ def tried(plugin: Plugin, usage: str, round_: str) -> tuple[tuple[Tried, ...], s
 
 def _try_all(parts: Parts, job: tuple[str, str]) -> Answered:
     rules = find_round(*job)
-    found = (Tried(each.id, tuple(_problems(each, rules))) for each in parts.checks.values())
-    return Answered(tried=tuple(found))
+    results = (Tried(check.id, tuple(_problems(check, rules))) for check in parts.checks.values())
+    return Answered(tried=tuple(results))
 
 
 def _problems(check: Check, rules: Round) -> Iterator[str]:
@@ -130,13 +130,13 @@ def _problems(check: Check, rules: Round) -> Iterator[str]:
 def _of_examples(check: Check, rules: Round) -> Iterator[str]:
     if not check.bad or not check.good:
         yield "an example is missing; expected a `bad` and a `good` excerpt of a log"
-    broken = example(check, check.bad, rules) if check.bad else []
-    if check.bad and not broken:
+    violations = example(check, check.bad, rules) if check.bad else []
+    if check.bad and not violations:
         yield "finds nothing in its bad example; expected a violation"
-    if check.good and (found := example(check, check.good, rules)):
-        yield f"finds a violation in its good example ({found[0].message}); expected none"
-    for each in broken[:1]:
-        if "; must " not in each.message:
-            yield f"its message is {each.message!r}; expected the value found, then `; must …`"
-        if not each.hint:
+    if check.good and (false_alarms := example(check, check.good, rules)):
+        yield f"finds a violation in its good example ({false_alarms[0].message}); expected none"
+    for violation in violations[:1]:
+        if "; must " not in violation.message:
+            yield f"its message is {violation.message!r}; expected the value found, then `; must …`"
+        if not violation.hint:
             yield "its violation has no hint; expected the fix"

@@ -125,22 +125,22 @@ class _Judgement:
         self.metered: list[Metered] = []
 
     def verdict(self) -> PowerVerdict:
-        listed = {run.stem: self._names(self.power / run.stem) for run in self.runs}
-        official = official_reading(listed)
-        for stem, names in listed.items():
+        listing = {run.stem: self._names(self.power / run.stem) for run in self.runs}
+        official = official_reading(listing)
+        for stem, names in listing.items():
             # The verifier lists anything with a run's name, and crashes on a file
             if names == [] and not (self.power / stem).is_dir():
                 official.crash = f"{stem} is not a folder"
         if official.crash:
             self._add(VERIFIER_CRASH, self.power, problem=official.crash)
-        shown = self._shown
+        display = self._shown
         if self.quirks.ignores_policy:
-            self.findings += official_findings(official, shown)
+            self.findings += official_findings(official, display)
         else:
-            self.findings += policy_findings(listed, self.nodes, official, shown)
-            self._surplus(set(listed))
+            self.findings += policy_findings(listing, self.nodes, official, display)
+            self._surplus(set(listing))
             self._too_early()
-        energies = {run.stem: self._energy(run, listed[run.stem] or []) for run in self.runs}
+        energies = {run.stem: self._energy(run, listing[run.stem] or []) for run in self.runs}
         crashed, metered = bool(official.crash), tuple(self.metered)
         return PowerVerdict(self.findings, energies, official.blamed, crashed, metered)
 
@@ -167,8 +167,8 @@ class _Judgement:
 
     def _too_early(self) -> None:
         if not self.rules.package.power:
-            later = rounds_of(self.rules.usage).items()
-            first = next(name for name, rules in later if rules.package.power)
+            rounds = rounds_of(self.rules.usage).items()
+            first = next(name for name, rules in rounds if rules.package.power)
             self._add(TOO_EARLY, self.power, title=self.rules.title, first=first)
 
     # --- energy ---
@@ -185,23 +185,23 @@ class _Judgement:
     def _by_policy(self, run: PoweredRun, names: list[str]) -> float | None:
         start, stop = run.run_start_ms, run.run_stop_ms
         parts: list[float | None] = []
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for path, log in self._logs(run.stem, names):
-            shown = self.display_path(path)
+            display_path = self.display_path(path)
             if log is None:
-                found.append(UNREADABLE.found(self.profile, shown, problem=_LINK_OUT))
+                findings.append(UNREADABLE.found(self.profile, display_path, problem=_LINK_OUT))
                 parts.append(None)
                 continue
-            meter = read_meter(log, shown, switch=path.name.startswith("sw"))
-            found += meter.findings
-            found += timing_findings(meter, start, stop)
+            meter = read_meter(log, display_path, switch=path.name.startswith("sw"))
+            findings += meter.findings
+            findings += timing_findings(meter, start, stop)
             joules = None
             if start is not None and stop is not None and start < stop:
                 joules = meter.joules(start, stop)
-                found += amount_findings(meter, joules, stop - start)
+                findings += amount_findings(meter, joules, stop - start)
                 parts.append(joules)
-            self.metered.append(_metered(run, shown, meter, joules))
-        self.findings += _first_of_each_rule(found)
+            self.metered.append(_metered(run, display_path, meter, joules))
+        self.findings += _first_of_each_rule(findings)
         return total(parts) if any(name.startswith("node") for name in names) else None
 
     def _as_summed(self, stem: str, names: list[str], duration: float) -> float | None:
@@ -246,13 +246,13 @@ def _metered(run: PoweredRun, path: str, meter: Meter, joules: float | None) -> 
 def _first_of_each_rule(findings: list[Finding]) -> Iterator[Finding]:
     """The first finding of each rule for a run, with the number of further findings."""
     by_rule: dict[str, list[Finding]] = {}
-    for found in findings:
-        by_rule.setdefault(found.id, []).append(found)
-    for same in by_rule.values():
-        found = same[0]
-        if len(same) > 1:
-            files = len({other.path for other in same})
-            where = "this file" if files == 1 else f"{files} files of this run"
-            more = f" (and {len(same) - 1} more in {where})"
-            found = replace(found, message=found.message + more)
-        yield found
+    for finding in findings:
+        by_rule.setdefault(finding.id, []).append(finding)
+    for group in by_rule.values():
+        finding = group[0]
+        if len(group) > 1:
+            files = len({member.path for member in group})
+            location = "this file" if files == 1 else f"{files} files of this run"
+            suffix = f" (and {len(group) - 1} more in {location})"
+            finding = replace(finding, message=finding.message + suffix)
+        yield finding

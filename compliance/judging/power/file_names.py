@@ -65,152 +65,152 @@ class Official(msgspec.Struct):
     @property
     def blamed(self) -> frozenset[str]:
         """The runs that it counts as failed."""
-        wrong = (*self.missing, *(stem for stem, _ in self.misnumbered))
-        return frozenset((*wrong, *(found.blamed for found in self.miscounted.values())))
+        stems = (*self.missing, *(stem for stem, _ in self.misnumbered))
+        return frozenset((*stems, *(miscount.blamed for miscount in self.miscounted.values())))
 
 
-def official_reading(listed: Listed) -> Official:
+def official_reading(listing: Listed) -> Official:
     """The names as the official package checker reads them."""
-    found = Official([stem for stem, names in listed.items() if names is None])
-    stems = list(listed)
-    present = [(stem, names) for stem, names in listed.items() if names is not None]
-    if not present:
+    reading = Official([stem for stem, names in listing.items() if names is None])
+    stems = list(listing)
+    present_runs = [(stem, names) for stem, names in listing.items() if names is not None]
+    if not present_runs:
         # Without any folder it has no number of files to compare with
-        found.crash = "no run has a folder in it"
-        return found
+        reading.crash = "no run has a folder in it"
+        return reading
     for kind in KINDS:
         counts = []
-        for stem, names in present:
+        for stem, names in present_runs:
             # Plots such as nodes_1_to_8.png also count as logs, here with the number 8.
-            mine = [name for name in names if name.startswith(kind)]
-            counts.append(len(mine))
+            kind_names = [name for name in names if name.startswith(kind)]
+            counts.append(len(kind_names))
             try:
-                numbers = [int(os.path.splitext(name)[0].split("_")[-1]) for name in mine]
+                numbers = [int(os.path.splitext(name)[0].split("_")[-1]) for name in kind_names]
             except ValueError:
-                found.crash = f"a {kind} file of {stem} has no number in its name"
-                return found
+                reading.crash = f"a {kind} file of {stem} has no number in its name"
+                return reading
             # Repeated numbers pass: it never fills the set in which it looks for them.
-            if any(not 0 <= number < len(mine) for number in numbers):
-                found.misnumbered.append((stem, kind))
-        usual = _usual(counts)
-        for index, (stem, _) in enumerate(present):
-            if counts[index] != usual:
+            if any(not 0 <= number < len(kind_names) for number in numbers):
+                reading.misnumbered.append((stem, kind))
+        usual_count = _usual(counts)
+        for index, (stem, _) in enumerate(present_runs):
+            if counts[index] != usual_count:
                 # Missing folders shift its list, so it may blame an earlier run.
-                found.miscounted[stem, kind] = Miscount(counts[index], usual, stems[index])
-    return found
+                reading.miscounted[stem, kind] = Miscount(counts[index], usual_count, stems[index])
+    return reading
 
 
-def official_findings(official: Official, shown: Shown) -> Iterator[Finding]:
+def official_findings(official: Official, display: Shown) -> Iterator[Finding]:
     """The findings of the official package checker, in the verifier profile."""
     profile = Profile.VERIFIER
-    yield from _missing(official, profile, shown)
+    yield from _missing(official, profile, display)
     for stem, kind in official.misnumbered:
-        yield NUMBERING.found(profile, shown(stem), kind=kind, numbers="")
-    for (stem, kind), found in official.miscounted.items():
-        blames = found.blamed != stem
+        yield NUMBERING.found(profile, display(stem), kind=kind, numbers="")
+    for (stem, kind), miscount in official.miscounted.items():
+        blames = miscount.blamed != stem
         yield FILE_COUNT.found(
             profile,
-            shown(stem),
+            display(stem),
             kind=kind,
-            count=found.files,
-            usual=found.usual,
-            detail=f"; the official verifier blames {found.blamed} for this" if blames else "",
+            count=miscount.files,
+            usual=miscount.usual,
+            detail=f"; the official verifier blames {miscount.blamed} for this" if blames else "",
         )
 
 
 def policy_findings(
-    listed: Listed, nodes: int | None, official: Official, shown: Shown
+    listing: Listed, nodes: int | None, official: Official, display: Shown
 ) -> Iterator[Finding]:
     """The findings of the policy, and findings that only the official package checker has."""
     profile = Profile.POLICY
-    yield from _missing(official, profile, shown)
-    strict = {
+    yield from _missing(official, profile, display)
+    kinds_by_run = {
         stem: {kind: _numbers(names, kind) for kind in KINDS}
-        for stem, names in listed.items()
+        for stem, names in listing.items()
         if names is not None
     }
-    wrong: set[tuple[str, str]] = set()
-    for kind in KINDS if strict else ():
-        for stem, found in (
-            *_numbered(strict, kind, official, shown),
-            *_counted(strict, kind, official, shown),
+    reported: set[tuple[str, str]] = set()
+    for kind in KINDS if kinds_by_run else ():
+        for stem, finding in (
+            *_numbered(kinds_by_run, kind, official, display),
+            *_counted(kinds_by_run, kind, official, display),
         ):
-            wrong.add((stem, kind))
-            yield found
-    if strict and nodes is not None:
-        usual = _usual([len(kinds["node"]) for kinds in strict.values()])
-        if usual != nodes:
-            yield NODE_COUNT.found(profile, shown(""), count=usual, nodes=nodes)
-    yield from _no_interconnect(strict, nodes or 0, shown)
+            reported.add((stem, kind))
+            yield finding
+    if kinds_by_run and nodes is not None:
+        usual_count = _usual([len(kinds["node"]) for kinds in kinds_by_run.values()])
+        if usual_count != nodes:
+            yield NODE_COUNT.found(profile, display(""), count=usual_count, nodes=nodes)
+    yield from _no_interconnect(kinds_by_run, nodes or 0, display)
     # Findings of the strict reading are not reported again as the verifier's
-    for stem, kind in sorted({*official.misnumbered, *official.miscounted} - wrong):
-        yield VERIFIER_NAMES.found(profile, shown(stem), run=stem, kind=kind)
-    for stem, names in listed.items():
+    for stem, kind in sorted({*official.misnumbered, *official.miscounted} - reported):
+        yield VERIFIER_NAMES.found(profile, display(stem), run=stem, kind=kind)
+    for stem, names in listing.items():
         strays = [name for name in names or [] if not NAME.fullmatch(name)]
         if strays:
-            yield STRAY_FILE.found(profile, shown(stem), names=join_limited(strays, SHOWN))
+            yield STRAY_FILE.found(profile, display(stem), names=join_limited(strays, SHOWN))
 
 
-def _no_interconnect(strict: _Strict, nodes: int, shown: Shown) -> Iterator[Finding]:
+def _no_interconnect(kinds_by_run: _Strict, nodes: int, display: Shown) -> Iterator[Finding]:
     # The description and the files may have different counts: the larger shows a network
-    nodes = max([nodes, *(len(kinds["node"]) for kinds in strict.values())])
-    lacking = [stem for stem, kinds in strict.items() if not kinds["sw"]]
-    if nodes > 1 and lacking:
+    nodes = max([nodes, *(len(kinds["node"]) for kinds in kinds_by_run.values())])
+    lacking_runs = [stem for stem, kinds in kinds_by_run.items() if not kinds["sw"]]
+    if nodes > 1 and lacking_runs:
         yield NO_INTERCONNECT.found(
             Profile.POLICY,
-            shown(""),
-            count=len(lacking),
-            total=len(strict),
-            run=lacking[0],
+            display(""),
+            count=len(lacking_runs),
+            total=len(kinds_by_run),
+            run=lacking_runs[0],
             nodes=nodes,
         )
 
 
-def _missing(official: Official, profile: Profile, shown: Shown) -> Iterator[Finding]:
+def _missing(official: Official, profile: Profile, display: Shown) -> Iterator[Finding]:
     for stem in official.missing:
-        yield NO_RUN_FOLDER.found(profile, shown(stem), run=stem)
+        yield NO_RUN_FOLDER.found(profile, display(stem), run=stem)
 
 
 def _numbers(names: list[str], kind: str) -> list[int]:
-    found = (NAME.fullmatch(name) for name in names)
-    return sorted(int(match[2]) for match in found if match and match[1] == kind)
+    matches = (NAME.fullmatch(name) for name in names)
+    return sorted(int(match[2]) for match in matches if match and match[1] == kind)
 
 
 def _numbered(
-    strict: _Strict, kind: str, official: Official, shown: Shown
+    kinds_by_run: _Strict, kind: str, official: Official, display: Shown
 ) -> Iterator[tuple[str, Finding]]:
-    for stem, kinds in strict.items():
+    for stem, kinds in kinds_by_run.items():
         numbers = kinds[kind]
         if numbers != list(range(len(numbers))):
-            given = join_limited([str(number) for number in numbers], SHOWN)
+            number_list = join_limited([str(number) for number in numbers], SHOWN)
             yield (
                 stem,
                 NUMBERING.found(
                     Profile.POLICY,
-                    shown(stem),
+                    display(stem),
                     stated_by=_stated_by((stem, kind) in official.misnumbered),
                     kind=kind,
-                    numbers=f", but {given}",
+                    numbers=f", but {number_list}",
                 ),
             )
 
 
 def _counted(
-    strict: _Strict, kind: str, official: Official, shown: Shown
+    kinds_by_run: _Strict, kind: str, official: Official, display: Shown
 ) -> Iterator[tuple[str, Finding]]:
-    counts = {stem: len(kinds[kind]) for stem, kinds in strict.items()}
-    usual = _usual(list(counts.values()))
+    counts = {stem: len(kinds[kind]) for stem, kinds in kinds_by_run.items()}
+    usual_count = _usual(list(counts.values()))
     for stem, count in counts.items():
-        if count != usual:
+        if count != usual_count:
             yield (
                 stem,
                 FILE_COUNT.found(
                     Profile.POLICY,
-                    shown(stem),
+                    display(stem),
                     stated_by=_stated_by((stem, kind) in official.miscounted),
                     kind=kind,
                     count=count,
-                    usual=usual,
+                    usual=usual_count,
                     detail="",
                 ),
             )

@@ -100,14 +100,14 @@ class Meter(msgspec.Struct, dict=True):
             return None if estimate is None else estimate * (stop - start) / 1000
         if self.efficiency is None or not self.overlaps(start, stop):
             return None
-        spent, previous = 0.0, self.begin
+        energy, previous = 0.0, self.begin
         for time, watts, _ in self.ordered:
             # Clipped, so that idle time before or after the run does not change its energy
             span = (time if time < stop else stop) - (previous if previous > start else start)
             if span > 0:
-                spent += watts * span
+                energy += watts * span
             previous = time
-        return spent * (self.efficiency if self.alternating else 1.0) / 1000
+        return energy * (self.efficiency if self.alternating else 1.0) / 1000
 
     @cached_property
     def ordered(self) -> list[Reading]:
@@ -117,7 +117,9 @@ class Meter(msgspec.Struct, dict=True):
     @property
     def begin(self) -> float:
         """The start of the measurement: the start marker, or the first reading."""
-        return min([time for time, _ in self.starts] + [one.time for one in self.ordered[:1]])
+        return min(
+            [time for time, _ in self.starts] + [reading.time for reading in self.ordered[:1]]
+        )
 
     def overlaps(self, start: float, stop: float) -> bool:
         """Whether anything was measured while the run was timed."""
@@ -139,10 +141,10 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
         else:
             _take(meter, record, position)
     # A file that cannot be read to its end may have readings: its finding is sufficient
-    whole = all(fault.position >= 0 for fault in faults)
-    if whole and not meter.readings and not (switch and meter.estimate is not None):
-        wanted = f"{READING} or {ESTIMATE}" if switch else READING
-        meter.findings.append(meter.found(NO_READINGS, None, READING, wanted=wanted))
+    is_readable = all(fault.position >= 0 for fault in faults)
+    if is_readable and not meter.readings and not (switch and meter.estimate is not None):
+        expected = f"{READING} or {ESTIMATE}" if switch else READING
+        meter.findings.append(meter.found(NO_READINGS, None, READING, wanted=expected))
     return meter
 
 
@@ -161,29 +163,29 @@ def _take(meter: Meter, record: Record, position: int) -> None:
 def _take_watts(meter: Meter, record: Record, position: int) -> None:
     key, value = record.key, record.value
     number = as_number(value)
-    shown = repr(value)[:60]
+    value_text = repr(value)[:60]
     if number is None or number < 0:
-        _add_bad_reading(meter, record, position, shown, shown)
+        _add_bad_reading(meter, record, position, value_text, value_text)
     elif key == READING:
         meter.readings.append(Reading(record.time_ms, number, position))
     elif meter.estimate is None:  # the first counts, as in the official summary
         meter.estimate = number
     # Counted, but also reported, because the official summary crashes on a string
     if isinstance(value, str) and number is not None:
-        _add_bad_reading(meter, record, position, f"the string {shown}", value[:60])
+        _add_bad_reading(meter, record, position, f"the string {value_text}", value[:60])
 
 
-def _add_bad_reading(meter: Meter, record: Record, position: int, value: str, given: str) -> None:
+def _add_bad_reading(meter: Meter, record: Record, position: int, value: str, text: str) -> None:
     line, key = meter.line(position), record.key
-    found = meter.found(BAD_READING, line, key, logged=key, value=value, given=given)
-    meter.findings.append(found)
+    finding = meter.found(BAD_READING, line, key, logged=key, value=value, given=text)
+    meter.findings.append(finding)
 
 
 def _take_efficiency(meter: Meter, record: Record, position: int) -> None:
     number = as_number(record.value)
-    good = number is not None and 0 < number <= 1
-    meter.efficiency = number if good else None
-    if not good:
+    is_valid = number is not None and 0 < number <= 1
+    meter.efficiency = number if is_valid else None
+    if not is_valid:
         _add_about_efficiency(meter, BAD_EFFICIENCY, position, record.value)
     kind = metadata_of(record).get("measurement_type")
     # Only DC needs no correction; the official summary applies every efficiency
@@ -193,8 +195,8 @@ def _take_efficiency(meter: Meter, record: Record, position: int) -> None:
 
 
 def _add_about_efficiency(meter: Meter, rule: FixedRule, position: int, value: object) -> None:
-    given = repr(value)[:60]
-    meter.findings.append(meter.found(rule, meter.line(position), EFFICIENCY, given=given))
+    value_text = repr(value)[:60]
+    meter.findings.append(meter.found(rule, meter.line(position), EFFICIENCY, given=value_text))
 
 
 def timing_findings(meter: Meter, start: float | None, stop: float | None) -> Iterator[Finding]:
@@ -204,17 +206,17 @@ def timing_findings(meter: Meter, start: float | None, stop: float | None) -> It
         return
     yield from _markers(meter, readings)
     # In file order: `ordered` would hide the error
-    for before, after in itertools.pairwise(meter.readings):
-        if after.time < before.time:
-            yield meter.found(UNORDERED, meter.line(after.position), READING)
+    for earlier, later in itertools.pairwise(meter.readings):
+        if later.time < earlier.time:
+            yield meter.found(UNORDERED, meter.line(later.position), READING)
             break
     if start is None or stop is None or start >= stop:
         return
     if not meter.overlaps(start, stop):
         early = readings[-1].time <= start
-        off = (start - readings[-1].time if early else meter.begin - stop) / 1000
-        when = f"end {off:.5g} s before run_start" if early else f"begin {off:.5g} s after run_stop"
-        yield meter.found(CLOCK, meter.line(readings[0].position), READING, when=when)
+        gap = (start - readings[-1].time if early else meter.begin - stop) / 1000
+        text = f"end {gap:.5g} s before run_start" if early else f"begin {gap:.5g} s after run_stop"
+        yield meter.found(CLOCK, meter.line(readings[0].position), READING, when=text)
         return
     yield from _coverage(meter, readings, start, stop)
 
@@ -222,15 +224,15 @@ def timing_findings(meter: Meter, start: float | None, stop: float | None) -> It
 def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
     starts, stops = meter.starts, meter.stops
     problems, severity = [], None
-    for key, marks in ((START, starts), (STOP, stops)):
-        if len(marks) != 1:
-            problems.append(f"{key} is {f'logged {len(marks)} times' if marks else 'missing'}")
+    for key, markers in ((START, starts), (STOP, stops)):
+        if len(markers) != 1:
+            problems.append(f"{key} is {f'logged {len(markers)} times' if markers else 'missing'}")
     # In 1020 published files of 4.0 the stop has the start's time; readings are used instead
     if starts and stops and stops[-1][0] <= starts[0][0]:
         if not problems and stops[-1][0] == starts[0][0]:
             severity = Severity.NOTE
-        when = "when" if stops[-1][0] == starts[0][0] else "before"
-        problems.append(f"the measurement stops {when} it starts")
+        relation = "when" if stops[-1][0] == starts[0][0] else "before"
+        problems.append(f"the measurement stops {relation} it starts")
     elif (starts and starts[0][0] > readings[0].time) or (
         stops and stops[-1][0] < readings[-1].time
     ):
@@ -246,18 +248,18 @@ def _coverage(
     meter: Meter, readings: list[Reading], start: float, stop: float
 ) -> Iterator[Finding]:
     late, early = meter.begin - start, stop - readings[-1].time
-    missed = []
+    missed_parts = []
     if late > LONGEST_GAP_MS:
-        missed.append(f"begins {late / 1000:.3g} s after run_start")
+        missed_parts.append(f"begins {late / 1000:.3g} s after run_start")
     if early > LONGEST_GAP_MS:
-        missed.append(f"ends {early / 1000:.3g} s before run_stop")
-    if missed:
+        missed_parts.append(f"ends {early / 1000:.3g} s before run_stop")
+    if missed_parts:
         line = meter.line(readings[0 if late > LONGEST_GAP_MS else -1].position)
-        yield meter.found(COVERAGE, line, READING, missed=" and ".join(missed))
+        yield meter.found(COVERAGE, line, READING, missed=" and ".join(missed_parts))
     gaps = [
-        (after.time - before.time, after.position)
-        for before, after in itertools.pairwise(readings)
-        if after.time > start and before.time < stop and after.time - before.time > LONGEST_GAP_MS
+        (later.time - earlier.time, later.position)
+        for earlier, later in itertools.pairwise(readings)
+        if later.time > start and earlier.time < stop and later.time - earlier.time > LONGEST_GAP_MS
     ]
     if gaps:
         longest, position = max(gaps, key=lambda gap: gap[0])
@@ -268,14 +270,14 @@ def _coverage(
         yield meter.found(
             CADENCE, line, READING, severity=severity, count=len(gaps), longest=seconds
         )
-    inside = sum(start <= reading.time <= stop for reading in readings)
-    if inside < FEWEST_READINGS:
-        yield meter.found(TOO_FEW_READINGS, None, READING, count=inside, fewest=FEWEST_READINGS)
+    count = sum(start <= reading.time <= stop for reading in readings)
+    if count < FEWEST_READINGS:
+        yield meter.found(TOO_FEW_READINGS, None, READING, count=count, fewest=FEWEST_READINGS)
 
 
 def _usual_gap(readings: list[Reading]) -> float:
     """The median of the times between readings."""
-    gaps = sorted(after.time - before.time for before, after in itertools.pairwise(readings))
+    gaps = sorted(later.time - earlier.time for earlier, later in itertools.pairwise(readings))
     return gaps[len(gaps) // 2]
 
 
@@ -295,7 +297,7 @@ def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> I
 
 def total(parts: Iterable[float | None]) -> float | None:
     """The sum; None without parts, or if a part is not known."""
-    known = list(parts)
-    if not known or any(part is None for part in known):
+    values = list(parts)
+    if not values or any(part is None for part in values):
         return None
-    return sum(part for part in known if part is not None)
+    return sum(part for part in values if part is not None)

@@ -12,8 +12,8 @@ from podium.logging_spec.reader.record import Record
 class NoSummary(Exception):
     """The official summary crashes on a power log."""
 
-    def __init__(self, why: str, line: int | None = None) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
         self.line = line
 
 
@@ -22,7 +22,7 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
     efficiency: Any = 1.0
     start: float | None = None
     stop: float | None = None
-    previous, last, spent = 0.0, 0.0, 0.0
+    previous, last, energy = 0.0, 0.0, 0.0
     # Sorted as in the summary, with equal times in file order: a stop with the start's time
     # precedes the readings
     for record in sorted(_officially_read(log), key=lambda record: record.time_ms):
@@ -35,7 +35,7 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
             stop = record.time_ms
         elif record.key == READING and start is not None and stop is None:
             # It includes readings before run_start: idle time changes the energy.
-            spent += _factor(record.value) * (record.time_ms - previous)
+            energy += _factor(record.value) * (record.time_ms - previous)
             previous = record.time_ms
             last = max(last, previous)
     if start is None:
@@ -45,7 +45,7 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
     if measured == 0:
         # Published files have such stops, with the time of the start.
         raise NoSummary("the measurement stops when it starts: division by zero")
-    return _factor(efficiency) * spent * duration_ms / measured / 1000
+    return _factor(efficiency) * energy * duration_ms / measured / 1000
 
 
 def switch_as_summed(log: Log, duration_ms: float) -> float:

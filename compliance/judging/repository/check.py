@@ -69,29 +69,30 @@ def check_repository(
     root: Path,
     rules: Round,
     profile: Profile,
-    known: Callable[[str], Secrets | None] = lambda _: None,
+    known_secrets: Callable[[str], Secrets | None] = lambda _: None,
     disk: Disk | None = None,
     reader: FileReader | None = None,
 ) -> Iterator[Finding]:
     """Findings about files that cannot or should not be in a repository; paths are below `root`.
 
     The official checker has the same rules in every round; the policy profile warns of what it
-    rejects in the rounds whose script calls it. `known` returns the secrets of a log that has been
-    read already, by its path. `disk` is an existing listing; `reader` has read some of the files.
+    rejects in the rounds whose script calls it. `known_secrets` returns the secrets of a log that
+    has been read already, by its path. `disk` is an existing listing; `reader` has read some of
+    the files.
     """
-    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known, reader)
-    found = inspect.tree(disk or Disk(root))
+    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known_secrets, reader)
+    findings = inspect.tree(disk or Disk(root))
     if profile is Profile.POLICY and not rules.package.repository_checked:
-        found = (one for one in found if one.stated_by is not StatedBy.VERIFIER)
-    yield from _limited(found)
+        findings = (finding for finding in findings if finding.stated_by is not StatedBy.VERIFIER)
+    yield from _limited(findings)
 
 
 def _folders(disk: Disk) -> Iterator[list[Item]]:
     """The items of each folder; a folder that cannot be listed is an item itself."""
     for path, folder in disk.walk(keep=False):
         if folder.problem:
-            full = os.path.join(disk.root, path)
-            yield [Item(path or ".", full, os.path.basename(full), ItemKind.UNREADABLE)]
+            full_path = os.path.join(disk.root, path)
+            yield [Item(path or ".", full_path, os.path.basename(full_path), ItemKind.UNREADABLE)]
         else:
             yield folder.items
 
@@ -166,13 +167,13 @@ class _Policy:
     profile = Profile.POLICY
 
     def __init__(
-        self, root: Path, known: Callable[[str], Secrets | None], reader: FileReader | None
+        self, root: Path, known_secrets: Callable[[str], Secrets | None], reader: FileReader | None
     ) -> None:
         # The official checker does not read files
         from podium.compliance.judging.repository import contents, secrets
 
         self.root = os.path.realpath(root)
-        self.known, self.search = known, secrets.Search()
+        self.known, self.search = known_secrets, secrets.Search()
         self.reader, self.is_pointer = reader or contents.FileReader(), contents.is_pointer
 
     def tree(self, disk: Disk) -> Iterator[Finding]:
@@ -225,28 +226,28 @@ class _Policy:
         """Findings about a file's content."""
         path = plain(item.path)
         # None means that the file was not read yet; an empty answer, that it has no secret
-        secrets, local = self.known(item.path), None
+        secrets, paths = self.known(item.path), None
         if secrets is None:
-            found = self.reader.contents(item, self.search)
-            pointer, secrets, local = found.pointer, found.secrets, found.local
+            contents = self.reader.contents(item, self.search)
+            pointer, secrets, paths = contents.pointer, contents.secrets, contents.local
         else:
             pointer = self.is_pointer(item)
         if pointer:
             return [LFS_POINTER.found(self.profile, path)]
-        return [*_secrets(path, secrets), *_local(path, local)]
+        return [*_secrets(path, secrets), *_local(path, paths)]
 
 
-def _secrets(path: str, found: Secrets) -> Iterator[Finding]:
+def _secrets(path: str, found_secrets: Secrets) -> Iterator[Finding]:
     # Only the kind: a report is passed around, and must not repeat the secret
-    for line, kind in found:
+    for line, kind in found_secrets:
         yield SECRET.found(Profile.POLICY, path, line=line, kind=kind)
 
 
-def _local(path: str, found: LocalPaths | None) -> Iterator[Finding]:
-    if found is not None:
-        more = f" and {found.number - 1} more" if found.number > 1 else ""
+def _local(path: str, paths: LocalPaths | None) -> Iterator[Finding]:
+    if paths is not None:
+        suffix = f" and {paths.number - 1} more" if paths.number > 1 else ""
         yield LOCAL_PATH.found(
-            Profile.POLICY, path, line=found.line, first=found.first[:LONGEST_SHOWN], more=more
+            Profile.POLICY, path, line=paths.line, first=paths.first[:LONGEST_SHOWN], more=suffix
         )
 
 

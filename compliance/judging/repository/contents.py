@@ -61,10 +61,10 @@ class FileReader:
         scans = _scans_of(item)
         data = b""
 
-        def examine(read: bytes) -> Contents:
+        def examine(head: bytes) -> Contents:
             nonlocal data
-            data = read
-            return scans.examine(read)
+            data = head
+            return scans.examine(head)
 
         if scans.most:
             self._found[item.path] = self._memory(item, scans.most, examine)
@@ -76,22 +76,22 @@ class FileReader:
         scans = _scans_of(item)
         fits = scans.searched <= search.left
         if search.affords(item.size):
-            known = self._found.pop(item.path, None)
-            found = scans.look_at(item, self._memory) if known is None else known
+            cached = self._found.pop(item.path, None)
+            contents = scans.look_at(item, self._memory) if cached is None else cached
         else:
             # The search continues: a smaller file may still fit
             scans = scans._replace(scripted=False, searched=scans.searched if fits else 0)
-            found = scans.look_at(item, _without_memory)
-        if not found.pointer:
+            contents = scans.look_at(item, _without_memory)
+        if not contents.pointer:
             search.left -= scans.searched
             search.skipped += not fits
-        return found
+        return contents
 
 
 def is_pointer(item: Item) -> bool:
     """Whether a regular file is a Git LFS pointer."""
-    small = 0 < item.size < LARGEST_POINTER
-    return small and read_head(item.full, len(POINTER)) == POINTER
+    is_small = 0 < item.size < LARGEST_POINTER
+    return is_small and read_head(item.full, len(POINTER)) == POINTER
 
 
 class _Scans(NamedTuple):
@@ -128,8 +128,8 @@ def _scans_of(item: Item) -> _Scans:
     )
 
 
-def _without_memory(item: Item, most: int, examine: Examine) -> Contents:
-    return examine(read_head(item.full, most))
+def _without_memory(item: Item, limit: int, examine: Examine) -> Contents:
+    return examine(read_head(item.full, limit))
 
 
 def _beginning(item: Item) -> bytes | None:

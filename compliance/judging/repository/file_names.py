@@ -94,9 +94,9 @@ def _characters(name: str) -> Iterator[FixedRule]:
 
 
 def _windows(name: str) -> str:
-    forbidden = _FORBIDDEN.search(name)
-    if forbidden:
-        return f"it has a {forbidden[0]}"
+    match = _FORBIDDEN.search(name)
+    if match:
+        return f"it has a {match[0]}"
     if name[-1:] in (".", " "):
         return "it ends in a dot or a space"
     # With any extension: aux.txt is the device aux

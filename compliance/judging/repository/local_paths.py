@@ -79,8 +79,8 @@ def path_matches(data: bytes) -> Iterator[re.Match[bytes]]:
     """
     end = 0
     for _, anchor, _ in _find_anchors(data):
-        for before in _BEFORE_ANCHOR:
-            start = anchor - before
+        for offset in _BEFORE_ANCHOR:
+            start = anchor - offset
             match = PATH.match(data, start) if start >= end else None
             if match is not None:
                 yield match
@@ -90,6 +90,6 @@ def path_matches(data: bytes) -> Iterator[re.Match[bytes]]:
 
 def _stands_for_any(match: re.Match[bytes]) -> bool:
     """Whether a home folder is a placeholder's or a default account's."""
-    windows, other = match.groups()
+    windows, posix = match.groups()
     home = windows is not None or match[0].startswith(_HOMES)
-    return home and _ANYBODY.fullmatch(windows or other) is not None
+    return home and _ANYBODY.fullmatch(windows or posix) is not None

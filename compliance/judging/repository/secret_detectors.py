@@ -133,18 +133,18 @@ def kind_of_secret(line: str) -> str | None:
     """The kind of secret in a line; None if the line has none, or has the mark that exempts it."""
     if _ALLOWED.search(line):
         return None
-    shown = not _HIDDEN_KEY.search(line)
+    is_visible = not _HIDDEN_KEY.search(line)
     for detector in _DETECTORS:
-        found: Iterable[str] = detector.analyze_string(line)
-        if not shown and isinstance(detector, PrivateKeyDetector):
+        matches: Iterable[str] = detector.analyze_string(line)
+        if not is_visible and isinstance(detector, PrivateKeyDetector):
             continue
-        if any(_real(detector, secret) for secret in _texts(found)):
+        if any(_real(detector, secret) for secret in _texts(matches)):
             return str(detector.secret_type)
     return None
 
 
-def _texts(found: Iterable[str]) -> Iterator[str]:
-    return (str(secret) for secret in found)
+def _texts(matches: Iterable[str]) -> Iterator[str]:
+    return (str(secret) for secret in matches)
 
 
 def _real(detector: RegexBasedDetector, secret: str) -> bool:
@@ -156,5 +156,5 @@ def _real(detector: RegexBasedDetector, secret: str) -> bool:
     stand_in = (
         _STAND_INS.fullmatch(secret) or is_templated_secret(secret) or _EXAMPLES.search(secret)
     )
-    weak = is_sequential_string(secret) or is_not_alphanumeric_string(secret)
-    return not (stand_in or weak or is_prefixed_with_dollar_sign(secret))
+    is_weak = is_sequential_string(secret) or is_not_alphanumeric_string(secret)
+    return not (stand_in or is_weak or is_prefixed_with_dollar_sign(secret))

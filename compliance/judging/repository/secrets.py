@@ -133,8 +133,8 @@ def secrets_of(log: Log) -> Secrets | None:
     """The secrets in a log's beginning; None if the log has not kept it."""
     if not log.data:
         return None
-    found = _find_marks(log.head)
-    return _at_marks(found, log.data[:LOG_HEAD], is_log=True) if found else ()
+    marks = _find_marks(log.head)
+    return _at_marks(marks, log.data[:LOG_HEAD], is_log=True) if marks else ()
 
 
 def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
@@ -142,34 +142,36 @@ def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
     return _at_marks(_find_marks(data), data, is_log=is_log)
 
 
-def read_head(full: str, most: int) -> bytes:
+def read_head(path: str, limit: int) -> bytes:
     """The first bytes of a regular file; empty if it cannot be read, or is a link or a pipe."""
     try:
-        return read_plain(full, most)
+        return read_plain(path, limit)
     except OSError:
         return b""
 
 
-def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:
+def _at_marks(marks: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:
     """The secrets at the marks found in a text; in a log, only in lines that are not records."""
     # Like git, treat a file with a null byte near its beginning as binary
     if b"\0" in data[:8192]:
         return None
-    lines = [*_lines([at for _, at, _ in found], data, is_log=is_log)]
+    lines = [*_lines([position for _, position, _ in marks], data, is_log=is_log)]
     if not lines:
         return ()
     # Matches do not overlap, but marks may: a hidden mark begins inside another.
-    near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
-    marks = [re.compile(pattern) for literal, pattern in _MARKS if literal in near]
+    context = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in marks])
+    patterns = [re.compile(pattern) for literal, pattern in _MARKS if literal in context]
     spans: list[tuple[int, int]] = []
     for start, end in lines:
-        seen = start  # earlier text is already searched
-        for at in sorted([m.start() for mark in marks for m in mark.finditer(data, start, end)]):
-            if at >= seen:
-                stop = min(end, at + LONGEST_LINE)
-                spans.append((max(start, at - LONGEST_LINE), stop))
+        searched_to = start  # earlier text is already searched
+        for position in sorted(
+            [m.start() for pattern in patterns for m in pattern.finditer(data, start, end)]
+        ):
+            if position >= searched_to:
+                stop = min(end, position + LONGEST_LINE)
+                spans.append((max(start, position - LONGEST_LINE), stop))
                 # Spans overlap by the longest secret, so that no secret is split
-                seen = stop if stop == end else stop - LONGEST_SECRET
+                searched_to = stop if stop == end else stop - LONGEST_SECRET
     return tuple(_kinds_at(spans, data))
 
 
@@ -183,8 +185,8 @@ def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, 
     for start, end in spans:
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
         # The lines of a key in an example do not contain a key
-        hidden = kind == PRIVATE_KEY and _REDACTED.search(data, end, end + LONGEST_MARK)
-        if kind is not None and not hidden:
+        is_redacted = kind == PRIVATE_KEY and _REDACTED.search(data, end, end + LONGEST_MARK)
+        if kind is not None and not is_redacted:
             yield data.count(b"\n", 0, start) + 1, kind
             count += 1
             # This also limits the counting of lines, which starts at the top each time
@@ -192,18 +194,18 @@ def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, 
                 return
 
 
-def _lines(places: list[int], data: bytes, *, is_log: bool) -> Iterator[tuple[int, int]]:
+def _lines(positions: list[int], data: bytes, *, is_log: bool) -> Iterator[tuple[int, int]]:
     """Start and end of the lines at some ascending positions; in a log, up to the record.
 
     The fields of a record come from the benchmark.
     """
     end = 0
-    for at in places:
-        if at < end:
+    for position in positions:
+        if position < end:
             continue
-        start = data.rfind(b"\n", end, at) + 1
-        end = data.find(b"\n", at)
+        start = data.rfind(b"\n", end, position) + 1
+        end = data.find(b"\n", position)
         end = len(data) if end < 0 else end
         stop = data.find(RECORD, start, end) if is_log else -1
-        if stop < 0 or at < stop:
+        if stop < 0 or position < stop:
             yield start, end if stop < 0 else stop

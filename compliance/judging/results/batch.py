@@ -28,11 +28,11 @@ def spreads(result: Result, context: JudgingContext) -> Iterator[Finding]:
     settings = run.facts.settings.as_dict()
     batch = _count(settings, "global_batch_size")
     device = next((key.name for key in DEVICE_BATCHES if key.name in settings), None)
-    each = _count(settings, device) if device is not None else None
-    if device is None or batch is None or each is None:
+    device_count = _count(settings, device) if device is not None else None
+    if device is None or batch is None or device_count is None:
         return
     steps = _count(settings, "gradient_accumulation_steps") or 1
-    width = batch / (each * steps)
+    width = batch / (device_count * steps)
     # Widely used code processes a device's batch twice, and logs an accumulation of 1
     if _divides(width, accelerators) or (steps == 1 and _divides(accelerators, width)):
         return
@@ -48,8 +48,8 @@ def spreads(result: Result, context: JudgingContext) -> Iterator[Finding]:
     )
 
 
-def _divides(part: float, whole: float) -> bool:
-    return whole % part == 0
+def _divides(part: float, total: float) -> bool:
+    return total % part == 0
 
 
 def _count(settings: Mapping[str, Any], key: str) -> float | None:

@@ -50,7 +50,7 @@ def _as_its_folder(
     facts, division = run.facts.run, verdict.result.described_division
     if facts.benchmark not in names:
         folder, rules = verdict.folder.benchmark, context.rules
-        known = facts.benchmark in (*rules.allowed, *rules.benchmarks, *rules.aliases)
+        is_listed = facts.benchmark in (*rules.allowed, *rules.benchmarks, *rules.aliases)
         advice = f"set submission_benchmark to {folder}"
         yield OTHER_BENCHMARK.found(
             context.profile,
@@ -59,8 +59,8 @@ def _as_its_folder(
             key="submission_benchmark",
             logged=facts.benchmark,
             benchmark=folder,
-            severity=Severity.ERROR if not known or _sizes_fail(verdict) else None,
-            advice=f"move the log to its benchmark's folder, or {advice}" if known else advice,
+            severity=Severity.ERROR if not is_listed or _sizes_fail(verdict) else None,
+            advice=f"move the log to its benchmark's folder, or {advice}" if is_listed else advice,
         )
     if contradicts(facts.division, division):
         yield OTHER_DIVISION.found(
@@ -77,7 +77,7 @@ def _as_its_folder(
 def _sizes_fail(verdict: ResultVerdict) -> bool:
     """Whether runs with several batch sizes fail the test of convergence."""
     settings = [run.facts.settings.as_dict() for run in verdict.result.runs]
-    sizes = {canonical_text(each.get(GLOBAL_BATCH_SIZE.name)) for each in settings}
+    sizes = {canonical_text(run_settings.get(GLOBAL_BATCH_SIZE.name)) for run_settings in settings}
     return len(sizes) > 1 and verdict.result.convergence.verdict == "fail"
 
 
@@ -91,40 +91,40 @@ def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
     settings = [run.facts.settings for run in runs]
     if _are_the_same(settings):
         return
-    given: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
-    for run, each in zip(runs, settings, strict=True):
-        for key, value in each.as_dict().items():
-            given[key][canonical_text(value)].append(run)
-    for key, by_value in sorted(given.items()):
+    runs_by_value: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run, run_settings in zip(runs, settings, strict=True):
+        for key, value in run_settings.as_dict().items():
+            runs_by_value[key][canonical_text(value)].append(run)
+    for key, by_value in sorted(runs_by_value.items()):
         if len(by_value) > 1:
-            found = _mixed(key, by_value, path, context)
+            finding = _mixed(key, by_value, path, context)
             if key == GLOBAL_BATCH_SIZE.name and _sizes_fail(verdict):
-                found = replace(found, severity=Severity.ERROR)
-            yield found
+                finding = replace(finding, severity=Severity.ERROR)
+            yield finding
 
 
 def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: JudgingContext) -> Finding:
     """The finding about a setting that differs, at the one deviating log if there is only one."""
-    *odd, most = sorted(by_value.items(), key=lambda each: len(each[1]))
-    alone = [run for _, runs in odd for run in runs]
-    places = {run.name: line_of(run.path, key) for run in alone[:_MOST_NAMED]}
-    parts = [f"{shortened(value)} in {_named(runs, places)}" for value, runs in odd[:_MOST_NAMED]]
-    if len(odd) > _MOST_NAMED:
-        parts.append(f"{len(odd) - _MOST_NAMED} other values")
+    *others, majority = sorted(by_value.items(), key=lambda item: len(item[1]))
+    other_runs = [run for _, runs in others for run in runs]
+    lines = {run.name: line_of(run.path, key) for run in other_runs[:_MOST_NAMED]}
+    parts = [f"{shortened(value)} in {_named(runs, lines)}" for value, runs in others[:_MOST_NAMED]]
+    if len(others) > _MOST_NAMED:
+        parts.append(f"{len(others) - _MOST_NAMED} other values")
     # With two runs, neither deviates from the other
-    single = len(alone) == 1 and len(most[1]) > 1
-    others = f"the {len(most[1])} others" if single else _named(most[1], {})
-    found = MIXED_SETTINGS.found(
+    is_single = len(other_runs) == 1 and len(majority[1]) > 1
+    majority_text = f"the {len(majority[1])} others" if is_single else _named(majority[1], {})
+    finding = MIXED_SETTINGS.found(
         context.profile,
-        alone[0].display_path if single else path,
-        line=places[alone[0].name] if single else None,
+        other_runs[0].display_path if is_single else path,
+        line=lines[other_runs[0].name] if is_single else None,
         key=key,
         setting=key,
-        values="; ".join([*parts, f"{shortened(most[0])} in {others}"]),
+        values="; ".join([*parts, f"{shortened(majority[0])} in {majority_text}"]),
     )
     # A value that violates a rule is reported with its log
-    fault = alone[0].fault
-    return replace(found, caused_by=fault) if single and fault.endswith(f".{key}") else found
+    fault = other_runs[0].fault
+    return replace(finding, caused_by=fault) if is_single and fault.endswith(f".{key}") else finding
 
 
 _MOST_NAMED = 3
@@ -141,8 +141,8 @@ def _named(runs: Sequence[Run], lines: Mapping[str, int | None]) -> str:
 def line_of(path: Path, key: str) -> int | None:
     """The first line of a log with a key; the log is read again, because few results need it."""
     # In a long log, the declarations of a run are at the beginning
-    for read in (_beginning, read_log):
-        for line, record in read(path).all_records():
+    for reader in (_beginning, read_log):
+        for line, record in reader(path).all_records():
             if record.key == key:
                 return line
     return None
@@ -161,8 +161,8 @@ def _are_the_same(settings: list[Settings]) -> bool:
     first, *others = settings or [NO_SETTINGS]
     kinds = first.kinds()
     return all(
-        each.values == first.values and each.keys == first.keys and each.kinds() == kinds
-        for each in others
+        item.values == first.values and item.keys == first.keys and item.kinds() == kinds
+        for item in others
     )
 
 
@@ -172,11 +172,11 @@ def canonical_text(value: Any) -> str:
     return repr(value) if number is None else f"{number:.15g}"
 
 
-def shortened(text: str, most: int = 60) -> str:
+def shortened(text: str, limit: int = 60) -> str:
     """A canonical text, shortened for a message; comparisons use the whole text."""
     if text == "None":
         return "null"
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
@@ -192,11 +192,13 @@ def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
     if len(versions) < 2:
         return
     # If several versions have the most runs, the first of them is the reference
-    usual = max(versions, key=lambda version: len(versions[version]))
-    most, there = len(versions[usual]), dict(zip(*usual, strict=True))
+    usual_version = max(versions, key=lambda version: len(versions[version]))
+    usual_count, usual_lines = len(versions[usual_version]), dict(zip(*usual_version, strict=True))
     for version, runs in versions.items():
-        here = {key: at for key, at in zip(*version, strict=True) if at and there.get(key)}
-        moved = [key for key, at in here.items() if at != there[key]]
+        lines = {
+            key: line for key, line in zip(*version, strict=True) if line and usual_lines.get(key)
+        }
+        moved = [key for key, line in lines.items() if line != usual_lines[key]]
         if len(moved) < _LEAST_MOVED:
             continue
         yield OTHER_CODE.found(
@@ -205,9 +207,9 @@ def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
             key=moved[0],
             setting=moved[0],
             count=len(moved),
-            total=len(here),
-            most=f"{most} other run{'s' * (most > 1)}",
-            here=here[moved[0]],
-            there=there[moved[0]],
+            total=len(lines),
+            most=f"{usual_count} other run{'s' * (usual_count > 1)}",
+            here=lines[moved[0]],
+            there=usual_lines[moved[0]],
             alike=f"; same in {len(runs) - 1} more" if len(runs) > 1 else "",
         )

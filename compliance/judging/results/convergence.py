@@ -52,10 +52,10 @@ def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> 
 
 
 def _references(profile: Profile, benchmark: Benchmark, points: Iterable[Point]) -> References:
-    way = VERIFIER if profile is Profile.VERIFIER else POLICY
+    arithmetic = VERIFIER if profile is Profile.VERIFIER else POLICY
     # A point with fewer values has no mean after its ends are dropped
-    usable = [point for point in points if len(point.to_converge) > 2 * benchmark.dropped]
-    return references_of(way, usable, benchmark.runs, benchmark.dropped)
+    usable_points = [point for point in points if len(point.to_converge) > 2 * benchmark.dropped]
+    return references_of(arithmetic, usable_points, benchmark.runs, benchmark.dropped)
 
 
 def judge_convergence(
@@ -83,10 +83,10 @@ def judge_convergence(
         return Convergence("not_applicable", messages=(reason,))
     if quirks_of(profile).names_by_logs:
         benchmark = _named_by(runs, benchmark)
-    known = references(profile, rules, benchmark, points)
+    reference_points = references(profile, rules, benchmark, points)
     if not pruned:
-        known = replace(known, used=known.every)
-    return _Judge(rules, benchmark, runs, profile, known).judge()
+        reference_points = replace(reference_points, used=reference_points.every)
+    return _Judge(rules, benchmark, runs, profile, reference_points).judge()
 
 
 def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
@@ -95,19 +95,19 @@ def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
     return names.pop() if len(names) == 1 else benchmark
 
 
-def compared(ours: Convergence, theirs: Convergence) -> Convergence:
+def compared(policy: Convergence, verifier: Convergence) -> Convergence:
     """The policy's test, with the official verifier's test if it differs."""
-    if "not_applicable" in (ours.verdict, theirs.verdict):
-        return ours
-    same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
-    if ours.verdict == theirs.verdict and ours.case == theirs.case and same:
-        return ours
-    official, own = distinct(theirs.scaling_factor, ours.scaling_factor)
+    if "not_applicable" in (policy.verdict, verifier.verdict):
+        return policy
+    equal = math.isclose(policy.scaling_factor, verifier.scaling_factor, rel_tol=1e-9)
+    if policy.verdict == verifier.verdict and policy.case == verifier.case and equal:
+        return policy
+    official, factor = distinct(verifier.scaling_factor, policy.scaling_factor)
     message = (
-        f"the official verifier's arithmetic gives {theirs.verdict} ({theirs.case}), "
-        f"factor {official}; the policy's {ours.verdict} ({ours.case}), factor {own}"
+        f"the official verifier's arithmetic gives {verifier.verdict} ({verifier.case}), "
+        f"factor {official}; the policy's {policy.verdict} ({policy.case}), factor {factor}"
     )
-    return replace(ours, other=theirs, messages=(*ours.messages, message))
+    return replace(policy, other=verifier, messages=(*policy.messages, message))
 
 
 class _Judge:
@@ -119,12 +119,12 @@ class _Judge:
         benchmark: str,
         runs: Sequence[RunFacts],
         profile: Profile,
-        known: References,
+        reference_points: References,
     ) -> None:
         self.round, self.benchmark, self.runs = rules, benchmark, runs
         self.quirks = quirks_of(profile)
         facts = rules.benchmark(benchmark)
-        self.rules, self.drop, self.known = facts.convergence, facts.dropped, known
+        self.rules, self.drop, self.known = facts.convergence, facts.dropped, reference_points
         self.unit = self.rules.unit
         self.places = places_of(runs, self.drop)
         self.size: float | None = None
@@ -140,8 +140,8 @@ class _Judge:
             self.size = size
         if crash := self._crash():
             return self._ends("fail", crash, fault="crash")
-        if mixed := self._mixed():
-            return self._ends("fail", mixed, fault="mixed")
+        if reason := self._mixed():
+            return self._ends("fail", reason, fault="mixed")
         if unfinished := self._unfinished():
             return self._ends("fail", unfinished, fault="unfinished")
         if size is None:
@@ -184,12 +184,12 @@ class _Judge:
             sizes: dict[float | None, list[RunFacts]] = {}
             for run in self.runs:
                 sizes.setdefault(run.batch_size, []).append(run)
-            often = sorted(sizes.items(), key=lambda item: -len(item[1]))
-            each = ", ".join(f"{_size(size)} in {_named(runs)}" for size, runs in often)
-            return f"global_batch_size differs between runs ({each}); expected one value"
+            by_frequency = sorted(sizes.items(), key=lambda item: -len(item[1]))
+            size_list = ", ".join(f"{_size(size)} in {_named(runs)}" for size, runs in by_frequency)
+            return f"global_batch_size differs between runs ({size_list}); expected one value"
         if len(names) > 1:
-            listed = ", ".join(sorted(str(name) for name in names))
-            return f"submission_benchmark differs between runs: {listed}"
+            name_list = ", ".join(sorted(str(name) for name in names))
+            return f"submission_benchmark differs between runs: {name_list}"
         return ""
 
     def _unfinished(self) -> str:
@@ -202,13 +202,13 @@ class _Judge:
         return ""
 
     def _missing(self, size: float) -> str:
-        where = f"{self.benchmark} in {self.round.usage} {self.round.name}"
+        subject = f"{self.benchmark} in {self.round.usage} {self.round.name}"
         if not self.known.used:
             reason = f": {self.rules.without_points}" if self.rules.without_points else ""
-            return f"no reference convergence points exist for {where}{reason}"
+            return f"no reference convergence points exist for {subject}{reason}"
         largest = self.known.used[-1].batch_size
         return (
-            f"batch size {show(size)} is above every reference point of {where} (the largest is "
+            f"batch size {show(size)} is above every reference point of {subject} (the largest is "
             f"{show(largest)}): submit reference runs at {show(size)}"
         )
 
@@ -249,16 +249,16 @@ class _Judge:
         )
 
     def _short(self) -> str:
-        needed = self.known.needed
+        needed_runs = self.known.needed
         # The official verifier tests any number of runs
-        if self.quirks.counts_all_runs or len(self.runs) >= needed:
+        if self.quirks.counts_all_runs or len(self.runs) >= needed_runs:
             return ""
-        return f"{there_are(len(self.runs), 'run')}; a result needs {needed}"
+        return f"{there_are(len(self.runs), 'run')}; a result needs {needed_runs}"
 
     def _points(self, reference: Reference) -> tuple[Reference, ...]:
         if not reference.interpolated:
             return (reference,)
-        return tuple(one for one in self.known.used if one.ids[0] in reference.ids)
+        return tuple(point for point in self.known.used if point.ids[0] in reference.ids)
 
     def _too_fast(self, submission: float, lowest: float, size: float) -> str:
         reached, allowed = distinct(submission, lowest)

@@ -29,9 +29,9 @@ MARGIN = 0.0005
 """Allowed difference from the computed factor: published factors have at least three decimals."""
 
 
-def _margin(given: float) -> float:
+def _margin(factor: float) -> float:
     """The allowed difference from the computed factor: half of the last digit of two decimals."""
-    decimals = len(repr(given).partition(".")[2])
+    decimals = len(repr(factor).partition(".")[2])
     return HUNDREDTH if decimals == 2 else MARGIN
 
 
@@ -58,27 +58,27 @@ class Factor(msgspec.Struct, frozen=True):
     @property
     def unsupported(self) -> bool:
         """Whether scaling.json has a factor that the computation does not support."""
-        given = self.committee
-        if given is None:
+        committee = self.committee
+        if committee is None:
             return False
-        return all(abs(given - one) > _margin(given) for one in self.supported)
+        return all(abs(committee - factor) > _margin(committee) for factor in self.supported)
 
     @property
     def note(self) -> str:
         """The difference between scaling.json and the computation; empty if they agree."""
         if not self.unsupported:
             return ""
-        given, implied = self.compared
+        factor, implied = self.compared
         return (
-            f"scaling.json has {given}; the formula of the training rules (mean of the reference "
+            f"scaling.json has {factor}; the formula of the training rules (mean of the reference "
             f"points / mean of the runs) gives {implied}"
         )
 
     @property
     def compared(self) -> tuple[str, str]:
         """The factor in scaling.json and the computed factor, with enough digits to differ."""
-        given, *supported = distinct(self.committee or 0.0, *self.supported)
-        return given, " or ".join(supported)
+        factor, *supported = distinct(self.committee or 0.0, *self.supported)
+        return factor, " or ".join(supported)
 
 
 def read_scaling(folder: Path | str) -> tuple[float | None, str]:

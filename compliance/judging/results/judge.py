@@ -44,14 +44,14 @@ def judge_result(
         verdict.blamed = result.power.blamed
     if quirks.skips_unknown_folders and not folder.official:
         return verdict
-    where = result.place.display_path
-    verdict.findings += _run_count(verdict, where, context)
-    verdict.findings += _failures(verdict, where, context)
+    path = result.place.display_path
+    verdict.findings += _run_count(verdict, path, context)
+    verdict.findings += _failures(verdict, path, context)
     if not quirks.ignores_policy:
         verdict.findings += _names(tree, folder, context)
-        verdict.findings += _left_out(result, where, context)
-        verdict.findings += one_kind(verdict, where, context)
-        verdict.findings += plausible(verdict, where, context)
+        verdict.findings += _left_out(result, path, context)
+        verdict.findings += one_kind(verdict, path, context)
+        verdict.findings += plausible(verdict, path, context)
         verdict.findings += spreads(result, context)
         verdict.findings += judge_scaling(result)
     if not folder.official:
@@ -69,44 +69,44 @@ def _of_policy(finding: Finding) -> Finding:
 # --- how many runs ---
 
 
-def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
+def _run_count(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     folder = verdict.folder
-    needed, given = context.rules.benchmark(folder.benchmark).runs, len(folder.logs)
-    weak = folder.scaling == "weak"
-    if given < needed:
+    needed_runs, run_count = context.rules.benchmark(folder.benchmark).runs, len(folder.logs)
+    is_weak = folder.scaling == "weak"
+    if run_count < needed_runs:
         yield TOO_FEW_RUNS.found(
             context.profile,
-            where,
-            given=given,
-            present=plural(given, "run"),
-            least="at least " if weak else "",
-            needed=needed,
-            runs=plural(needed - given, "more run"),
+            path,
+            given=run_count,
+            present=plural(run_count, "run"),
+            least="at least " if is_weak else "",
+            needed=needed_runs,
+            runs=plural(needed_runs - run_count, "more run"),
             benchmark=folder.benchmark,
         )
     # Throughput has only a least number of instances
-    elif given > needed and not weak and not _first_converging(verdict, context):
+    elif run_count > needed_runs and not is_weak and not _first_converging(verdict, context):
         allowed = context.rules.package.median_window
         yield TOO_MANY_RUNS.found(
             context.profile,
-            where,
+            path,
             stated_by=StatedBy.VERIFIER if allowed else StatedBy.BOTH,
-            given=given,
-            needed=needed,
-            demand=_demand(verdict, needed, context),
+            given=run_count,
+            needed=needed_runs,
+            demand=_demand(verdict, needed_runs, context),
         )
 
 
 def _demand(verdict: ResultVerdict, needed: int, context: JudgingContext) -> str:
     """The number of runs that each text accepts if there are more than needed."""
-    rules, given = context.rules, len(verdict.folder.logs)
+    rules, run_count = context.rules, len(verdict.folder.logs)
     if not rules.verified:
         return f"expected {needed}"
     official = f"the official verifier accepts exactly {needed}"
     if context.quirks.counts_all_runs or not rules.package.median_window:
         return official
     window = join_limited([run.name for run in _by_launch(_scored(verdict, context))], 12)
-    return f"{official}, the policy scores the median of {given - needed + 1} windows: {window}"
+    return f"{official}, the policy scores the median of {run_count - needed + 1} windows: {window}"
 
 
 def _by_launch(runs: Sequence[Run]) -> list[Run]:
@@ -130,7 +130,7 @@ def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
 # --- which may fail ---
 
 
-def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
+def _failures(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     """Findings about failing runs; some may be dropped as slowest if they only miss the target."""
     benchmark = context.rules.benchmark(verdict.folder.benchmark)
     allowed, scored = benchmark.dropped, _scored(verdict, context)
@@ -138,27 +138,27 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
         # In 0.5, the first 50 of NCF's 100 runs that converge count: the others may fail
         allowed = max(allowed, len(scored) - benchmark.runs)
     failed = sum(map(verdict.failing, scored))
-    lacking = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
+    failing_count = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
     if failed > allowed:
-        found = TOO_MANY_FAILED_RUNS.found(
-            context.profile, where, given=len(scored), allowed=allowed, failed=failed
+        finding = TOO_MANY_FAILED_RUNS.found(
+            context.profile, path, given=len(scored), allowed=allowed, failed=failed
         )
         causes = (run.fault for run in scored if verdict.failing(run) and run.fault)
-        yield replace(found, caused_by=next(causes, ""))
+        yield replace(finding, caused_by=next(causes, ""))
     if context.quirks.ignores_policy:
         return
     # A log of the open division may end aborted without violating a rule
-    if failed <= allowed < lacking and not verdict.result.weak:
+    if failed <= allowed < failing_count and not verdict.result.weak:
         names = [run.name for run in scored if verdict.failing(run) or not run.facts.run.converged]
         # If the result fails the test of convergence, these runs are the reason
         fails = verdict.result.convergence.fault == "unfinished"
         yield NOT_CONVERGED.found(
             context.profile,
-            where,
+            path,
             severity=None if fails else Severity.WARNING,
             given=len(scored),
             allowed=allowed,
-            lacking=lacking,
+            lacking=failing_count,
             names=join_limited(names, 6),
         )
     # In 0.5, the runs of NCF that do not count are not dropped as slowest
@@ -182,26 +182,26 @@ def _dropped_runs(verdict: ResultVerdict, context: JudgingContext) -> Iterator[F
                 phase=ended.phase,
             )
         elif not run.facts.missed_only:
-            found = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
-            yield replace(found, caused_by=run.fault)
+            finding = BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
+            yield replace(finding, caused_by=run.fault)
 
 
-def _left_out(result: Result, where: str, context: JudgingContext) -> Iterator[Finding]:
+def _left_out(result: Result, path: str, context: JudgingContext) -> Iterator[Finding]:
     """A finding if every run omits evaluations: then no time of the result follows the rules."""
     runs = result.runs
     if runs and all(run.facts.leaves_out for run in runs):
         severity = Severity.ERROR if context.rules.package.unprecedented else None
-        yield EVALUATIONS_LEFT_OUT.found(context.profile, where, severity=severity, runs=len(runs))
+        yield EVALUATIONS_LEFT_OUT.found(context.profile, path, severity=severity, runs=len(runs))
 
 
 # --- the files in the folder ---
 
 
 def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
-    usual = [f"{folder.path}/result_{number}.txt" for number in range(len(folder.logs))]
+    usual_paths = [f"{folder.path}/result_{number}.txt" for number in range(len(folder.logs))]
     invalid: list[str] = []
     numbers = []
-    for path in folder.logs if [*folder.logs] != usual else ():
+    for path in folder.logs if [*folder.logs] != usual_paths else ():
         match = RESULT_NAME.fullmatch(path.rpartition("/")[2])
         if match is None:
             invalid.append(path)
@@ -218,36 +218,36 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             name=name,
             more=_more(invalid, path),
         )
-    ordered = sorted(numbers)
-    first = 1 if ordered[:1] == [1] else 0
-    if not invalid and ordered != list(range(first, first + len(ordered))):
+    sorted_numbers = sorted(numbers)
+    first = 1 if sorted_numbers[:1] == [1] else 0
+    if not invalid and sorted_numbers != list(range(first, first + len(sorted_numbers))):
         yield NUMBERING.found(
             context.profile,
             tree.place(folder.path),
-            numbers=join_limited([str(number) for number in ordered], 12),
+            numbers=join_limited([str(number) for number in sorted_numbers], 12),
         )
     yield from _misnamed(tree, folder, context)
     for name in folder.unknown[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")
-        more = _more(folder.unknown, name)
-        yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=more)
+        remark = _more(folder.unknown, name)
+        yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=remark)
 
 
 def _misnamed(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
     """Findings about logs that are not counted because of their names, with the correct names."""
-    needed = context.rules.benchmark(folder.benchmark).runs
+    needed_runs = context.rules.benchmark(folder.benchmark).runs
     names = [path.rpartition("/")[2] for path in folder.logs]
-    placing = placed(names, folder.misnamed, None if folder.scaling == "weak" else needed)
+    placing = placed(names, folder.misnamed, None if folder.scaling == "weak" else needed_runs)
     for name in folder.misnamed[:_MOST]:
-        path, to = f"{folder.path}/{name}", placing.names.get(name)
+        path, new_name = f"{folder.path}/{name}", placing.names.get(name)
         verb = "decompress" if is_compressed(tree.root / path) else "rename"
         yield MISNAMED_LOG.found(
             context.profile,
             tree.place(path),
-            severity=None if len(names) < needed else Severity.WARNING,
+            severity=None if len(names) < needed_runs else Severity.WARNING,
             name=name,
             more=_more(folder.misnamed, name),
-            how=f"{verb} it to {to} (podium fix does it)" if to else placing.left[name],
+            how=f"{verb} it to {new_name} (podium fix does it)" if new_name else placing.left[name],
         )
 
 

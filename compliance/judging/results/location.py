@@ -33,8 +33,8 @@ class ResultLocation(msgspec.Struct, frozen=True):
 
     def display(self, path: Path) -> str:
         """A path in the folder as a report shows it."""
-        below = path.relative_to(self.folder).as_posix()
-        return below if self.display_path == "." else f"{self.display_path}/{below}"
+        relative_path = path.relative_to(self.folder).as_posix()
+        return relative_path if self.display_path == "." else f"{self.display_path}/{relative_path}"
 
 
 def is_pruned(folder: str) -> bool:
@@ -45,14 +45,16 @@ def is_pruned(folder: str) -> bool:
 def place_of(folder: Path, display_path: str) -> ResultLocation:
     """The location that the path of a result's folder states."""
     parts = folder.absolute().parts
-    at = _results_at(parts)
+    index = _results_at(parts)
     scaling: Scaling
-    if at is None:
+    if index is None:
         scaling = "weak" if folder.absolute().parent.name == "weak" else "strong"
         return ResultLocation(folder, display_path, benchmark=parts[-1], scaling=scaling)
-    system = parts[at + 1]
-    scaling = "weak" if _depth(parts, at) == at + 4 and parts[at + 2] == "weak" else "strong"
-    root = Path(*parts[:at])
+    system = parts[index + 1]
+    scaling = (
+        "weak" if _depth(parts, index) == index + 4 and parts[index + 2] == "weak" else "strong"
+    )
+    root = Path(*parts[:index])
     description = root / "systems" / f"{system}.json"
     return ResultLocation(
         folder,
@@ -69,8 +71,8 @@ def place_of(folder: Path, display_path: str) -> ResultLocation:
 def result_around(folder: Path) -> Path | None:
     """The folder of the result that contains a folder, from its path; None if there is none."""
     parts = folder.absolute().parts
-    at = _results_at(parts)
-    if at is None or len(parts) == (depth := _depth(parts, at)):
+    index = _results_at(parts)
+    if index is None or len(parts) == (depth := _depth(parts, index)):
         return None
     return Path(*parts[:depth])
 
@@ -78,28 +80,28 @@ def result_around(folder: Path) -> Path | None:
 def _results_at(parts: tuple[str, ...]) -> int | None:
     """The index of `results` in a path with a system and a benchmark below it."""
     # From the right: a folder named results may contain the whole tree, too
-    at = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
-    return None if at is None or len(parts) - at < 3 else at
+    index = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
+    return None if index is None or len(parts) - index < 3 else index
 
 
-def _depth(parts: tuple[str, ...], at: int) -> int:
+def _depth(parts: tuple[str, ...], index: int) -> int:
     """The number of parts in the path of a result's folder, given the index of `results`."""
-    scaled = len(parts) > at + 3 and parts[at + 2] in SCALINGS
-    return at + 4 if scaled else at + 3
+    has_scaling = len(parts) > index + 3 and parts[index + 2] in SCALINGS
+    return index + 4 if has_scaling else index + 3
 
 
-def filled(place: ResultLocation, facts: Iterable[Facts], rules: Round) -> ResultLocation:
+def filled(location: ResultLocation, facts: Iterable[Facts], rules: Round) -> ResultLocation:
     """The location with missing values from the logs; the most frequent value is used."""
-    known = list(facts)
-    benchmark = place.benchmark
+    all_facts = list(facts)
+    benchmark = location.benchmark
     # A folder with any other name says nothing, so the logs decide
     if benchmark not in rules.benchmarks:
-        benchmark = _usual(one.run.benchmark for one in known) or benchmark
+        benchmark = _usual(log_facts.run.benchmark for log_facts in all_facts) or benchmark
     return replace(
-        place,
+        location,
         benchmark=benchmark,
-        submitter=place.submitter or _usual(one.org for one in known),
-        system=place.system or _usual(one.platform for one in known),
+        submitter=location.submitter or _usual(log_facts.org for log_facts in all_facts),
+        system=location.system or _usual(log_facts.platform for log_facts in all_facts),
     )
 
 

@@ -56,17 +56,17 @@ def mark_official(
     profile gives to rules of the verifier alone.
     """
     marked = list(findings)
-    places: dict[tuple[str, str], list[int]] = {}
+    indices: dict[tuple[str, str], list[int]] = {}
     for index, finding in enumerate(marked):
-        places.setdefault((finding.path, finding.id), []).append(index)
+        indices.setdefault((finding.path, finding.id), []).append(index)
     for error in deciding(official):
-        here = places.get((error.path, error.id))
-        if here is None:
+        candidates = indices.get((error.path, error.id))
+        if candidates is None:
             weight = verifier_only(rules)
-            alone = replace(error, severity=weight, stated_by=StatedBy.VERIFIER, official=True)
-            marked.append(alone)
+            extra = replace(error, severity=weight, stated_by=StatedBy.VERIFIER, official=True)
+            marked.append(extra)
         else:
-            match = (index for index in here if marked[index].line == error.line)
-            index = next(match, here[0])
+            match = (index for index in candidates if marked[index].line == error.line)
+            index = next(match, candidates[0])
             marked[index] = replace(marked[index], official=True)
     return marked

@@ -54,23 +54,23 @@ def _dates(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterat
     ]
     if not runs:
         return
-    found = _Dated(verdict, path, context, runs)
+    dates = _Dated(verdict, path, context, runs)
     published = PUBLISHED.get((rules.usage, rules.name))
     if published is None:
         # A round that is still open: only runs in the future are certainly wrong
         now = time.time() * 1000 + DAY_MS
-        yield from found.those(FUTURE_RUNS, lambda at: at > now, event="is checked")
+        yield from dates.those(FUTURE_RUNS, lambda start: start > now, event="is checked")
         return
     year, month = published
     end = month_ms(year, month + 1)
     too_old = month_ms(year - OLDEST_YEARS, month)
-    old = month_ms(year - 1, month - MONTHS_OF_REVIEW)
-    yield from found.those(FUTURE_RUNS, lambda at: at >= end, event="was published")
-    yield from found.those(EARLY_RUNS, lambda at: at < too_old, years=OLDEST_YEARS)
+    oldest = month_ms(year - 1, month - MONTHS_OF_REVIEW)
+    yield from dates.those(FUTURE_RUNS, lambda start: start >= end, event="was published")
+    yield from dates.those(EARLY_RUNS, lambda start: start < too_old, years=OLDEST_YEARS)
     allowed = "logs of an earlier round need a notice"
     if not rules.package.resubmission:
         allowed = "check that these logs are not from an earlier round"
-    yield from found.those(OLD_RUNS, lambda at: too_old <= at < old, allowed=allowed)
+    yield from dates.those(OLD_RUNS, lambda start: too_old <= start < oldest, allowed=allowed)
 
 
 class _Dated:
@@ -86,15 +86,15 @@ class _Dated:
         self.path, self.context, self.runs = path, context, runs
         self.total = len(verdict.result.runs)
 
-    def those(self, rule: Any, when: Callable[[float], bool], **fields: Any) -> Iterator[Finding]:
+    def those(self, rule: Any, test: Callable[[float], bool], **fields: Any) -> Iterator[Finding]:
         """One finding of a rule for all runs whose start satisfies the condition."""
-        picked = [(start, run) for start, run in self.runs if when(start)]
-        if picked:
-            start, run = picked[0]
+        matches = [(start, run) for start, run in self.runs if test(start)]
+        if matches:
+            start, run = matches[0]
             yield rule.found(
                 self.context.profile,
                 self.path,
-                count=len(picked),
+                count=len(matches),
                 total=self.total,
                 title=self.context.rules.title,
                 name=run.name,
@@ -117,9 +117,9 @@ def _date(milliseconds: float) -> str:
 def _speed(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     if verdict.result.weak:
         return  # instances share a system, and influence each other's speed
-    far = uneven([run.facts.run for run in verdict.result.runs])
-    if far:
-        (name, share), *others = far
+    uneven_runs = uneven([run.facts.run for run in verdict.result.runs])
+    if uneven_runs:
+        (name, share), *others = uneven_runs
         names = ", ".join(other.rpartition("/")[2] for other, _ in others[:5])
         yield UNEVEN_SPEED.found(
             context.profile,
@@ -136,21 +136,21 @@ def _speed(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterat
 
 def _checkpoints(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     result = verdict.result
-    told = [(run.facts.checkpoints, run) for run in result.runs]
-    known = [(each, run) for each, run in told if each is not None]
-    if not known or result.division == "open":
+    checkpoints = [(run.facts.checkpoints, run) for run in result.runs]
+    pairs = [(counts, run) for counts, run in checkpoints if counts is not None]
+    if not pairs or result.division == "open":
         return
-    full = sum(scored >= due for (scored, due), _ in known)
-    needed = math.ceil(len(result.runs) / 10)
-    if full < needed:
-        (scored, due), best = max(known, key=lambda each: each[0][0] / max(each[0][1], 1))
+    full_count = sum(scored >= due for (scored, due), _ in pairs)
+    needed_count = math.ceil(len(result.runs) / 10)
+    if full_count < needed_count:
+        (scored, due), best_run = max(pairs, key=lambda item: item[0][0] / max(item[0][1], 1))
         yield CHECKPOINTS_LEFT_OUT.found(
             context.profile,
             path,
-            full=full,
+            full=full_count,
             total=len(result.runs),
-            needed=needed,
-            best=best.name,
+            needed=needed_count,
+            best=best_run.name,
             scored=scored,
             due=due,
         )

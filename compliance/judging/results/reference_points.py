@@ -34,16 +34,16 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
     if result.quirks.computes_factors:
         return
     _, problem = result.committee_factor
-    where, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
+    path, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
     if problem:
         yield BAD_SCALING.found(
-            result.profile, where, key="scaling_factor", file=SCALING_FILE, problem=problem
+            result.profile, path, key="scaling_factor", file=SCALING_FILE, problem=problem
         )
     # Without runs nothing can be computed, and no factor multiplies the minutes of throughput
     elif factor.unsupported and result.runs and not result.weak:
         yield UNSUPPORTED_SCALING.found(
             result.profile,
-            where,
+            path,
             key="scaling_factor",
             file=SCALING_FILE,
             problem=factor.note,
@@ -54,27 +54,27 @@ def judge_scaling(result: Result) -> Iterator[Finding]:
 
 def judge_reference_points(result: Result) -> Iterator[Finding]:
     """Findings about a result that converges sooner than the reference, by either arithmetic."""
-    ours = result.convergence
-    if ours.verdict == "not_applicable":
+    policy = result.convergence
+    if policy.verdict == "not_applicable":
         return
-    theirs = result.official_convergence
+    verifier = result.official_convergence
     # If the official verifier crashes on a benchmark, that says nothing about the result
     if not result.quirks.crashes_on_logs and _crashes_verifier(result):
-        theirs = ours
-    if theirs.fault == "crash":
+        verifier = policy
+    if verifier.fault == "crash":
         # A bypass flag accepts the result of the comparison, but does not prevent the crash
-        reason = "; ".join(theirs.messages)
+        reason = "; ".join(verifier.messages)
         crash = VERIFIER_CRASH.found(result.profile, result.place.display_path, reason=reason)
         # A run on which the official verifier crashes has a finding with the reason
-        named = (run.fault for run in result.runs if f"crashes on {run.display_path}:" in reason)
-        yield replace(crash, caused_by=next(named, ""))
-    judged = ours if ours.verdict != "pass" else theirs
+        faults = (run.fault for run in result.runs if f"crashes on {run.display_path}:" in reason)
+        yield replace(crash, caused_by=next(faults, ""))
+    judged = policy if policy.verdict != "pass" else verifier
     if judged.verdict == "pass" or judged.fault == "crash":
         return
     stated_by = StatedBy.BOTH
-    if ours.verdict == "pass":
+    if policy.verdict == "pass":
         stated_by = StatedBy.VERIFIER
-    elif theirs.verdict == "pass":
+    elif verifier.verdict == "pass":
         stated_by = StatedBy.POLICY
     rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
     decided = _decided(result)
@@ -109,9 +109,9 @@ def _decided(result: Result) -> str:
     if result.quirks.ignores_policy:
         return ""
     judged, factor = result.convergence, result.score.factor
-    granted = granted_in(result.rules, result.place.submitter, result.place.benchmark)
-    if granted is not None and (judged.verdict == "missing" or _nearly_passes(judged)):
-        return f"; granted in review: {granted.evidence}"
+    grant = granted_in(result.rules, result.place.submitter, result.place.benchmark)
+    if grant is not None and (judged.verdict == "missing" or _nearly_passes(judged)):
+        return f"; granted in review: {grant.evidence}"
     if factor.committee is None:
         return ""
     published = result.rules.published and factor.committee > 1 + MARGIN

@@ -110,9 +110,9 @@ class Result(msgspec.Struct, dict=True):
     @cached_property
     def division(self) -> str:
         """The division in the description, or else in the logs, or else in 0.6's entry.json."""
-        logged = (run.facts.run.division for run in self.runs)
-        stated = self.described_division or next(filter(None, logged), "")
-        return stated or entry_division(self.place.folder)
+        logged_divisions = (run.facts.run.division for run in self.runs)
+        stated_division = self.described_division or next(filter(None, logged_divisions), "")
+        return stated_division or entry_division(self.place.folder)
 
     # --- runs ---
 
@@ -215,8 +215,8 @@ class Result(msgspec.Struct, dict=True):
         """Models per minute of instances; None for a time-to-train result."""
         if not self.weak:
             return None
-        rules, described = self.rules, self.description
-        scale = None if described is None else described.accelerators or described.nodes
+        rules, description = self.rules, self.description
+        scale = None if description is None else description.accelerators or description.nodes
         return score_throughput(rules.usage, rules.name, self.place.benchmark, self.counted, scale)
 
     @property
@@ -258,8 +258,8 @@ class Result(msgspec.Struct, dict=True):
     @cached_property
     def energies(self) -> list[float | None]:
         """Joules of each run, None if they are not known."""
-        known = {} if self.power is None else self.power.energies
-        return [known.get(run.path.stem) for run in self.runs]
+        energies = {} if self.power is None else self.power.energies
+        return [energies.get(run.path.stem) for run in self.runs]
 
     @property
     def energy(self) -> float | None:
@@ -280,8 +280,8 @@ class Result(msgspec.Struct, dict=True):
         if official.score.score is None:
             return OfficialEnergy(None, "the official summary has no score for the result")
         faults = [] if official.power is None else official.power.findings
-        told = (each.message for each in faults if each.id in ENERGY_FAULTS)
-        return OfficialEnergy(None, next(told, "a scored run has no power log of a node"))
+        messages = (fault.message for fault in faults if fault.id in ENERGY_FAULTS)
+        return OfficialEnergy(None, next(messages, "a scored run has no power log of a node"))
 
     def _official(self) -> Result:
         return Result(

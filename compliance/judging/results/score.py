@@ -86,27 +86,27 @@ def score_result(
     the median window, and for NCF in 0.5 the first runs that converge. The verifier uses all runs.
     """
     rules = find_round(usage, round_name)
-    known = rules.benchmark(benchmark)
-    needed, dropped = known.runs, known.dropped
-    chosen = list(runs)
-    outside: dict[int, str] = {}
+    definition = rules.benchmark(benchmark)
+    needed_runs, dropped = definition.runs, definition.dropped
+    chosen_runs = list(runs)
+    reasons: dict[int, str] = {}
     problems: list[str] = []
     if quirks_of(profile).counts_all_runs:
         pass
-    elif known.first_converging:
-        chosen, outside = _first_converging(runs, needed)
-    elif len(runs) > needed and rules.package.median_window:
-        chosen, outside = median_window(runs, needed, dropped)
-    if len(chosen) < needed:
-        problems.append(f"{there_are(len(chosen), 'run')}; a result needs {needed}")
-    score = _score(chosen, needed, dropped, factor or Factor(), problems)
-    return replace(score, runs=_parts(runs, outside, dropped))
+    elif definition.first_converging:
+        chosen_runs, reasons = _first_converging(runs, needed_runs)
+    elif len(runs) > needed_runs and rules.package.median_window:
+        chosen_runs, reasons = median_window(runs, needed_runs, dropped)
+    if len(chosen_runs) < needed_runs:
+        problems.append(f"{there_are(len(chosen_runs), 'run')}; a result needs {needed_runs}")
+    score = _score(chosen_runs, needed_runs, dropped, factor or Factor(), problems)
+    return replace(score, runs=_parts(runs, reasons, dropped))
 
 
 def _score(
-    chosen: list[RunFacts], needed: int, dropped: int, factor: Factor, problems: list[str]
+    chosen_runs: list[RunFacts], needed_runs: int, dropped: int, factor: Factor, problems: list[str]
 ) -> Score:
-    times = [_time(run) for run in chosen]
+    times = [_time(run) for run in chosen_runs]
     mean = olympic_mean(times, dropped) if len(times) > 2 * dropped else math.nan
     failed = sum(math.isinf(time) for time in times)
     if failed > dropped:
@@ -114,7 +114,7 @@ def _score(
     elif math.isnan(mean):
         problems.append(f"{len(times)} runs leave none after {dropped} at each end are dropped")
     minutes = mean if math.isfinite(mean) else None
-    return Score(minutes, (), needed, dropped, factor, tuple(problems))
+    return Score(minutes, (), needed_runs, dropped, factor, tuple(problems))
 
 
 def _time(run: RunFacts) -> float:
@@ -123,23 +123,23 @@ def _time(run: RunFacts) -> float:
 
 
 def _parts(
-    runs: Sequence[RunFacts], outside: dict[int, str], dropped: int
+    runs: Sequence[RunFacts], reasons: dict[int, str], dropped: int
 ) -> tuple[ScoredRun, ...]:
-    inside = [i for i in range(len(runs)) if i not in outside]
-    inside.sort(key=lambda i: (_time(runs[i]), runs[i].name, i))
-    rank = {index: place for place, index in enumerate(inside)}
-    parts = [_part(run, i, rank, len(inside), outside, dropped) for i, run in enumerate(runs)]
+    indices = [i for i in range(len(runs)) if i not in reasons]
+    indices.sort(key=lambda i: (_time(runs[i]), runs[i].name, i))
+    rank = {index: position for position, index in enumerate(indices)}
+    parts = [_part(run, i, rank, len(indices), reasons, dropped) for i, run in enumerate(runs)]
     return tuple(
-        ScoredRun(run.name, run.minutes, role=role, why=why)
-        for run, (role, why) in zip(runs, parts, strict=True)
+        ScoredRun(run.name, run.minutes, role=role, why=reason)
+        for run, (role, reason) in zip(runs, parts, strict=True)
     )
 
 
 def _part(
-    run: RunFacts, index: int, rank: dict[int, int], count: int, outside: dict[int, str], drop: int
+    run: RunFacts, index: int, rank: dict[int, int], count: int, reasons: dict[int, str], drop: int
 ) -> tuple[Role, str]:
-    if index in outside:
-        return "outside", outside[index]
+    if index in reasons:
+        return "outside", reasons[index]
     if not run.counts:
         reason = run.refused or ("it has no time" if run.converged else "it did not converge")
         return "failed", f"{reason}: it counts as slowest"
@@ -155,7 +155,7 @@ def _launched(run: RunFacts) -> tuple[float, str]:
 
 
 def median_window(
-    runs: Sequence[RunFacts], needed: int, dropped: int
+    runs: Sequence[RunFacts], needed_runs: int, dropped: int
 ) -> tuple[list[RunFacts], dict[int, str]]:
     """The N scored runs among more than N, and the reasons for the others by index.
 
@@ -164,21 +164,21 @@ def median_window(
     failures has the worst score.
     """
     order = sorted(range(len(runs)), key=lambda i: (*_launched(runs[i]), i))
-    windows = [order[at : at + needed] for at in range(len(order) - needed + 1)]
+    windows = [order[start : start + needed_runs] for start in range(len(order) - needed_runs + 1)]
     scores = [olympic_mean([_time(runs[i]) for i in window], dropped) for window in windows]
-    ranked = sorted(range(len(windows)), key=lambda at: (scores[at], at))
+    ranked = sorted(range(len(windows)), key=lambda index: (scores[index], index))
     window = windows[ranked[len(ranked) // 2]]
-    why = f"outside the median of {len(windows)} windows of {needed} consecutive runs"
-    return [runs[i] for i in window], {i: why for i in order if i not in window}
+    reason = f"outside the median of {len(windows)} windows of {needed_runs} consecutive runs"
+    return [runs[i] for i in window], {i: reason for i in order if i not in window}
 
 
 def _first_converging(
-    runs: Sequence[RunFacts], needed: int
+    runs: Sequence[RunFacts], needed_runs: int
 ) -> tuple[list[RunFacts], dict[int, str]]:
     order = sorted(range(len(runs)), key=lambda i: (*_launched(runs[i]), i))
-    chosen = [i for i in order if runs[i].counts][:needed]
-    why = f"not among the first {needed} runs that converge"
-    return [runs[i] for i in chosen], {i: why for i in order if i not in chosen}
+    chosen_indices = [i for i in order if runs[i].counts][:needed_runs]
+    reason = f"not among the first {needed_runs} runs that converge"
+    return [runs[i] for i in chosen_indices], {i: reason for i in order if i not in chosen_indices}
 
 
 def score_throughput(
@@ -194,9 +194,9 @@ def score_throughput(
     converge must be pruned: they are counted, as in the official tools, and reported as a problem.
     """
     problems = []
-    needed = find_round(usage, round_name).benchmark(benchmark).runs
-    if len(runs) < needed:
-        problems.append(f"{there_are(len(runs), 'instance')}; throughput needs {needed}")
+    needed_runs = find_round(usage, round_name).benchmark(benchmark).runs
+    if len(runs) < needed_runs:
+        problems.append(f"{there_are(len(runs), 'instance')}; throughput needs {needed_runs}")
     failed = sorted(run.name for run in runs if not run.counts)
     if failed:
         problems.append(f"these did not converge and must be pruned: {', '.join(failed)}")
@@ -228,6 +228,8 @@ def olympic_energy(score: Score, joules: Sequence[float | None]) -> float | None
 
     `joules` is each run's energy, in the order of the score's runs. None if a value is unknown.
     """
-    kept = [energy for run, energy in zip(score.runs, joules, strict=True) if run.role == "scored"]
-    known = [energy for energy in kept if energy is not None]
-    return mean_of(known) if known and len(known) == len(kept) else None
+    energies = [
+        energy for run, energy in zip(score.runs, joules, strict=True) if run.role == "scored"
+    ]
+    values = [energy for energy in energies if energy is not None]
+    return mean_of(values) if values and len(values) == len(energies) else None

@@ -84,14 +84,14 @@ class _Judgement:
 
     def findings(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
         """All findings in the profile."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         if self.official or (self.by_policy and self.demanded):
-            found += self._compared()
-            yield from found
+            findings += self._compared()
+            yield from findings
         if self.demanded or (self.official and not self.by_policy):
             yield from self._several()
         if self.by_policy and (self.demanded or self.pruned):
-            yield from self._shared({f.path for f in found if f.id == "seeds.repeated"})
+            yield from self._shared({f.path for f in findings if f.id == "seeds.repeated"})
         if self.by_policy and self.demanded:
             yield from self._sources(source_files)
             yield from self._counted()
@@ -128,38 +128,38 @@ class _Judgement:
         return None if run.seeds else self._found(NONE, run, None, self.asked)
 
     def _clashes(self, run: SeededRun, first: _FirstLogged) -> Iterator[Finding]:
-        inside: list[SeedRecord] = []
-        across: list[tuple[SeedRecord, SeededRun, SeedRecord]] = []
+        repeats: list[SeedRecord] = []
+        clashes: list[tuple[SeedRecord, SeededRun, SeedRecord]] = []
         for seed in run.seeds:
             # The path as logged: for the verifier, the same seed with another path is not a clash
             key = (seed[2], seed[3], int(seed[0]))
-            other, before = first.get(key, (None, seed))
+            other, other_seed = first.get(key, (None, seed))
             if other is None:
                 first[key] = (run, seed)
             elif other is run:
-                inside.append(seed)
+                repeats.append(seed)
             else:
-                across.append((seed, other, before))
-        if inside:
-            value, line, file, lineno = inside[0]
-            count = f" ({len(inside)} such records)" if len(inside) > 1 else ""
-            at = f"{file}:{lineno}"
+                clashes.append((seed, other, other_seed))
+        if repeats:
+            value, line, file, lineno = repeats[0]
+            count = f" ({len(repeats)} such records)" if len(repeats) > 1 else ""
+            source = f"{file}:{lineno}"
             yield self._found(
-                REPEATED_IN_RUN, run, line, seed=shortened(repr(value)), source=at, count=count
+                REPEATED_IN_RUN, run, line, seed=shortened(repr(value)), source=source, count=count
             )
-        if across:
-            seed, other, before = across[0]
-            yield self._about_across(run, seed, other, before, more=len(across) - 1)
+        if clashes:
+            seed, other, other_seed = clashes[0]
+            yield self._about_across(run, seed, other, other_seed, extra=len(clashes) - 1)
 
     def _about_across(
-        self, run: SeededRun, seed: SeedRecord, other: SeededRun, before: SeedRecord, more: int
+        self, run: SeededRun, seed: SeedRecord, other: SeededRun, other_seed: SeedRecord, extra: int
     ) -> Finding:
         value, line, file, lineno = seed
-        remark, stated_by = _more_seeds(more), self.asked
-        if _canonical(value) != _canonical(before[0]):
+        remark, stated_by = _more_seeds(extra), self.asked
+        if _canonical(value) != _canonical(other_seed[0]):
             # The verifier compares int(seed), so 1.5 and 1.9 are the same seed.
             stated_by = StatedBy.VERIFIER
-            remark += f"; the official verifier treats {shortened(repr(before[0]))} as equal"
+            remark += f"; the official verifier treats {shortened(repr(other_seed[0]))} as equal"
         elif self.pruned:
             stated_by = StatedBy.BOTH
             remark += _PRUNE
@@ -172,7 +172,7 @@ class _Judgement:
             seed=shortened(repr(value)),
             source=f"{file}:{lineno}",
             other=other.path,
-            other_line=before[1],
+            other_line=other_seed[1],
         )
 
     # --- warnings, and rules of the policy alone ---
@@ -192,19 +192,19 @@ class _Judgement:
         """
         first: dict[str, SeededRun] = {}
         for run in self.runs:
-            own: dict[str, SeedRecord] = {}
+            run_seeds: dict[str, SeedRecord] = {}
             for seed in run.seeds:
-                own.setdefault(_canonical(seed[0]), seed)
-            again = [key for key in own if key in first]
-            if again and run.path not in repeated:
-                value, line, *_ = own[again[0]]
-                remark = _more_seeds(len(again) - 1)
+                run_seeds.setdefault(_canonical(seed[0]), seed)
+            repeats = [key for key in run_seeds if key in first]
+            if repeats and run.path not in repeated:
+                value, line, *_ = run_seeds[repeats[0]]
+                remark = _more_seeds(len(repeats) - 1)
                 remark += _PRUNE if self.pruned else "; each run must draw a different seed"
-                other = first[again[0]].path
+                other_path = first[repeats[0]].path
                 yield self._found(
-                    SHARED, run, line, None, remark, seed=shortened(repr(value)), other=other
+                    SHARED, run, line, None, remark, seed=shortened(repr(value)), other=other_path
                 )
-            for key in own:
+            for key in run_seeds:
                 first.setdefault(key, run)
 
     def _sources(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
@@ -214,14 +214,14 @@ class _Judgement:
             for _, line, file, _ in run.seeds:
                 if isinstance(file, str):
                     logged_in.setdefault(file, (run, line))
-        known = None
+        known_names = None
         if logged_in and source_files is not None:
             # Only by name: logs have paths inside a container
-            known = {_name(path) for path in source_files()}
+            known_names = {_name(path) for path in source_files()}
         for file, (run, line) in logged_in.items():
             if PurePosixPath(_name(file)).suffix not in SOURCE_EXTENSIONS:
                 problem = ", which does not have the extension of a source file"
-            elif known is not None and _name(file) not in known:
+            elif known_names is not None and _name(file) not in known_names:
                 problem = "; the submission has no file with that name"
             else:
                 continue
@@ -229,15 +229,15 @@ class _Judgement:
 
     def _counted(self) -> Iterator[Finding]:
         """A finding if the seeds only number the runs, in any order."""
-        logged = [{_canonical(seed[0]) for seed in run.seeds} for run in self.runs]
-        if len(logged) < _LEAST_COUNTED or any(len(each) != 1 for each in logged):
+        sets = [{_canonical(seed[0]) for seed in run.seeds} for run in self.runs]
+        if len(sets) < _LEAST_COUNTED or any(len(seed_set) != 1 for seed_set in sets):
             return
-        seeds = {seed for each in logged for seed in each}
+        seeds = {seed for seed_set in sets for seed in seed_set}
         for first in (0, 1):
-            if seeds == {str(first + index) for index in range(len(logged))}:
-                run, last = self.runs[0], first + len(logged) - 1
+            if seeds == {str(first + index) for index in range(len(sets))}:
+                run, last = self.runs[0], first + len(sets) - 1
                 line = run.seeds[0][1]
-                yield self._found(RUN_INDEX, run, line, count=len(logged), first=first, last=last)
+                yield self._found(RUN_INDEX, run, line, count=len(sets), first=first, last=last)
 
     # --- findings ---
 
@@ -253,7 +253,7 @@ class _Judgement:
         overruled = self.by_policy and stated_by is StatedBy.VERIFIER
         if overruled and "official verifier" not in remark:
             remark += f"; in {self.rules.title} only the official verifier rejects that"
-        found = rule.found(
+        finding = rule.found(
             self.profile,
             run.path,
             line=line,
@@ -262,8 +262,8 @@ class _Judgement:
             remark=remark,
             **fields,
         )
-        pruned = self.pruned and found.stated_by is not StatedBy.VERIFIER
-        return replace(found, cites=CITES_PRUNED) if pruned else found
+        pruned = self.pruned and finding.stated_by is not StatedBy.VERIFIER
+        return replace(finding, cites=CITES_PRUNED) if pruned else finding
 
 
 _PRUNE = "; instances with equal seeds must be pruned"
@@ -273,14 +273,14 @@ def _name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def _more_seeds(more: int) -> str:
-    return f" (and {more} more seeds)" if more else ""
+def _more_seeds(count: int) -> str:
+    return f" (and {count} more seeds)" if count else ""
 
 
 def _canonical(value: Any) -> str:
     """One spelling of equal seeds: an integer and a string of the same integer are equal."""
     # Not int(): it rejects more than 4300 digits, and makes 1.5 and 1.9 equal
-    if isinstance(value, str) and (whole := re.fullmatch(_WHOLE, value, re.ASCII)):
-        digits = whole[2].lstrip("0") or "0"
-        return f"-{digits}" if whole[1] == "-" and digits != "0" else digits
+    if isinstance(value, str) and (match := re.fullmatch(_WHOLE, value, re.ASCII)):
+        digits = match[2].lstrip("0") or "0"
+        return f"-{digits}" if match[1] == "-" and digits != "0" else digits
     return repr(value)

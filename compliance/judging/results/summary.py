@@ -12,14 +12,14 @@ def result_entry(verdict: ResultVerdict, *, strict: bool = False) -> ResultEntry
     result, official = verdict.result, verdict.official
     if official is None and verdict.result.rules.verified:
         official = verdict
-    place = result.place
+    location = result.place
     return ResultEntry(
-        path=place.display_path,
-        submitter=place.submitter,
-        system=place.system,
-        benchmark=place.benchmark,
+        path=location.display_path,
+        submitter=location.submitter,
+        system=location.system,
+        benchmark=location.benchmark,
         division=result.described_division,
-        scaling=place.scaling,
+        scaling=location.scaling,
         verdict=verdict_word(verdict.rejected or fails(verdict.findings, strict=strict)),
         official_verdict=None if official is None else verdict_word(official.rejected),
         runs=len(result.runs),

@@ -33,22 +33,24 @@ def judge_throughput(
     for run in pruned:
         if run.failed and not run.facts.droppable:
             yield INVALID_PRUNED_LOG.found(_PROFILE, run.display_path)
-    described = verdict.result.description
-    total = None if described is None else described.accelerators or described.nodes
+    description = verdict.result.description
+    total = None if description is None else description.accelerators or description.nodes
     yield from _scales(verdict.result.runs, pruned, tree.place(verdict.folder.path), total)
 
 
 def _scales(
     runs: Sequence[Run], pruned: Sequence[Run], path: str, total: int | None
 ) -> Iterator[Finding]:
-    named = {scale: run.name for run in runs if (scale := _scale(run)) is not None}
-    if len(named) > 1:
-        scales = join_limited([f"{scale:.15g} in {name}" for scale, name in sorted(named.items())])
+    by_scale = {scale: run.name for run in runs if (scale := _scale(run)) is not None}
+    if len(by_scale) > 1:
+        scales = join_limited(
+            [f"{scale:.15g} in {name}" for scale, name in sorted(by_scale.items())]
+        )
         yield MIXED_SCALE.found(_PROFILE, path, scales=scales)
         return
-    if not named or not total:
+    if not by_scale or not total:
         return
-    scale, count = next(iter(named)), len(runs) + len(pruned)
+    scale, count = next(iter(by_scale)), len(runs) + len(pruned)
     # HPC rules: S <= T <= M * S, where M includes the pruned instances
     if not scale <= total <= count * scale:
         yield TOTAL_SCALE.found(
@@ -66,9 +68,9 @@ def without_strong(tree: Tree, results: Iterable[ResultVerdict]) -> Iterator[Fin
     """Findings about throughput results without a time-to-train result in the submission."""
     folders = [verdict.folder for verdict in results]
     # For any system: submitters mostly have a separate description for each metric
-    strong = {folder.benchmark for folder in folders if folder.scaling == "strong"}
+    strong_benchmarks = {folder.benchmark for folder in folders if folder.scaling == "strong"}
     for folder in folders:
-        if folder.scaling == "weak" and folder.benchmark not in strong:
+        if folder.scaling == "weak" and folder.benchmark not in strong_benchmarks:
             yield NO_STRONG_RESULT.found(
                 _PROFILE, tree.place(folder.path), benchmark=folder.benchmark
             )

@@ -37,8 +37,8 @@ class LogAgreement:
         if description is None:
             return
         reported: set[tuple[str, Any]] = set()
-        for logged, run in self._logged(result).items():
-            for difference in self._differences(result.place.system, description, logged):
+        for log_facts, run in self._logged(result).items():
+            for difference in self._differences(result.place.system, description, log_facts):
                 if (difference.id, difference.actual) not in reported:
                     reported.add((difference.id, difference.actual))
                     line = line_of(run.path, difference.key or "")
@@ -48,10 +48,10 @@ class LogAgreement:
         """The values in the logs that describe the system, each with the first run that has it."""
         from podium.compliance.judging.systems.agreement import LogFacts
 
-        found: dict[LogFacts, Run] = {}
+        first_runs: dict[LogFacts, Run] = {}
         for run in result.runs:
             facts = run.facts
-            logged = LogFacts(
+            log_facts = LogFacts(
                 facts.org,
                 facts.platform,
                 facts.status,
@@ -60,21 +60,21 @@ class LogAgreement:
                 result.weak,
                 facts.model_parallel,
             )
-            found.setdefault(logged, run)
-        return found
+            first_runs.setdefault(log_facts, run)
+        return first_runs
 
     def _differences(
-        self, system: str, description: SystemDescription, logged: LogFacts
+        self, system: str, description: SystemDescription, log_facts: LogFacts
     ) -> list[Finding]:
         """The differences, without a path: they are the same for all logs with these values."""
-        known = self._known.get((system, logged))
-        if known is None:
+        differences = self._known.get((system, log_facts))
+        if differences is None:
             from podium.compliance.judging.systems.agreement import agrees_with_logs
 
             status = None if self._with_status else Severity.NOTE
-            known = agrees_with_logs(description, logged, "", status)
-            self._known[system, logged] = known
-        return known
+            differences = agrees_with_logs(description, log_facts, "", status)
+            self._known[system, log_facts] = differences
+        return differences
 
 
 def judge_divisions(
@@ -85,12 +85,12 @@ def judge_divisions(
     If some logs agree with it, the others are wrong, and `result.other-division` reports each.
     """
     of_system: dict[str, list[ResultVerdict]] = {}
-    for each in results:
-        of_system.setdefault(each.folder.system, []).append(each)
+    for verdict in results:
+        of_system.setdefault(verdict.folder.system, []).append(verdict)
     for system, verdicts in of_system.items():
-        described = verdicts[0].result.described_division
-        runs = [run for each in verdicts for run in each.result.runs]
-        if not runs or not all(contradicts(run.facts.run.division, described) for run in runs):
+        division = verdicts[0].result.described_division
+        runs = [run for verdict in verdicts for run in verdict.result.runs]
+        if not runs or not all(contradicts(run.facts.run.division, division) for run in runs):
             continue
         path = tree.systems[system]
         yield DIVISION_MISMATCH.found(
@@ -99,7 +99,7 @@ def judge_divisions(
             line=line_of_field(read_description(tree.root / path), "division"),
             key="division",
             severity=None if context.rules.package.one_division else Severity.WARNING,
-            described=described,
+            described=division,
             count=len(runs),
             logged=" or ".join(sorted({repr(run.facts.run.division) for run in runs})),
             first=_where(runs[0], "submission_division"),

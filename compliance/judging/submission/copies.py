@@ -54,16 +54,16 @@ class FingerprintIndex(Generic[_R]):
         # setdefault returned the new item: no earlier run has this length
         if first[0] is marks:
             return None, False
-        found = self._like(first, marks)
+        match = self._like(first, marks)
         self._compare(marks, run)
-        return found
+        return match
 
     def _like(
         self, first: tuple[RunFingerprint, _R], marks: RunFingerprint
     ) -> tuple[_R | None, bool]:
         self._compare(*first)
-        same = self._logged.get(marks)
-        return (same, False) if same is not None else (self._moved.get(from_its_start(marks)), True)
+        twin = self._logged.get(marks)
+        return (twin, False) if twin is not None else (self._moved.get(from_its_start(marks)), True)
 
     def _compare(self, marks: RunFingerprint, run: _R) -> None:
         self._logged.setdefault(marks, run)
@@ -102,24 +102,24 @@ class SubmissionIndex(msgspec.Struct):
 
 
 def copies(
-    runs: Iterable[tuple[str, Facts]], context: JudgingContext, seen: SubmissionIndex | None = None
+    runs: Iterable[tuple[str, Facts]], context: JudgingContext, index: SubmissionIndex | None = None
 ) -> Iterator[Finding]:
     """Findings about runs with the times and evaluations of another: one run submitted twice.
 
-    Copies are found across systems, and across submitters if they share `seen`. The run that began
+    Copies are found across systems, and across submitters if they share `index`. The run that began
     later is the copy. If two submissions have runs that began at the same time, each has a finding.
     """
-    seen = SubmissionIndex() if seen is None else seen
+    index = SubmissionIndex() if index is None else index
     for path, facts in runs:
-        run = Origin(path, facts, seen.submission)
-        other, moved = seen.runs.add(facts.fingerprint, run)
+        run = Origin(path, facts, index.submission)
+        other, moved = index.runs.add(facts.fingerprint, run)
         learned = facts.fingerprint.learned
         # Set for every run, so that a copy of a copy is found as well
-        alike = None if learned is None else seen.learned.setdefault(learned, run)
-        pair = other or alike
+        similar_run = None if learned is None else index.learned.setdefault(learned, run)
+        pair = other or similar_run
         if pair is not None and pair is not run:
             likeness = _Likeness(exact=other is not None, moved=moved)
-            yield from _of_pair(run, pair, likeness, context, seen)
+            yield from _of_pair(run, pair, likeness, context, index)
 
 
 class _Likeness(msgspec.Struct, frozen=True):
@@ -133,39 +133,39 @@ class _Likeness(msgspec.Struct, frozen=True):
         if not self.exact:
             return f"has exactly the losses and outcomes of {other}, at other times"
         if self.moved:
-            every = "every evaluation has the same value and the same time since the start"
-            return f"is a copy of {other} at another time: {every}"
+            detail = "every evaluation has the same value and the same time since the start"
+            return f"is a copy of {other} at another time: {detail}"
         return f"has the times and evaluations of {other}"
 
 
 def _of_pair(
     run: Origin,
-    known: Origin,
+    known_run: Origin,
     likeness: _Likeness,
     context: JudgingContext,
-    seen: SubmissionIndex,
+    index: SubmissionIndex,
 ) -> Iterator[Finding]:
-    """Findings about this submission's runs in a pair; findings about others go into `seen`."""
-    seen.alike |= {run.path, known.path}
-    before = msgspec.structs.replace(known)
-    unclear = _unclear(run, before) and run.submission != before.submission
-    if unclear:
-        accused = [(run, before), (before, run)]
-    elif _began(run) < _began(before):
-        accused = [(before, run)]
+    """Findings about this submission's runs in a pair; findings about others go into `index`."""
+    index.alike |= {run.path, known_run.path}
+    snapshot = msgspec.structs.replace(known_run)
+    is_unclear = _unclear(run, snapshot) and run.submission != snapshot.submission
+    if is_unclear:
+        pairs = [(run, snapshot), (snapshot, run)]
+    elif _began(run) < _began(snapshot):
+        pairs = [(snapshot, run)]
         # Later runs are compared with the earliest
-        known.path, known.facts, known.submission = run.path, run.facts, run.submission
+        known_run.path, known_run.facts, known_run.submission = run.path, run.facts, run.submission
     else:
-        accused = [(run, before)]
-    for copy, original in accused:
+        pairs = [(run, snapshot)]
+    for copy, original in pairs:
         words = likeness.words(original.path)
-        words += "; it is not clear which of the two is the copy" if unclear else ""
-        severity = _weight_of_copy(copy, original, likeness, seen)
+        words += "; it is not clear which of the two is the copy" if is_unclear else ""
+        severity = _weight_of_copy(copy, original, likeness, index)
         finding = COPIED_RUN.found(context.profile, copy.path, severity=severity, likeness=words)
-        if copy.submission == seen.submission:
+        if copy.submission == index.submission:
             yield finding
-        elif all(each.path != finding.path for each in seen.later[copy.submission]):
-            seen.later[copy.submission].append(finding)
+        elif all(other.path != finding.path for other in index.later[copy.submission]):
+            index.later[copy.submission].append(finding)
 
 
 _LEAST_APART_MS = 1000.0
@@ -183,21 +183,21 @@ def _began(run: Origin) -> float:
 
 
 def _weight_of_copy(
-    copy: Origin, other: Origin, likeness: _Likeness, seen: SubmissionIndex
+    copy: Origin, other: Origin, likeness: _Likeness, index: SubmissionIndex
 ) -> Severity:
     """An error if one result counts a run twice, or if two seeds give the same numbers.
 
     Two results may share a log for a good reason, such as one system submitted by two partners, or
     one result submitted with and without its power measurements.
     """
-    folder, others = (each.path.rpartition("/")[0] for each in (copy, other))
-    seeds, other_seeds = (_seeds(each.facts) for each in (copy, other))
+    folder, other_folder = (origin.path.rpartition("/")[0] for origin in (copy, other))
+    seeds, other_seeds = (_seeds(origin.facts) for origin in (copy, other))
     if seeds and other_seeds and seeds != other_seeds:
         return Severity.ERROR
-    if likeness.exact and folder == others:
+    if likeness.exact and folder == other_folder:
         return Severity.ERROR
     companions = likeness.exact and not likeness.moved and copy.facts.org == other.facts.org
-    if companions and (folder in seen.measured or others in seen.measured):
+    if companions and (folder in index.measured or other_folder in index.measured):
         return Severity.NOTE
     return Severity.WARNING
 
@@ -211,13 +211,13 @@ def same_scores(
     results: Iterable[ResultVerdict],
     copied: set[str],
     context: JudgingContext,
-    seen: SubmissionIndex | None = None,
+    index: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
     """Findings about results with equal mean times to the millisecond, although no run is a copy.
 
     `copied` are the runs that are copies, or have copies.
     """
-    known = {} if seen is None else seen.scores
+    scores = {} if index is None else index.scores
     for verdict in results:
         minutes = verdict.result.score.minutes
         # Instances have no olympic mean: throughput is computed from all of them
@@ -226,7 +226,7 @@ def same_scores(
         path = tree.place(verdict.folder.path)
         # The mean of whole milliseconds may be a fraction.
         key = verdict.folder.benchmark, round(minutes * MINUTE_MS, 3)
-        other = known.setdefault(key, path)
+        other = scores.setdefault(key, path)
         if other != path and not any(run.display_path in copied for run in verdict.result.runs):
             yield SAME_SCORE.found(context.profile, path, minutes=minutes, other=other)
 
@@ -279,11 +279,11 @@ def overlaps(
 
 
 def _overlapping(times: list[tuple[float, float, str]]) -> list[tuple[str, str]]:
-    found = []
+    pairs = []
     latest = times[0]
     for span in times[1:]:
         if span[0] < latest[1]:
-            found.append((latest[2], span[2]))
+            pairs.append((latest[2], span[2]))
         # The run that ends last, not the previous run: a long run may overlap several
-        latest = max(latest, span, key=lambda each: each[1])
-    return found
+        latest = max(latest, span, key=lambda span: span[1])
+    return pairs

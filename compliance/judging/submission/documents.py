@@ -73,10 +73,10 @@ def judge_documents(
     results = list(results)
     yield from _descriptions(tree, [folder for folder, _ in results], code, context)
     sources = answers(_questions([run for _, runs in results for run in runs]), code, reader)
-    seen = set()
+    benchmarks = set()
     for folder, runs in results:
-        if folder.benchmark not in seen:
-            seen.add(folder.benchmark)
+        if folder.benchmark not in benchmarks:
+            benchmarks.add(folder.benchmark)
             yield from _implementation(tree, folder, context, code=code, reader=reader)
         yield from _named_files(folder, runs, code, sources)
         yield from _seed_lines(runs, sources)
@@ -91,8 +91,8 @@ def _implementation(
     # Results in a folder with an older name may also have their code under that name
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
     bases = [f"{folder}/{name}" for folder in CODE_FOLDERS for name in names]
-    here = [path for base in bases for path in code.below(base)]
-    if not here:
+    paths = [path for base in bases for path in code.below(base)]
+    if not paths:
         # A truncated listing does not prove that a file is missing
         if code.whole:
             yield NO_IMPLEMENTATION.found(
@@ -103,8 +103,8 @@ def _implementation(
                 guess=_other_folder(folder.benchmark, code, context),
             )
         return
-    base = "/".join(here[0].split("/")[:2])
-    readmes = [path for path in here if _name(path).lower().startswith("readme")]
+    base = "/".join(paths[0].split("/")[:2])
+    readmes = [path for path in paths if _name(path).lower().startswith("readme")]
     if readmes:
         text = " ".join(_text(code.file(path), reader) for path in readmes[:MOST_READMES])
         yield from _readme(tree, context.rules.benchmark(folder.benchmark), readmes[0], text)
@@ -112,14 +112,14 @@ def _implementation(
         yield NO_README.found(_PROFILE, tree.place(base), folder=base)
     # In 0.5 and 0.6 the scripts are in other folders, or have other names
     if not is_early(context.rules):
-        yield from _scripts(tree, base, here)
+        yield from _scripts(tree, base, paths)
 
 
 def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
     """The probable folder of a benchmark's code, for the help; empty if it is not known."""
-    given = dict.fromkeys("/".join(path.split("/")[:2]) for path in code.paths)
+    bases = dict.fromkeys("/".join(path.split("/")[:2]) for path in code.paths)
     names = benchmark_names(context.rules)
-    for base in given:
+    for base in bases:
         name = base.partition("/")[2]
         if name not in names and benchmark in near_names(name, context.rules):
             return f"; did you mean {base}?"
@@ -128,14 +128,14 @@ def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
 
 def _readme(tree: Tree, benchmark: Benchmark, path: str, text: str) -> Iterator[Finding]:
     """Findings about missing topics in the READMEs of a benchmark; `path` is the first README."""
-    place = tree.place(path)
+    display_path = tree.place(path)
     if not _SOFTWARE.search(text):
-        yield NO_SOFTWARE_NAMED.found(_PROFILE, place, benchmark=benchmark.name, readme=path)
+        yield NO_SOFTWARE_NAMED.found(_PROFILE, display_path, benchmark=benchmark.name, readme=path)
     missing = [topic for topic, words in _topics(benchmark) if not any(w in text for w in words)]
     if missing:
         yield THIN_README.found(
             _PROFILE,
-            place,
+            display_path,
             benchmark=benchmark.name,
             missing=" nor ".join(missing),
             readme=path,
@@ -157,17 +157,17 @@ def _topics(benchmark: Benchmark) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "where the starting weights come from", _STARTS
 
 
-def _scripts(tree: Tree, base: str, here: list[str]) -> Iterator[Finding]:
-    names = {_name(path) for path in here}
-    absent = [script for script in SCRIPTS if script not in names]
-    if absent:
+def _scripts(tree: Tree, base: str, paths: list[str]) -> Iterator[Finding]:
+    names = {_name(path) for path in paths}
+    absent_scripts = [script for script in SCRIPTS if script not in names]
+    if absent_scripts:
         yield NO_SCRIPT.found(
             _PROFILE,
             tree.place(base),
             # Few published trees have all three
-            severity=Severity.NOTE if len(absent) < len(SCRIPTS) else None,
+            severity=Severity.NOTE if len(absent_scripts) < len(SCRIPTS) else None,
             folder=base,
-            scripts=" and no ".join(absent),
+            scripts=" and no ".join(absent_scripts),
         )
 
 
@@ -179,16 +179,18 @@ def _descriptions(
         return
     names = [_name(path) for path in code.paths if path.endswith(".json")]
     systems = {folder.system for folder in results}
-    known = {system for system in systems if any(n.startswith(f"{system}_") for n in names)}
-    lacking = [folder for folder in results if folder.system not in known]
-    if lacking:
+    described_systems = {
+        system for system in systems if any(n.startswith(f"{system}_") for n in names)
+    }
+    missing_folders = [folder for folder in results if folder.system not in described_systems]
+    if missing_folders:
         folder = context.rules.package.code_folder
         yield NO_DESCRIPTION.found(
             _PROFILE,
             tree.place(folder),
-            count=len(lacking),
+            count=len(missing_folders),
             total=len(results),
-            example=f"{lacking[0].system}_<implementation>.json",
+            example=f"{missing_folders[0].system}_<implementation>.json",
             folder=folder,
         )
 
@@ -198,15 +200,15 @@ def _descriptions(
 
 def _questions(runs: Iterable[Run]) -> dict[str, Question]:
     """Questions about source files, by file name, because logs have paths inside a container."""
-    asked: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     for run in runs:
         for file, lineno in run.facts.sources.items():
             if _submitted(file):
-                question = asked.setdefault(_name(file), Question())
+                question = questions.setdefault(_name(file), Question())
                 question.last = max(question.last, lineno)
         for _, file, lineno in _places_of_seeds(run):
-            asked.setdefault(_name(file), Question()).seeds.add(lineno)
-    return asked
+            questions.setdefault(_name(file), Question()).seeds.add(lineno)
+    return questions
 
 
 def _submitted(file: str) -> bool:
@@ -227,15 +229,15 @@ def _named_files(
     folder: ResultFolder, runs: list[Run], code: Code, sources: Mapping[str, Answer]
 ) -> Iterator[Finding]:
     """Files that logs name: `metadata.file` at its line, and `config_filename`."""
-    named: dict[str, tuple[int, Run]] = {}
+    named_files: dict[str, tuple[int, Run]] = {}
     configs: dict[str, Run] = {}
     for run in runs:
         for file, lineno in run.facts.sources.items():
-            if _submitted(file) and lineno > named.get(file, (0, run))[0]:
-                named[file] = (lineno, run)
+            if _submitted(file) and lineno > named_files.get(file, (0, run))[0]:
+                named_files[file] = (lineno, run)
         if run.facts.config:
             configs.setdefault(run.facts.config, run)
-    yield from _sources(named, code, sources)
+    yield from _sources(named_files, code, sources)
     for config, run in configs.items():
         if code.whole and _name(config) not in code.files:
             yield NO_CONFIG.found(
@@ -244,13 +246,13 @@ def _named_files(
 
 
 def _sources(
-    named: Mapping[str, tuple[int, Run]], code: Code, sources: Mapping[str, Answer]
+    named_files: Mapping[str, tuple[int, Run]], code: Code, sources: Mapping[str, Answer]
 ) -> Iterator[Finding]:
-    absent: dict[str, Run] = {}
-    for file, (lineno, run) in named.items():
+    missing: dict[str, Run] = {}
+    for file, (lineno, run) in named_files.items():
         answer = sources.get(_name(file))
         if answer is None:
-            absent[file] = run
+            missing[file] = run
         elif answer.lines < lineno:
             yield SOURCE_TOO_SHORT.found(
                 _PROFILE,
@@ -259,20 +261,22 @@ def _sources(
                 file=file,
                 candidates=join_limited(code.files[_name(file)], 2),
             )
-    if absent and code.whole:
-        first = next(iter(absent.values()))
-        files = join_limited(list(absent), 4)
-        yield SOURCE_NOT_FOUND.found(_PROFILE, first.display_path, files=files, absent=list(absent))
+    if missing and code.whole:
+        first = next(iter(missing.values()))
+        files = join_limited(list(missing), 4)
+        yield SOURCE_NOT_FOUND.found(
+            _PROFILE, first.display_path, files=files, absent=list(missing)
+        )
 
 
 def _seed_lines(runs: list[Run], sources: Mapping[str, Answer]) -> Iterator[Finding]:
     """Findings about source lines that logged a seed, according to the log, but mention none."""
-    seen: set[tuple[str, int]] = set()
+    checked_lines: set[tuple[str, int]] = set()
     for run in runs:
         for line, file, lineno in _places_of_seeds(run):
-            if (file, lineno) in seen:
+            if (file, lineno) in checked_lines:
                 continue
-            seen.add((file, lineno))
+            checked_lines.add((file, lineno))
             answer = sources.get(_name(file))
             if answer is not None and lineno in answer.seedless:
                 yield SEED_LINE.found(
@@ -281,7 +285,7 @@ def _seed_lines(runs: list[Run], sources: Mapping[str, Answer]) -> Iterator[Find
 
 
 def _name(path: str) -> str:
-    plain = path.replace("\\", "/")
-    name = plain.rpartition("/")[2]
+    posix_path = path.replace("\\", "/")
+    name = posix_path.rpartition("/")[2]
     # PurePosixPath handles a slash or a dot at the end, but is many times slower
-    return name if name not in ("", ".") else PurePosixPath(plain).name
+    return name if name not in ("", ".") else PurePosixPath(posix_path).name

@@ -104,9 +104,11 @@ def judge_submission(
     """
     suppressions, findings = _with_waivers_of(tree, context, suppressions)
     logs = {path: _marked(verdict, suppressions) for path, verdict in verdicts.items()}
-    findings += context.judge(lambda by: (reported if tree.scope else judge_tree)(tree, by))
+    findings += context.judge(
+        lambda context: (reported if tree.scope else judge_tree)(tree, context)
+    )
     systems = {name: _system(tree, path, name, context) for name, path in tree.systems.items()}
-    findings += [each for verdict in systems.values() for each in verdict.findings]
+    findings += [finding for verdict in systems.values() for finding in verdict.findings]
     descriptions = {name: verdict.description for name, verdict in systems.items()}
     code = Code(tree.root)
     judge = _ResultJudge(tree, context, logs, suppressions, descriptions, code)
@@ -118,11 +120,11 @@ def judge_submission(
         findings += judge.flag_findings() if suppressions.in_tree else []
         findings += _hygiene(tree, context, logs, reader)
     findings = suppressions.mark(findings)
-    findings += [each for verdict in results for each in verdict.findings]
+    findings += [finding for verdict in results for finding in verdict.findings]
     findings = in_hindsight(findings, context.rules, context.profile)
     if context.rules.verified and not context.judges_officially:
         findings = mark_official(findings, findings, context.rules)
-    of_logs = [each for verdict in logs.values() for each in verdict.findings]
+    of_logs = [finding for verdict in logs.values() for finding in verdict.findings]
     return SubmissionVerdict(
         findings=[*findings, *suppressions.about([*findings, *of_logs])],
         logs={tree.place(path): verdict for path, verdict in logs.items()},
@@ -146,8 +148,8 @@ def _with_waivers_of(
         return suppressions, []
     from podium.compliance.judging.waivers.file import waivers_in_tree
 
-    own, faults = waivers_in_tree(path, tree.place(WAIVERS_FILE))
-    return replace(suppressions, waivers=(*suppressions.waivers, own), own=own), faults
+    waivers, faults = waivers_in_tree(path, tree.place(WAIVERS_FILE))
+    return replace(suppressions, waivers=(*suppressions.waivers, waivers), own=waivers), faults
 
 
 def _marked(verdict: LogVerdict, suppressions: Suppressions) -> LogVerdict:
@@ -186,11 +188,13 @@ def _hygiene(
         verdict = logs.get(path)
         return None if verdict is None or verdict.facts is None else verdict.facts.secrets
 
-    def judge(by: JudgingContext) -> list[Finding]:
-        if by.quirks.ignores_policy and not by.rules.package.repository_checked:
+    def judge(context: JudgingContext) -> list[Finding]:
+        if context.quirks.ignores_policy and not context.rules.package.repository_checked:
             return []
-        found = check_repository(tree.root, by.rules, by.profile, secrets, tree.disk, reader)
-        return [replace(finding, path=tree.place(finding.path)) for finding in found]
+        findings = check_repository(
+            tree.root, context.rules, context.profile, secrets, tree.disk, reader
+        )
+        return [replace(finding, path=tree.place(finding.path)) for finding in findings]
 
     return context.judge(judge)
 
@@ -203,15 +207,15 @@ def _system(tree: Tree, path: str, system: str, context: JudgingContext) -> Syst
         document = unread_description("symbolic link points outside the submission; not followed")
     else:
         document = read_description(tree.root / path)
-    where = tree.place(path)
+    location = tree.place(path)
     # Before 1.0 the official checker reads only the division, and only of systems with results
     divides = document.sound and "division" in document.fields
-    unread = not context.rules.package.fields_checked and (divides or system not in tree.holding)
+    is_unread = not context.rules.package.fields_checked and (divides or system not in tree.holding)
 
-    def judge(by: JudgingContext) -> list[Finding]:
-        findings = judge_description(document, where, by.rules, by.profile).findings
-        if unread and by.quirks.only_division_read:
-            return [replace(each, severity=Severity.WARNING) for each in findings]
+    def judge(context: JudgingContext) -> list[Finding]:
+        findings = judge_description(document, location, context.rules, context.profile).findings
+        if is_unread and context.quirks.only_division_read:
+            return [replace(finding, severity=Severity.WARNING) for finding in findings]
         return findings
 
     findings = context.judge(judge)
@@ -219,8 +223,10 @@ def _system(tree: Tree, path: str, system: str, context: JudgingContext) -> Syst
     if description is not None and not context.quirks.ignores_policy:
         from podium.compliance.judging.systems.agreement import agrees_with_folder
 
-        differing = agrees_with_folder(description, tree.submitter, where)
-        findings += [replace(each, line=line_of(document, each.key or "")) for each in differing]
+        differences = agrees_with_folder(description, tree.submitter, location)
+        findings += [
+            replace(finding, line=line_of(document, finding.key or "")) for finding in differences
+        ]
     return SystemVerdict(findings, description)
 
 
@@ -243,7 +249,9 @@ class _ResultJudge:
         self.suppressions, self.descriptions = suppressions, descriptions
         self.agreement = LogAgreement(context)
         profiles = [context.profile, *([Profile.VERIFIER] if context.judges_officially else [])]
-        self.params = {by: Params(tree.root, by, self._shown, tree.disk) for by in profiles}
+        self.params = {
+            profile: Params(tree.root, profile, self._shown, tree.disk) for profile in profiles
+        }
 
     def judge(self, folder: ResultFolder) -> ResultVerdict:
         """The verdict on one result in the profile, with the official verifier's."""
@@ -256,7 +264,7 @@ class _ResultJudge:
 
     def flag_findings(self) -> list[Finding]:
         """Findings about the files of bypass flags, after every result has requested its flags."""
-        return self.context.judge(lambda by: self.params[by.profile].findings)
+        return self.context.judge(lambda context: self.params[context.profile].findings)
 
     def _shown(self, path: Path) -> str:
         return self.tree.place(path.relative_to(self.tree.root).as_posix())
@@ -267,21 +275,21 @@ class _ResultJudge:
         findings = verdict.findings
         findings += self._power(verdict, context)
         # Reviewers who ignore the waivers of a tree also ignore its flags
-        own = context is self.context
-        heeded = self.suppressions.in_tree or not own
-        flags = self.params[context.profile].flags(folder.path) if heeded else frozenset()
+        is_main = context is self.context
+        has_flags = self.suppressions.in_tree or not is_main
+        flags = self.params[context.profile].flags(folder.path) if has_flags else frozenset()
         findings += _bypassed(self._seeds(result), SEEDS, flags)
         if not context.quirks.ignores_policy:
             pruned = [run for path in folder.pruned if (run := self._run(context, path))]
             findings += judge_throughput(self.tree, verdict, pruned)
             findings += self.agreement.judge(result)
         findings += _bypassed(judge_reference_points(result), RCP, flags)
-        return replace(verdict, findings=self.suppressions.mark(findings)) if own else verdict
+        return replace(verdict, findings=self.suppressions.mark(findings)) if is_main else verdict
 
     def _result(self, context: JudgingContext, folder: ResultFolder) -> Result:
         tree = self.tree
         runs = [run for path in folder.logs if (run := self._run(context, path)) is not None]
-        place = ResultLocation(
+        location = ResultLocation(
             tree.root / folder.path,
             tree.place(folder.path),
             tree.submitter,
@@ -291,7 +299,7 @@ class _ResultJudge:
             tree.root / "systems" / f"{folder.system}.json",
         )
         description = self.descriptions.get(folder.system)
-        return Result(place, context.rules, context.profile, runs, description)
+        return Result(location, context.rules, context.profile, runs, description)
 
     def _run(self, context: JudgingContext, path: str) -> Run | None:
         verdict = self.logs.get(path)
@@ -301,16 +309,16 @@ class _ResultJudge:
             return None
         errors = deciding(verdict.findings) if verdict.facts.broken else []
         crashes = context.quirks.crashes_on_logs and any(
-            each.id == VERIFIER_CRASH.id for each in errors
+            error.id == VERIFIER_CRASH.id for error in errors
         )
-        leading = (each.id for each in errors if not each.caused_by)
+        causes = (error.id for error in errors if not error.caused_by)
         return Run(
             self.tree.root / path,
             self.tree.place(path),
             bool(errors),
             verdict.facts,
             crashes,
-            next(leading, ""),
+            next(causes, ""),
         )
 
     def _power(self, verdict: ResultVerdict, context: JudgingContext) -> list[Finding]:
@@ -321,7 +329,7 @@ class _ResultJudge:
         dropped = context.quirks.drops_power_faults and bool(power.blamed)
         if not dropped or any(f.severity is Severity.ERROR for f in verdict.findings):
             return power.findings
-        return [replace(found, waived=True, waived_by=DROPPED_RUN) for found in power.findings]
+        return [replace(finding, waived=True, waived_by=DROPPED_RUN) for finding in power.findings]
 
     def _seeds(self, result: Result) -> list[Finding]:
         return check_seeds(
@@ -337,6 +345,6 @@ class _ResultJudge:
 
 def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
     """The findings; if the flag is set, the findings of its rules are waived."""
-    for found in findings:
-        waived = flag in flags and found.id.startswith(BYPASSED_RULES[flag])
-        yield replace(found, waived=True, waived_by=flag) if waived else found
+    for finding in findings:
+        waived = flag in flags and finding.id.startswith(BYPASSED_RULES[flag])
+        yield replace(finding, waived=True, waived_by=flag) if waived else finding

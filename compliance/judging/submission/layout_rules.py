@@ -93,10 +93,10 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     # The official verifier accepts a package without results
     if not context.quirks.ignores_policy:
         if not tree.results:
-            named = UNKNOWN_BENCHMARK.id if tree.unjudged else ""
+            cause = UNKNOWN_BENCHMARK.id if tree.unjudged else ""
             severity = Severity.WARNING if context.rules.package.nested_submissions else None
-            found = NO_RESULTS.found(context.profile, tree.place("results"), severity=severity)
-            yield replace(found, caused_by=named)
+            finding = NO_RESULTS.found(context.profile, tree.place("results"), severity=severity)
+            yield replace(finding, caused_by=cause)
         yield from _surplus(tree, context)
     yield from reported(tree, context)
 
@@ -111,22 +111,24 @@ def no_systems(folder: str, logs: Iterable[str]) -> Finding:
     """
     submitted = any(_OF_A_RESULT.fullmatch(os.path.relpath(log, folder)) for log in logs)
     severity = None if submitted else Severity.NOTE
-    found = NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
-    return replace(found, official=submitted)
+    finding = NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
+    return replace(finding, official=submitted)
 
 
 def no_results(folder: str) -> Finding:
     """The finding about a folder with system descriptions whose logs are outside of `results`."""
-    found = NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
-    return replace(found, official=True)
+    finding = NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
+    return replace(finding, official=True)
 
 
 def nested(folder: str) -> Finding:
     """The finding about a submission that is deeper than directly in its round's folder."""
-    above, name = os.path.split(folder)
-    shown = name if folder == "." else folder
-    found = NESTED.found(Profile.POLICY, folder, folder=shown, above=above or "the folder above it")
-    return replace(found, official=True)
+    parent, name = os.path.split(folder)
+    folder_name = name if folder == "." else folder
+    finding = NESTED.found(
+        Profile.POLICY, folder, folder=folder_name, above=parent or "the folder above it"
+    )
+    return replace(finding, official=True)
 
 
 def linked_folder(link: str) -> Finding:
@@ -141,17 +143,17 @@ def linked_folder(link: str) -> Finding:
 def misnamed_log(path: str) -> Finding:
     """The finding about a log next to loose logs that is not checked because of its name."""
     name = path.rpartition("/")[2]
-    how = "rename it to result_<i>.txt with an unused number, or pass it as a separate PATH"
+    advice = "rename it to result_<i>.txt with an unused number, or pass it as a separate PATH"
     return MISNAMED_LOG.found(
-        Profile.POLICY, path, severity=Severity.WARNING, name=name, more="", how=how
+        Profile.POLICY, path, severity=Severity.WARNING, name=name, more="", how=advice
     )
 
 
 def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     for system in tree.result_systems:
         # In 0.5 every system is described next to its results, and no verifier requires more
-        beside = system in tree.entries and not context.rules.verified
-        if system in tree.systems or beside:
+        has_entry = system in tree.entries and not context.rules.verified
+        if system in tree.systems or has_entry:
             continue
         stated_by = _who_wants_description(tree, system, context)
         if context.quirks.ignores_policy and stated_by is StatedBy.POLICY:
@@ -167,18 +169,18 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
 
 def _advice(tree: Tree, system: str, rules: Round) -> str:
     """The help for a missing description: a file with another name may be meant for the system."""
-    for below in tree.systems:
-        swapped = levels_swapped(system, below, rules)
-        if swapped and tree.disk.has(f"results/{system}", below):
+    for candidate in tree.systems:
+        swapped = levels_swapped(system, candidate, rules)
+        if swapped and tree.disk.has(f"results/{system}", candidate):
             return swapped
     init = f"run `podium system init systems/{system}.json` on the system"
     unused = sorted({*tree.systems} - {*tree.result_systems})
     if not unused:
         return init
     # The most similar name of an unused description
-    near = difflib.get_close_matches(system, unused, 1, 0.6)
-    if near or len(unused) == 1:
-        name = (near or unused)[0]
+    matches = difflib.get_close_matches(system, unused, 1, 0.6)
+    if matches or len(unused) == 1:
+        name = (matches or unused)[0]
         return f"rename systems/{name}.json, which describes a system without results, or {init}"
     return f"rename one of the descriptions without results ({', '.join(unused)}), or {init}"
 
@@ -188,8 +190,8 @@ def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> 
     if not context.rules.verified or system not in tree.holding:
         return StatedBy.POLICY
     # The policy of 0.6 still accepted a description next to the results, as in 0.5.
-    early = is_early(context.rules) and system in tree.entries
-    return StatedBy.VERIFIER if early else StatedBy.BOTH
+    has_entry = is_early(context.rules) and system in tree.entries
+    return StatedBy.VERIFIER if has_entry else StatedBy.BOTH
 
 
 def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
@@ -203,18 +205,18 @@ def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
 def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     """Findings about misplaced files that the profile reports."""
     counts = Counter(finding.id for finding in tree.misplaced)
-    named: Counter[str] = Counter()
+    reported_counts: Counter[str] = Counter()
     for finding in tree.misplaced:
         official = finding.stated_by is not StatedBy.POLICY
         if context.quirks.ignores_policy and not official:
             continue
-        named[finding.id] += 1
+        reported_counts[finding.id] += 1
         # All findings for which the verifier rejects are listed: the verdict may depend on them
-        if named[finding.id] <= MOST_PER_RULE or official:
-            last = named[finding.id] == MOST_PER_RULE
-            more = counts[finding.id] - MOST_PER_RULE if last else 0
-            yield _with_more(finding, more) if more > 0 else finding
+        if reported_counts[finding.id] <= MOST_PER_RULE or official:
+            last = reported_counts[finding.id] == MOST_PER_RULE
+            omitted = counts[finding.id] - MOST_PER_RULE if last else 0
+            yield _with_more(finding, omitted) if omitted > 0 else finding
 
 
-def _with_more(finding: Finding, more: int) -> Finding:
-    return replace(finding, message=f"{finding.message} (and {more} more)")
+def _with_more(finding: Finding, omitted: int) -> Finding:
+    return replace(finding, message=f"{finding.message} (and {omitted} more)")

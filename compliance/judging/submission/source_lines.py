@@ -72,33 +72,33 @@ def _answer(question: Question, files: Iterable[Item | None], reader: FileReader
     return answer
 
 
-def _count(file: Item, head: bytes, enough: int) -> float:
+def _count(file: Item, head: bytes, limit: int) -> float:
     """The lines of a file, counted until there are enough."""
-    lines, read, last = head.count(b"\n"), len(head), head[-1:]
-    if lines >= enough or read < HEAD:
+    lines, offset, last = head.count(b"\n"), len(head), head[-1:]
+    if lines >= limit or offset < HEAD:
         return lines + (last not in (b"\n", b""))
     try:
         with open_plain(file.full) as stream:
-            stream.seek(read)
-            while lines < enough:
+            stream.seek(offset)
+            while lines < limit:
                 block = stream.read(_BLOCK)
                 if not block:
                     # The last line may have no newline
                     return lines + (last != b"\n")
-                lines, read, last = lines + block.count(b"\n"), read + len(block), block[-1:]
-                if read >= FURTHEST:
+                lines, offset, last = lines + block.count(b"\n"), offset + len(block), block[-1:]
+                if offset >= FURTHEST:
                     return math.inf
     except OSError:
         return math.inf
     return lines
 
 
-def _seedless(file: Item, head: bytes, asked: Iterable[int]) -> set[int]:
+def _seedless(file: Item, head: bytes, line_numbers: Iterable[int]) -> set[int]:
     """The lines in question that a file has, and near which it does not mention a seed."""
     lines = (head if len(head) < HEAD else _more(file, head)).lower().splitlines()
     return {
         lineno
-        for lineno in asked
+        for lineno in line_numbers
         if 0 < lineno <= len(lines)
         and not any(b"seed" in line for line in lines[max(0, lineno - 1 - NEAR) : lineno + NEAR])
     }

@@ -24,14 +24,14 @@ def judge_together(
     tree: Tree,
     results: Sequence[ResultVerdict],
     context: JudgingContext,
-    seen: SubmissionIndex | None = None,
+    index: SubmissionIndex | None = None,
     comparators: Sequence[Comparator] = (),
 ) -> Iterator[Finding]:
     """Findings about all results together, from rules that only the policy has.
 
-    `seen` has the runs of submissions checked before; the runs of this submission are added.
+    `index` has the runs of submissions checked before; the runs of this submission are added.
     """
-    yield from judge_alone(tree, results, context, seen)
+    yield from judge_alone(tree, results, context, index)
     for compare in comparators:
         yield from compare(tree, results, context)
     yield from without_strong(tree, results)
@@ -41,14 +41,16 @@ def judge_alone(
     tree: Tree,
     results: Sequence[ResultVerdict],
     context: JudgingContext,
-    seen: SubmissionIndex | None = None,
+    index: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
     """Findings about some results of a submission that do not need the others."""
-    runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
-    seen = SubmissionIndex() if seen is None else seen
-    seen.submission = tree.package.display_path
-    seen.measured |= {tree.place(each.folder.path) for each in results if each.folder.power}
+    runs = ((run.display_path, run.facts) for verdict in results for run in verdict.result.runs)
+    index = SubmissionIndex() if index is None else index
+    index.submission = tree.package.display_path
+    index.measured |= {
+        tree.place(verdict.folder.path) for verdict in results if verdict.folder.power
+    }
     # All copies before any score: copied runs have equal durations
-    yield from [*copies(runs, context, seen)]
-    yield from same_scores(tree, results, seen.alike, context, seen)
+    yield from [*copies(runs, context, index)]
+    yield from same_scores(tree, results, index.alike, context, index)
     yield from overlaps(results, tree.place("results"), context)

@@ -80,18 +80,18 @@ def agrees_with_folder(
 
     The system's name may differ from the file's name: according to the policy it is for display.
     """
-    described = description.submitter
-    if not described or not submitter or described == submitter:
+    described_submitter = description.submitter
+    if not described_submitter or not submitter or described_submitter == submitter:
         return
-    same = same_organization(described, submitter)
+    is_same = same_organization(described_submitter, submitter)
     # Two spellings of one organization would be two rows in the published table
-    if not same or described.casefold() == submitter.casefold():
+    if not is_same or described_submitter.casefold() == submitter.casefold():
         yield NAME_MISMATCH.found(
             Profile.POLICY,
             path,
             key="submitter",
-            severity=Severity.NOTE if same else None,
-            described=described,
+            severity=Severity.NOTE if is_same else None,
+            described=described_submitter,
             folder=submitter,
         )
 
@@ -100,18 +100,18 @@ def agrees_with_folder(
 
 
 def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
-    described, logged = description.submitter, facts.org
-    if not described or not logged:
+    described_submitter, logged_org = description.submitter, facts.org
+    if not described_submitter or not logged_org:
         return
-    placeholder = is_placeholder("submission_org", logged)
-    if placeholder or not same_organization(described, logged):
+    placeholder = is_placeholder("submission_org", logged_org)
+    if placeholder or not same_organization(described_submitter, logged_org):
         yield SUBMITTER_MISMATCH.found(
             Profile.POLICY,
             path,
             key="submission_org",
             severity=Severity.NOTE if placeholder else None,
-            logged=logged,
-            described=described,
+            logged=logged_org,
+            described=described_submitter,
             detail=" (a placeholder)" if placeholder else "",
         )
 
@@ -121,22 +121,22 @@ _MULTIPLE = re.compile(r"\s*(\d+)\s*x(?=\W|[^\W\d_])", re.IGNORECASE)
 
 
 def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
-    logged = facts.platform
-    if not logged or not description.system_name:
+    logged_platform = facts.platform
+    if not logged_platform or not description.system_name:
         return
-    key, wanted = "submission_platform", description.system_name
-    count = _MULTIPLE.match(logged)
-    rest = logged[count.end() :] if count else logged
+    key, system_name = "submission_platform", description.system_name
+    count = _MULTIPLE.match(logged_platform)
+    platform = logged_platform[count.end() :] if count else logged_platform
     problems: list[tuple[str, str, Severity | None]] = []
-    if is_placeholder(key, rest) or is_placeholder(key, logged):
-        problems.append(("is a placeholder", wanted, Severity.NOTE))
-    elif not _alike(rest, description):
-        problems.append(("has no word in common with the system description", wanted, None))
-    nodes, each = description.nodes, description.accelerators_per_node
-    sizes = {nodes, description.accelerators, each}
+    if is_placeholder(key, platform) or is_placeholder(key, logged_platform):
+        problems.append(("is a placeholder", system_name, Severity.NOTE))
+    elif not _alike(platform, description):
+        problems.append(("has no word in common with the system description", system_name, None))
+    nodes, per_node = description.nodes, description.accelerators_per_node
+    sizes = {nodes, description.accelerators, per_node}
     # An instance of a throughput result may be smaller than the system
     if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
-        size = f"{nodes} nodes of {each} accelerators"
+        size = f"{nodes} nodes of {per_node} accelerators"
         problem = f"has the count {count[1]}; the system description has {size}"
         problems.append((problem, f"{nodes}x…", None))
     for problem, expected, severity in problems:
@@ -145,7 +145,7 @@ def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Ite
             path,
             key=key,
             severity=severity,
-            logged=logged,
+            logged=logged_platform,
             problem=problem,
             wanted=expected,
         )
@@ -159,12 +159,12 @@ def _alike(platform: str, description: SystemDescription) -> bool:
         description.host_processor_model_name,
         description.submitter,
     )
-    known = {word for text in texts for word in _words(text)}
+    known_words = {word for text in texts for word in _words(text)}
     return any(
         # Parts of one or two letters are in nearly every name, and would match all names
         word == other or (min(len(word), len(other)) > 2 and (word in other or other in word))
         for word in _words(platform)
-        for other in known
+        for other in known_words
     )
 
 
@@ -178,22 +178,22 @@ def _words(text: str) -> frozenset[str]:
 def _status(
     description: SystemDescription, facts: LogFacts, path: str, severity: Severity | None
 ) -> Iterator[Finding]:
-    category, logged = description.category, facts.status
-    if category is None or not logged or letters(logged) in LOG_STATUS[category]:
+    category, logged_status = description.category, facts.status
+    if category is None or not logged_status or letters(logged_status) in LOG_STATUS[category]:
         return
     yield STATUS_MISMATCH.found(
         Profile.POLICY,
         path,
         key="submission_status",
         severity=severity,
-        logged=logged,
+        logged=logged_status,
         described=description.status,
         wanted=" or ".join(LOG_STATUS[category]),
     )
 
 
 def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
-    nodes, each = description.nodes, description.accelerators_per_node
+    nodes, per_node = description.nodes, description.accelerators_per_node
     total = description.accelerators
     if total is not None and (facts.nodes or 0) * (facts.accelerators_per_node or 0) == total:
         return  # the same accelerators, counted with another kind of node
@@ -202,10 +202,10 @@ def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterato
         fits = facts.nodes <= nodes if facts.weak else facts.nodes == nodes
         if not fits:
             yield _sized(path, "number_of_nodes", ("node", "nodes"), facts.nodes, nodes)
-    logged = facts.accelerators_per_node
-    if each is not None and logged is not None and logged != each:
+    logged_count = facts.accelerators_per_node
+    if per_node is not None and logged_count is not None and logged_count != per_node:
         units = "accelerator per node", "accelerators per node"
-        yield _sized(path, "accelerators_per_node", units, logged, each)
+        yield _sized(path, "accelerators_per_node", units, logged_count, per_node)
 
 
 def _sized(path: str, key: str, units: tuple[str, str], logged: int, described: int) -> Finding:

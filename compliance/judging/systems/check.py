@@ -43,7 +43,7 @@ class SystemVerdict(msgspec.Struct):
     @property
     def passed(self) -> bool:
         """Whether no finding is an error."""
-        return not any(found.severity is Severity.ERROR for found in self.findings)
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
 
 
 def check_system(

@@ -146,8 +146,8 @@ SYSTEM_TYPES = ("datacenter", "edge")
 @lru_cache(maxsize=64)
 def may_be_empty(period: Period) -> frozenset[str]:
     """Fields whose text may be empty."""
-    demanded = {each.name for each in FIELDS.values() if each.required(period)}
-    return frozenset(FIELDS) - (demanded if period >= TABLE_FROM else set()) - {*COUNTS, "status"}
+    required = {field.name for field in FIELDS.values() if field.required(period)}
+    return frozenset(FIELDS) - (required if period >= TABLE_FROM else set()) - {*COUNTS, "status"}
 
 
 def period_of(rules: Round) -> Period:
@@ -214,21 +214,21 @@ def letters(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def misspelt_fields(named: tuple[str, ...]) -> dict[str, str]:
+def misspelt_fields(names: tuple[str, ...]) -> dict[str, str]:
     """Fields that are not named, each with the unknown name that is most similar.
 
     It is cached because the descriptions of one submitter mostly name the same fields.
     """
-    absent = {letters(name): name for name in FIELDS if name not in named}
-    found = {}
-    for key in named:
+    absent_names = {letters(name): name for name in FIELDS if name not in names}
+    matches = {}
+    for key in names:
         if key in FIELDS:
             continue
         # Published files have divison, sumitter and system-type: all have a similarity above 0.88
-        close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
+        close = difflib.get_close_matches(letters(key), absent_names, 1, 0.88)
         if close:
-            found[absent.pop(close[0])] = key
-    return found
+            matches[absent_names.pop(close[0])] = key
+    return matches
 
 
 def category_of(status: Any) -> Category | None:

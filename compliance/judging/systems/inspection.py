@@ -103,20 +103,20 @@ class _Inspection:
         # The verifier stops at a text that it cannot read, before it looks at any field.
         if not document.is_object or (self.quirks.stops_at_syntax and not document.sound):
             return
-        fields, named = self.fields, document.named
-        misspelt, optional = misspelt_fields(tuple(named)), may_be_empty(self.period)
+        fields, names = self.fields, document.named
+        misspelt, optional = misspelt_fields(tuple(names)), may_be_empty(self.period)
         # The verifier looks only for names: a file with only empty values passes it.
-        for name, each in FIELDS.items():
+        for name, field in FIELDS.items():
             if name in fields:
                 value = fields[name]
                 if isinstance(value, str) and (is_good(name, value) if value else name in optional):
                     continue
-                yield from self._crash(each)
+                yield from self._crash(field)
                 # The only value that the official verifier checks is the status.
-                if not self.quirks.ignores_policy or each.kind is FieldKind.STATUS:
-                    yield from self._value(each)
-            elif name not in named:
-                yield from self._missing(each, misspelt.get(name))
+                if not self.quirks.ignores_policy or field.kind is FieldKind.STATUS:
+                    yield from self._value(field)
+            elif name not in names:
+                yield from self._missing(field, misspelt.get(name))
         yield from self._neither()
 
     def _found(
@@ -159,54 +159,53 @@ class _Inspection:
 
     # --- fields that are missing ---
 
-    def _missing(self, each: Field, instead: str | None) -> Iterator[Finding]:
-        demanded = self.known and each.required(self.period)
-        if instead is not None and not self.quirks.ignores_policy:
-            stated_by = _stated_by(each.official, policy=demanded or not each.official)
+    def _missing(self, field: Field, misspelling: str | None) -> Iterator[Finding]:
+        is_required = self.known and field.required(self.period)
+        if misspelling is not None and not self.quirks.ignores_policy:
+            stated_by = _stated_by(field.official, policy=is_required or not field.official)
             yield from self._found(
                 MISSPELT_FIELD,
-                instead,
+                misspelling,
                 stated_by,
-                severity=None if self._counts(each) else Severity.WARNING,
-                written=instead,
-                field=each.name,
+                severity=None if self._counts(field) else Severity.WARNING,
+                written=misspelling,
+                field=field.name,
             )
             return
-        how = each.meaning + (f", such as {each.example!r}" if each.example else "")
-        if instead is not None:
-            how = f"rename `{instead}` to it"
-        if demanded:
-            stated_by = _stated_by(each.official)
-            note = each.seldom and stated_by is POLICY
+        advice = field.meaning + (f", such as {field.example!r}" if field.example else "")
+        if misspelling is not None:
+            advice = f"rename `{misspelling}` to it"
+        if is_required:
+            stated_by = _stated_by(field.official)
+            note = field.seldom and stated_by is POLICY
             severity = Severity.NOTE if note else None
-            yield from self._absent(each, stated_by, how, severity=severity)
-        elif each.official and not (each.name in EITHER and self._neither_given()):
-            why = "optional by the policy" if self.known else "not in this round's policy"
-            detail = f": the official verifier rejects the file, although the field is {why}"
-            yield from self._absent(each, VERIFIER, f"{how}; it may be empty", detail)
+            yield from self._absent(field, stated_by, advice, severity=severity)
+        elif field.official and not (field.name in EITHER and self._neither_given()):
+            status = "optional by the policy" if self.known else "not in this round's policy"
+            detail = f": the official verifier rejects the file, although the field is {status}"
+            yield from self._absent(field, VERIFIER, f"{advice}; it may be empty", detail)
         # Only advice in 2.0: the submission rules added this requirement days after its deadline
-        elif each.recommended(self.period):
+        elif field.recommended(self.period):
             detail = ": required from 2.1 on"
-            yield from self._absent(each, POLICY, how, detail, Severity.NOTE)
+            yield from self._absent(field, POLICY, advice, detail, Severity.NOTE)
 
     def _absent(
         self,
-        each: Field,
+        field: Field,
         stated_by: StatedBy,
-        how: str,
+        advice: str,
         detail: str = "",
         severity: Severity | None = None,
     ) -> Iterator[Finding]:
-        for found in self._found(
-            MISSING_FIELD, each.name, stated_by, severity, field=each.name, detail=detail, how=how
-        ):
+        members: dict[str, Any] = {"field": field.name, "detail": detail, "how": advice}
+        for finding in self._found(MISSING_FIELD, field.name, stated_by, severity, **members):
             # The field may come after the syntax error
-            yield replace(found, caused_by=NOT_JSON.id) if self.document.cut else found
+            yield replace(finding, caused_by=NOT_JSON.id) if self.document.cut else finding
 
     def _neither_given(self) -> bool:
         """Whether the policy also requires a count of cores or of virtual processors."""
-        absent = not any(name in self.document.named for name in EITHER)
-        return self.known and not self.exempt and absent
+        lacks_both = not any(name in self.document.named for name in EITHER)
+        return self.known and not self.exempt and lacks_both
 
     def _neither(self) -> Iterator[Finding]:
         """According to the policy, either count suffices; a Preview needs neither."""
@@ -214,14 +213,14 @@ class _Inspection:
             # The verifier requires both keys, although the policy requires either.
             for name, other in (EITHER, EITHER[::-1]):
                 detail = f"; the policy requires it or `{other}`"
-                how = "the official verifier requires both fields"
-                yield from self._absent(FIELDS[name], BOTH, how, detail)
+                advice = "the official verifier requires both fields"
+                yield from self._absent(FIELDS[name], BOTH, advice, detail)
         elif self.known and not self.exempt:
-            given = [name for name in EITHER if name in self.document.named]
-            if all(name in self.fields and is_empty(self.fields[name]) for name in given):
+            names = [name for name in EITHER if name in self.document.named]
+            if all(name in self.fields and is_empty(self.fields[name]) for name in names):
                 yield from self._found(
                     EMPTY_FIELD,
-                    given[0],
+                    names[0],
                     severity=Severity.WARNING,
                     what=f"both `{EITHER[0]}` and `{EITHER[1]}` are",
                     meaning="cores or the virtual processors",
@@ -229,53 +228,53 @@ class _Inspection:
 
     # --- values ---
 
-    def _crash(self, each: Field) -> Iterator[Finding]:
-        value = self.fields[each.name]
+    def _crash(self, field: Field) -> Iterator[Finding]:
+        name, value = field.name, self.fields[field.name]
         # The verifier joins these values as strings without checking their type.
-        if each.crashes and not isinstance(value, str):
-            yield from self._found(VERIFIER_CRASH, each.name, field=each.name, kind=kind_of(value))
+        if field.crashes and not isinstance(value, str):
+            yield from self._found(VERIFIER_CRASH, name, field=name, kind=kind_of(value))
 
-    def _value(self, each: Field) -> Iterator[Finding]:
-        name, value = each.name, self.fields[each.name]
-        if each.kind is FieldKind.STATUS and (status_listed(self.rules) or not is_empty(value)):
+    def _value(self, field: Field) -> Iterator[Finding]:
+        name, value = field.name, self.fields[field.name]
+        if field.kind is FieldKind.STATUS and (status_listed(self.rules) or not is_empty(value)):
             yield from self._status(value)
-        elif each.kind is FieldKind.DIVISION:
+        elif field.kind is FieldKind.DIVISION:
             yield from self._division(value)
         elif is_empty(value):
-            yield from self._empty(each)
-        elif kept := [*places_kept(each, self.fields)]:
-            for place in kept:
-                yield from self._found(place.rule, name, **place.members(each))
-        elif each.kind is FieldKind.COUNT:
-            yield from self._count(each, value)
-        elif each.kind is FieldKind.SYSTEM_TYPE and each.required(self.period):
+            yield from self._empty(field)
+        elif placeholders := [*places_kept(field, self.fields)]:
+            for placeholder in placeholders:
+                yield from self._found(placeholder.rule, name, **placeholder.members(field))
+        elif field.kind is FieldKind.COUNT:
+            yield from self._count(field, value)
+        elif field.kind is FieldKind.SYSTEM_TYPE and field.required(self.period):
             if not (isinstance(value, str) and value.strip().casefold() in SYSTEM_TYPES):
                 yield from self._found(BAD_SYSTEM_TYPE, name, value=short(value))
-        elif isinstance(value, bool if each.kind is FieldKind.ANY else bool | list | dict):
+        elif isinstance(value, bool if field.kind is FieldKind.ANY else bool | list | dict):
             yield from self._found(BAD_TYPE, name, field=name, kind=kind_of(value))
 
-    def _empty(self, each: Field) -> Iterator[Finding]:
-        name = each.name
-        if lacks_accelerator(each, self.fields):
+    def _empty(self, field: Field) -> Iterator[Finding]:
+        name = field.name
+        if lacks_accelerator(field, self.fields):
             return
         if name in COUNTS:
-            yield from self._bad_count(each, "empty")
-        elif self.known and each.required(self.period):
-            severity = Severity.NOTE if each.seldom else Severity.WARNING
+            yield from self._bad_count(field, "empty")
+        elif self.known and field.required(self.period):
+            severity = Severity.NOTE if field.seldom else Severity.WARNING
             yield from self._found(
-                EMPTY_FIELD, name, severity=severity, what=f"`{name}` is", meaning=each.meaning
+                EMPTY_FIELD, name, severity=severity, what=f"`{name}` is", meaning=field.meaning
             )
 
-    def _count(self, each: Field, value: Any) -> Iterator[Finding]:
+    def _count(self, field: Field, value: Any) -> Iterator[Finding]:
         count = read_count(value)
-        if count.value is None or count.value < each.least:
-            yield from self._bad_count(each, repr(short(value)))
+        if count.value is None or count.value < field.least:
+            yield from self._bad_count(field, repr(short(value)))
         elif count.odd:
             yield from self._found(
                 BAD_COUNT,
-                each.name,
+                field.name,
                 severity=Severity.NOTE if int_reads(value) else None,
-                field=each.name,
+                field=field.name,
                 found=f"{value!r}, {count.odd}",
                 least="",
                 effect=f"; read as {count.value}",
@@ -283,24 +282,24 @@ class _Inspection:
                 fix=BY_FIX,
             )
 
-    def _counts(self, each: Field) -> bool:
+    def _counts(self, field: Field) -> bool:
         """Whether an error in the field can reject: early rounds read only the division."""
-        return self.rules.package.fields_checked or each.kind is FieldKind.DIVISION
+        return self.rules.package.fields_checked or field.kind is FieldKind.DIVISION
 
-    def _bad_count(self, each: Field, found: str) -> Iterator[Finding]:
+    def _bad_count(self, field: Field, actual: str) -> Iterator[Finding]:
         """Some counts define the system size; the official result summary crashes without them."""
-        multiplied = each.name in COUNTS
+        multiplied = field.name in COUNTS
         weight = Severity.ERROR if multiplied else None
         effect = "; the official result summary cannot be made without it" if multiplied else ""
         yield from self._found(
             BAD_COUNT,
-            each.name,
-            severity=weight if self._counts(each) else Severity.WARNING,
-            field=each.name,
-            found=found,
-            least=f" of at least {each.least}" if multiplied else "",
+            field.name,
+            severity=weight if self._counts(field) else Severity.WARNING,
+            field=field.name,
+            found=actual,
+            least=f" of at least {field.least}" if multiplied else "",
             effect=effect,
-            digits=each.example,
+            digits=field.example,
             fix="",
         )
 
@@ -308,31 +307,31 @@ class _Inspection:
         if value in CANONICAL:
             return
         category = category_of(value)
-        strict = status_listed(self.rules)
-        if category is not None and not strict:
+        is_listed = status_listed(self.rules)
+        if category is not None and not is_listed:
             return
         problem = "not an availability category"
-        if strict and category is not None:
+        if is_listed and category is not None:
             problem = f"the official verifier accepts only the exact spellings {CATEGORIES}"
-        meant = category if category in CANONICAL else None
+        match = category if category in CANONICAL else None
         # In 4.0 a mistake in the verifier's condition makes it stricter than the policy.
         policy = category is None or (status_intended(self.rules) and not in_policy_wording(value))
         yield from self._found(
             BAD_STATUS,
             "status",
-            _stated_by(strict, policy=policy),
+            _stated_by(is_listed, policy=policy),
             value=short(value),
             problem=problem,
-            spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {CATEGORIES}",
-            fix=BY_FIX if meant and strict else "",
+            spelling=f"; did you mean {match.value!r}?" if match else f": one of {CATEGORIES}",
+            fix=BY_FIX if match and is_listed else "",
         )
 
     def _division(self, value: Any) -> Iterator[Finding]:
         if value in DIVISIONS:
             return
-        meant = read_division(value)
-        effect = "; the official tools check less with any other spelling" if meant else ""
-        close = [meant] if meant else difflib.get_close_matches(str(value).casefold(), DIVISIONS, 1)
+        match = read_division(value)
+        effect = "; the official tools check less with any other spelling" if match else ""
+        close = [match] if match else difflib.get_close_matches(str(value).casefold(), DIVISIONS, 1)
         yield from self._found(
             BAD_DIVISION,
             "division",
@@ -340,7 +339,7 @@ class _Inspection:
             value=short(value),
             effect=effect,
             guess=f"; did you mean {close[0]!r}?" if close else "",
-            fix=BY_FIX if meant else "",
+            fix=BY_FIX if match else "",
         )
 
 

@@ -18,27 +18,27 @@ _LEGAL = frozenset(_FORMS.split())
 
 def same_organization(first: str, second: str) -> bool:
     """Whether two names mean the same organizations, in any order, case, or abbreviation."""
-    whole = letters(first), letters(second)
+    full_names = letters(first), letters(second)
     # One may be the shorter name: published folders have Habana, descriptions HabanaLabs
-    if whole[0] in whole[1] or whole[1] in whole[0]:
+    if full_names[0] in full_names[1] or full_names[1] in full_names[0]:
         return True
     if _abbreviates(first, second) or _abbreviates(second, first):
         return True
     return _covered(first, second) and _covered(second, first)
 
 
-def _abbreviates(short: str, full: str) -> bool:
+def _abbreviates(short: str, full_name: str) -> bool:
     """Whether a word of one name consists of the initials of the other, at least three."""
-    initials = "".join(word[0] for word in re.findall(r"[^\W_]+", full.casefold()))
+    initials = "".join(word[0] for word in re.findall(r"[^\W_]+", full_name.casefold()))
     return len(initials) > 2 and initials in re.findall(r"[^\W_]+", short.casefold())
 
 
 def _covered(first: str, second: str) -> bool:
-    others = [_core(partner) for partner in _partners(second)]
+    other_cores = [_core(partner) for partner in _partners(second)]
     return all(
-        any(mine in other or other in mine for other in others if other)
-        for mine in map(_core, _partners(first))
-        if mine
+        any(core in other or other in core for other in other_cores if other)
+        for core in map(_core, _partners(first))
+        if core
     )
 
 

@@ -53,40 +53,40 @@ def judge_plausibility(document: Document, path: str, rules: Round) -> Iterator[
     """Findings about values that no official program checks; they belong to the policy profile."""
     fields = document.fields
 
-    def found(rule: FixedRule, key: str, **more: Any) -> Finding:
+    def finding_of(rule: FixedRule, key: str, **details: Any) -> Finding:
         line = line_of(document, key)
         return rule.found(
-            Profile.POLICY, path, line=line, key=key, given=short(fields.get(key)), **more
+            Profile.POLICY, path, line=line, key=key, given=short(fields.get(key)), **details
         )
 
     name = fields.get("accelerator_model_name")
     if read_count(fields.get("accelerators_per_node")).value == 0 and _says(
         "accelerator_model_name", name
     ):
-        yield found(COUNTED_NONE, "accelerators_per_node", name=short(name))
+        yield finding_of(COUNTED_NONE, "accelerators_per_node", name=short(name))
     for key in CAPACITIES:
         value = fields.get(key)
         if _says(key, value) and not _CAPACITY.search(str(value)):
             example = FIELDS[key].example
-            yield found(BAD_CAPACITY, key, field=key, value=short(value), example=example)
+            yield finding_of(BAD_CAPACITY, key, field=key, value=short(value), example=example)
     detail = fields.get("system_type_detail")
     if _says("system_type_detail", detail) and not _DETAIL.search(str(detail)):
-        yield found(UNUSUAL_DETAIL, "system_type_detail", value=short(detail))
-    yield from _by_category(fields, found, rules)
+        yield finding_of(UNUSUAL_DETAIL, "system_type_detail", value=short(detail))
+    yield from _by_category(fields, finding_of, rules)
 
 
-def _by_category(fields: Mapping[str, Any], found: Any, rules: Round) -> Iterator[Finding]:
+def _by_category(fields: Mapping[str, Any], finding_of: Any, rules: Round) -> Iterator[Finding]:
     category = category_of(fields.get("status"))
     if category is Category.PREVIEW:
         days = 140 if period_of(rules) >= V11 else 180
-        yield found(PREVIEW_DUE, "status", days=days)
+        yield finding_of(PREVIEW_DUE, "status", days=days)
     if category not in _AVAILABLE:
         return
     for key in _SOFTWARE:
         for text in _texts(fields.get(key)):
             match = _PRIVATE.search(text)
             if match is not None:
-                yield found(PRIVATE_SOFTWARE, key, field=key, word=match[0])
+                yield finding_of(PRIVATE_SOFTWARE, key, field=key, word=match[0])
                 break
 
 
@@ -100,6 +100,6 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from (text for part in value.items() for each in part for text in _texts(each))
+        yield from (text for part in value.items() for item in part for text in _texts(item))
     elif isinstance(value, list):
         yield from (text for part in value for text in _texts(part))

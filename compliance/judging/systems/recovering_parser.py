@@ -80,8 +80,8 @@ class Parser:
         except BeyondLimitError as error:
             self.fault(self.at, str(error), FLAT)
         else:
-            what = names.get(type(value), "a single value")
-            problem = f"the file contains {what}; expected an object with fields"
+            kind = names.get(type(value), "a single value")
+            problem = f"the file contains {kind}; expected an object with fields"
             self.fault(self.at, problem, "begin with { and end with }")
 
     def fields(self) -> None:
@@ -142,9 +142,9 @@ class Parser:
         """Read a field's value. Return False if it cannot be read."""
         document = self.document
         if key in document.lines:
-            given = {"field": key, "first": document.lines[key]}
+            details = {"field": key, "first": document.lines[key]}
             # Python's json uses the last of two equal names, so the verifier notices nothing
-            self.add(TextFault(DUPLICATE_FIELD, line, given, official=False, key=key))
+            self.add(TextFault(DUPLICATE_FIELD, line, details, official=False, key=key))
         # Noted before the value is read: a field with an unreadable value is not missing
         document.lines[key] = line
         self.constant = ""
@@ -160,13 +160,13 @@ class Parser:
         if self.deep:
             # The official verifier reads up to the limit of Python's parser
             problem = f"`{key}`: {TOO_DEEP}"
-            given = {"where": "", "problem": problem, "fix": FLAT}
-            self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
+            details = {"where": "", "problem": problem, "fix": FLAT}
+            self.add(TextFault(NOT_JSON, line, details, official=False, key=key))
         if self.constant:
             # The official verifier reads with Python's parser, which accepts NaN and Infinity.
             problem = f"`{key}` is {self.constant}, which JSON does not allow"
-            given = {"where": "", "problem": problem, "fix": "write a number"}
-            self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
+            details = {"where": "", "problem": problem, "fix": "write a number"}
+            self.add(TextFault(NOT_JSON, line, details, official=False, key=key))
         return True
 
     def decoded(self) -> tuple[Any, int]:
@@ -189,10 +189,10 @@ class Parser:
         except json.JSONDecodeError as error:
             if not error.msg.startswith("Invalid control character"):
                 raise
-            found = self.loose.raw_decode(self.text, self.at)
+            decoded = self.loose.raw_decode(self.text, self.at)
             hint = r"write newlines as \n, tabs as \t"
             self.fault(error.pos, "a newline or control character inside a string", hint)
-            return found
+            return decoded
 
     def _constant(self, name: str) -> float:
         self.constant = name
@@ -225,8 +225,8 @@ class Parser:
 
     def fault(self, position: int, problem: str, fix: str, key: str | None = None) -> None:
         line = self.line(position)
-        where = f", line {line} column {position - self.starts[line - 1] + 1}"
-        self.add(syntax_fault(line, problem, fix, where=where, key=key))
+        location = f", line {line} column {position - self.starts[line - 1] + 1}"
+        self.add(syntax_fault(line, problem, fix, where=location, key=key))
 
     def add(self, fault: TextFault) -> None:
         self.document.faults.append(fault)

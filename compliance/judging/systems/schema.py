@@ -42,8 +42,8 @@ def system_schema(rules: Round) -> Schema:
     if the policy requires one. Only `podium system check` finds placeholders and misspelled names.
     """
     period = period_of(rules)
-    known = period >= TABLE_FROM
-    fields = [field for field in FIELDS.values() if known or field.official]
+    tabled = period >= TABLE_FROM
+    fields = [field for field in FIELDS.values() if tabled or field.official]
     schema: Schema = {
         "$schema": DIALECT,
         "$id": f"urn:podium:system-description:{rules.usage}:{rules.name}",
@@ -53,40 +53,40 @@ def system_schema(rules: Round) -> Schema:
         "required": [
             f.name for f in fields if f.required(period) or (f.official and rules.verified)
         ],
-        "properties": {f.name: _property(f, rules, known and f.required(period)) for f in fields},
+        "properties": {f.name: _property(f, rules, tabled and f.required(period)) for f in fields},
     }
-    if known:
+    if tabled:
         schema["allOf"] = _together(rules)
     return schema
 
 
 def _property(field: Field, rules: Round, required: bool) -> Schema:
-    about: Schema = {"description": field.meaning}
+    schema: Schema = {"description": field.meaning}
     if field.example:
-        about["examples"] = [field.example]
+        schema["examples"] = [field.example]
     if field.kind is FieldKind.STATUS:
-        return about | _status(rules, required)
+        return schema | _status(rules, required)
     if field.kind is FieldKind.DIVISION and required:
-        return about | {"enum": ["closed", "open"]}
+        return schema | {"enum": ["closed", "open"]}
     if field.kind is FieldKind.SYSTEM_TYPE and required:
-        return about | {"enum": [*SYSTEM_TYPES]}
+        return schema | {"enum": [*SYSTEM_TYPES]}
     if field.kind is FieldKind.COUNT:
-        return about | _count(field, rules)
+        return schema | _count(field, rules)
     if field.crashes and rules.verified:
-        about["type"] = "string"
+        schema["type"] = "string"
     elif field.kind is not FieldKind.ANY:
-        about["type"] = ["string", "number"]
+        schema["type"] = ["string", "number"]
         if not required:
-            about |= {"type": ["string", "number", "null", "array", "object"]}
+            schema |= {"type": ["string", "number", "null", "array", "object"]}
             # An empty list or object means no value, which an optional field may have
-            about |= {"maxItems": 0, "maxProperties": 0}
+            schema |= {"maxItems": 0, "maxProperties": 0}
     elif required:
-        about |= {"type": ["string", "object", "array", "number"], "minProperties": 1}
-        about["minItems"] = 1
+        schema |= {"type": ["string", "object", "array", "number"], "minProperties": 1}
+        schema["minItems"] = 1
     # Accelerator fields may be empty if accelerators_per_node is 0: see `_together`
     if required and not field.name.startswith("accelerator_"):
-        about |= _SAYS
-    return about
+        schema |= _SAYS
+    return schema
 
 
 def _status(rules: Round, required: bool) -> Schema:
@@ -114,14 +114,14 @@ def _together(rules: Round) -> list[Schema]:
         for field in FIELDS.values()
         if field.name.startswith("accelerator_") and field.required(period)
     ]
-    none: Schema = {"properties": {"accelerators_per_node": {"enum": ["0", 0]}}}
+    no_accelerators: Schema = {"properties": {"accelerators_per_node": {"enum": ["0", 0]}}}
     says = {"properties": dict.fromkeys(accelerators, _SAYS)}
     spoken: Schema = {"anyOf": [{"properties": {name: _SPOKEN}} for name in EITHER]}
     # From 2.1 on, a Preview may omit its cores until the processor is public
     if period >= V21:
         preview = {"properties": {"status": _preview(rules)}, "required": ["status"]}
         spoken = {"if": preview, "else": spoken}
-    return [{"if": none, "else": says}, spoken]
+    return [{"if": no_accelerators, "else": says}, spoken]
 
 
 _SPOKEN: Schema = {"type": ["string", "integer"], **_SAYS}

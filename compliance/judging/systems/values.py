@@ -39,36 +39,36 @@ class Count(msgspec.Struct, frozen=True):
     odd: str = ""
 
 
-def read_count(given: Any) -> Count:
+def read_count(value: Any) -> Count:
     """The whole number that a value represents: 8 and "8" are plain, 8.0 and " 8 " are odd."""
     # bool is an int in Python: true would count as one node
-    if isinstance(given, bool) or given is None:
+    if isinstance(value, bool) or value is None:
         return Count(None)
-    if isinstance(given, int):
-        return Count(given) if given <= MOST else Count(None)
-    if isinstance(given, float):
-        whole = given.is_integer() and abs(given) <= MOST
-        return Count(int(given), "written as a fraction") if whole else Count(None)
-    return _read_text(given) if isinstance(given, str) else Count(None)
+    if isinstance(value, int):
+        return Count(value) if value <= MOST else Count(None)
+    if isinstance(value, float):
+        is_whole = value.is_integer() and abs(value) <= MOST
+        return Count(int(value), "written as a fraction") if is_whole else Count(None)
+    return _read_text(value) if isinstance(value, str) else Count(None)
 
 
 @lru_cache(maxsize=4096)
-def _read_text(given: str) -> Count:
-    text = given.strip()
+def _read_text(value: str) -> Count:
+    text = value.strip()
     match = _COUNT.fullmatch(text)
     if match is not None:
         if match[1] != text:
             return Count(int(match[1]), "written as a fraction")
-        return Count(int(text), "with spaces around it" if text != given else "")
+        return Count(int(text), "with spaces around it" if text != value else "")
     if _GROUPED.fullmatch(text):
         return Count(int(re.sub(r"\D", "", text)), "with its digits in groups")
     return Count(None)
 
 
-def int_reads(given: Any) -> bool:
+def int_reads(value: Any) -> bool:
     """Whether int(), with which the official result summary reads a count, can read it."""
     try:
-        int(given)
+        int(value)
     except (TypeError, ValueError):
         return False
     return True
@@ -122,16 +122,16 @@ def is_placeholder(key: str, value: Any) -> bool:
 @lru_cache(maxsize=4096)
 def _keeps_place(key: str, value: str) -> bool:
     text = value.strip().strip(".:;!*-_ ")
-    small = text.lower()
-    patterns = [each for begin, each in _PLACEHOLDERS.items() if small.startswith(begin)]
-    patterns += [_NAMED_SO] if small.endswith(_ENDS) else []
-    if any(re.fullmatch(each, text, re.IGNORECASE | re.DOTALL) for each in patterns):
+    lowered = text.lower()
+    patterns = [pattern for begin, pattern in _PLACEHOLDERS.items() if lowered.startswith(begin)]
+    patterns += [_NAMED_SO] if lowered.endswith(_ENDS) else []
+    if any(re.fullmatch(pattern, text, re.IGNORECASE | re.DOTALL) for pattern in patterns):
         return True
     if _UNEXPANDED.search(text):
         return True
-    same = letters(text)
+    text_letters = letters(text)
     # Templates repeat a field's name or its end as the value; a single word may be a real value
-    return "_" in text and bool(same) and letters(key).endswith(same)
+    return "_" in text and bool(text_letters) and letters(key).endswith(text_letters)
 
 
 def is_unfilled(value: Any) -> bool:
@@ -143,7 +143,7 @@ def is_bare_number(key: str, value: Any) -> bool:
     """Whether a field for a name contains only a number, such as accelerator "0"."""
     if key not in NAMES:
         return False
-    return isinstance(value, str) and not any(each.isalpha() for each in value)
+    return isinstance(value, str) and not any(char.isalpha() for char in value)
 
 
 def says_nothing(value: Any) -> bool:
@@ -168,20 +168,20 @@ def is_empty(value: Any) -> bool:
 @lru_cache(maxsize=4096)
 def is_good(name: str, text: str) -> bool:
     """Whether a field's text is valid in every round, as nearly all are."""
-    each = FIELDS[name]
+    field = FIELDS[name]
     if is_empty(text) or is_placeholder(name, text) or is_unfilled(text):
         return False
     if is_bare_number(name, text):
         return False
-    if each.kind is FieldKind.COUNT:
+    if field.kind is FieldKind.COUNT:
         count = read_count(text)
-        return count.value is not None and count.value >= each.least and not count.odd
-    if each.kind is FieldKind.STATUS:
+        return count.value is not None and count.value >= field.least and not count.odd
+    if field.kind is FieldKind.STATUS:
         # Other spellings are valid in some rounds only, and need the round's own rules
         return text in CANONICAL
-    if each.kind is FieldKind.DIVISION:
+    if field.kind is FieldKind.DIVISION:
         return text in DIVISIONS
-    if each.kind is FieldKind.SYSTEM_TYPE:
+    if field.kind is FieldKind.SYSTEM_TYPE:
         return text in SYSTEM_TYPES
     return not (name in IDENTITY and says_nothing(text))
 
@@ -205,24 +205,24 @@ def kind_of(value: Any) -> str:
 # --- the description ------------------------------------------------------------------------------
 
 
-def _text(given: Any) -> str:
-    if isinstance(given, str):
-        return given.strip()
-    plain = isinstance(given, int | float) and not isinstance(given, bool)
-    return str(given) if plain else ""
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else ""
 
 
-def _natural(given: Any) -> int | None:
-    value = read_count(given).value
+def _natural(raw_value: Any) -> int | None:
+    value = read_count(raw_value).value
     return value if value is not None and value >= 0 else None
 
 
 Division = Literal["closed", "open"]
 
 
-def read_division(given: Any) -> Division | None:
+def read_division(value: Any) -> Division | None:
     """`closed` or `open` in any case of letters; None for any other value."""
-    text = given.strip().casefold() if isinstance(given, str) else ""
+    text = value.strip().casefold() if isinstance(value, str) else ""
     return _DIVISIONS.get(text)
 
 
@@ -290,7 +290,7 @@ _TEXTS = (
 
 def describe(fields: Mapping[str, Any]) -> SystemDescription:
     """The description with these fields; never raises."""
-    read: dict[str, Any] = {name: _text(fields.get(name)) for name in _TEXTS}
-    read |= {name: _natural(fields.get(name)) for name in _COUNTS}
+    values: dict[str, Any] = {name: _text(fields.get(name)) for name in _TEXTS}
+    values |= {name: _natural(fields.get(name)) for name in _COUNTS}
     division = read_division(fields.get("division"))
-    return SystemDescription(**read, division=division, given=dict(fields))
+    return SystemDescription(**values, division=division, given=dict(fields))

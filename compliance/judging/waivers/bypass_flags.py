@@ -78,10 +78,10 @@ class Params:
         parts = result.strip("/").split("/")
         # The submission, results/<system>, the result: HPC's strong and weak are not levels
         levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
-        read = [file for level in levels if (file := self._file(level)) is not None]
+        files = [file for level in levels if (file := self._file(level)) is not None]
         if quirks_of(self._profile).reads_last_flag:
-            return frozenset().union(*(file.official for file in read))
-        return frozenset(flag for file in read for flag in file.flags)
+            return frozenset().union(*(file.official for file in files))
+        return frozenset(flag for file in files for flag in file.flags)
 
     @property
     def findings(self) -> list[Finding]:
@@ -110,39 +110,39 @@ class _Reading:
             return _Read(findings=[self._found(UNREADABLE, None, reason=error.strerror or error)])
         # A byte order mark, which some editors write, is not a part of the first flag
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-        read = _Read()
+        result = _Read()
         for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
             # Files in published trees spell flags as arguments, and with underscores
             name = line.strip().removeprefix("--").replace("_", "-")
             if name in FLAGS:
-                read.flags.setdefault(name, number)
+                result.flags.setdefault(name, number)
             # `_official` finds lines that the scripts reject; the Python program ignores them
             elif name and not self.quirks.ignores_policy:
-                read.findings.append(self._unknown(name, number))
-        read.findings += self._official(data, read)
-        in_force = read.official if self.quirks.reads_last_flag else read.flags
+                result.findings.append(self._unknown(name, number))
+        result.findings += self._official(data, result)
+        in_force = result.official if self.quirks.reads_last_flag else result.flags
         scope = "the whole submission" if self.top else f"everything in {self.path.parent.name}"
         for flag in sorted(in_force):
-            line_of = read.flags.get(flag)
-            found = self._found(IN_FORCE, line_of, flag=flag, scope=scope, effect=FLAGS[flag])
-            read.findings.append(found)
-        return read
+            line_of = result.flags.get(flag)
+            finding = self._found(IN_FORCE, line_of, flag=flag, scope=scope, effect=FLAGS[flag])
+            result.findings.append(finding)
+        return result
 
     def _unknown(self, name: str, number: int) -> Finding:
-        near = difflib.get_close_matches(name.lower(), FLAGS, 1, 0.5)
-        advice = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(FLAGS)}"
+        matches = difflib.get_close_matches(name.lower(), FLAGS, 1, 0.5)
+        advice = f"did you mean {matches[0]}?" if matches else f"expected one of {', '.join(FLAGS)}"
         return self._found(UNKNOWN_FLAG, number, flag=name[:60], advice=advice)
 
     # --- as the official programs ---
 
-    def _official(self, data: bytes, read: _Read) -> Iterator[Finding]:
+    def _official(self, data: bytes, result: _Read) -> Iterator[Finding]:
         refused = []
         if self.top:
             # A shell's `read` ignores a last line without a newline, and trims spaces and tabs
             *lines, _ = data.decode("utf-8", "replace").split("\n")
-            given = [(n, line.strip(" \t")) for n, line in enumerate(lines, 1) if line.strip(" \t")]
-            read.official = frozenset(line for _, line in given if line in FLAGS)
-            refused = [(number, line) for number, line in given if line not in FLAGS]
+            pairs = [(n, line.strip(" \t")) for n, line in enumerate(lines, 1) if line.strip(" \t")]
+            result.official = frozenset(line for _, line in pairs if line in FLAGS)
+            refused = [(number, line) for number, line in pairs if line not in FLAGS]
         else:
             try:
                 text = data.decode()
@@ -151,12 +151,12 @@ class _Reading:
                 return
             # It compares whole lines from readlines(): only the last line has no newline.
             last = re.split("\r\n|\r|\n", text)[-1]
-            read.official = _OFFICIAL_BELOW & {last}
+            result.official = _OFFICIAL_BELOW & {last}
         for number, line in refused:
             yield self._found(REFUSED, number, flag=line[:60])
         reported = {number for number, _ in refused}
-        for flag, number in read.flags.items():
-            if flag not in read.official and number not in reported:
+        for flag, number in result.flags.items():
+            if flag not in result.official and number not in reported:
                 reason, form = self._why_unseen(flag), self._seen_form(flag)
                 yield self._found(UNSEEN, number, flag=flag, reason=reason, form=form)
 

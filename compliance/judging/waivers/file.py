@@ -43,8 +43,8 @@ class Waiver(BaseModel):
         if finding.id.startswith(NEVER_WAIVED) or not matches(finding.id, [self.rule]):
             return False
         # A report shows the tree itself as a dot, but no path in it begins with a dot
-        place = "*" if self.place == "." else self.place.rstrip("/")
-        return any(fnmatch.fnmatchcase(finding.path, glob) for glob in (place, f"{place}/*"))
+        pattern = "*" if self.place == "." else self.place.rstrip("/")
+        return any(fnmatch.fnmatchcase(finding.path, glob) for glob in (pattern, f"{pattern}/*"))
 
 
 class _File(BaseModel):
@@ -89,15 +89,15 @@ def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
         return Waivers(display_path), [fault(f"cannot be read: {error}")]
     except ValueError as error:
         # tomllib has the line only in its message
-        where = re.search(r"line (\d+)", str(error))
+        match = re.search(r"line (\d+)", str(error))
         return Waivers(display_path), [
-            fault(f"not valid TOML: {error}", int(where[1]) if where else None)
+            fault(f"not valid TOML: {error}", int(match[1]) if match else None)
         ]
     lines = heads_of(text, "waiver", loaded.get("waiver"))
     try:
         file = _File.model_validate(loaded)
     except ValidationError as error:
-        return Waivers(display_path), [fault(*_explained(each, lines)) for each in error.errors()]
+        return Waivers(display_path), [fault(*_explained(item, lines)) for item in error.errors()]
     return Waivers(display_path, tuple(file.waiver), lines), []
 
 
@@ -109,8 +109,8 @@ def _explained(error: Any, lines: tuple[int | None, ...]) -> tuple[str, int | No
     key = str(location[-1])
     if error["type"] == "extra_forbidden":
         names = list(Waiver.model_fields) if len(location) > 1 else ["waiver"]
-        near = difflib.get_close_matches(key, names, 1, 0.5)
-        advice = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
+        similar = difflib.get_close_matches(key, names, 1, 0.5)
+        advice = f"did you mean {similar[0]}?" if similar else f"expected one of {', '.join(names)}"
         return f"unknown field {key}; {advice}", line, key
     if error["type"] == "missing":
         return f"{key} is missing", line, key

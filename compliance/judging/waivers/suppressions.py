@@ -15,12 +15,12 @@ from podium.rules.finding import Finding, Profile
 
 def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
     """The findings; findings that a waiver covers today are marked as waived."""
-    held = [waiver for waiver in waivers.items if waiver.until >= today]
-    if not held:
+    valid_waivers = [waiver for waiver in waivers.items if waiver.until >= today]
+    if not valid_waivers:
         return list(findings)
     return [
         replace(finding, waived=True, waived_by=waivers.path)
-        if any(w.covers(finding) for w in held)
+        if any(w.covers(finding) for w in valid_waivers)
         else finding
         for finding in findings
     ]
@@ -29,21 +29,21 @@ def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Fin
 def about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Finding]:
     """Findings about waivers that have expired, or cover none of these findings."""
     for waiver, line in zip(waivers.items, waivers.lines, strict=True):
-        what = f"the waiver of {waiver.rule} at {waiver.place} (by {waiver.who})"
+        text = f"the waiver of {waiver.rule} at {waiver.place} (by {waiver.who})"
         if waiver.until < today:
-            until = str(waiver.until)
+            expiry = str(waiver.until)
             yield EXPIRED.found(
                 Profile.POLICY,
                 waivers.path,
                 line=line,
                 key="until",
-                waiver=what,
-                until=until,
+                waiver=text,
+                until=expiry,
                 today=today,
             )
         # An expired waiver covers nothing, and is reported once
         elif not any(waiver.covers(finding) for finding in findings):
-            yield UNUSED.found(Profile.POLICY, waivers.path, line=line, key="rule", waiver=what)
+            yield UNUSED.found(Profile.POLICY, waivers.path, line=line, key="rule", waiver=text)
 
 
 class Suppressions(msgspec.Struct, frozen=True):

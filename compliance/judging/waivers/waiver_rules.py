@@ -14,10 +14,10 @@ _VISIBLE = "every exception that a review group grants must be visible"
 _WAIVERS, _FLAGS = "waivers.toml", f"{RESULT}/package_checker_params"
 
 
-def _waiver(rule: str, until: str) -> str:
+def _waiver(rule: str, expiry: str) -> str:
     return (
         f'[[waiver]]\nrule = "{rule}"\nplace = "*"\nreason = "granted in review"\n'
-        f'who = "chair"\nuntil = {until}\n'
+        f'who = "chair"\nuntil = {expiry}\n'
     )
 
 

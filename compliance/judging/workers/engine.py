@@ -22,9 +22,9 @@ class Engine(Protocol):
         self,
         work: Callable[[list[Task]], list[Done]],
         tasks: list[Task],
-        care: TaskPolicy[Task, Done],
+        policy: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
-        """Batches of results; `care` decides the result of a task that kills its worker."""
+        """Batches of results; `policy` decides the result of a task that kills its worker."""
         ...
 
 
@@ -37,8 +37,8 @@ class Processes(NamedTuple):
         self,
         work: Callable[[list[Task]], list[Done]],
         tasks: list[Task],
-        care: TaskPolicy[Task, Done],
+        policy: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
         """Batches of results, made by processes that end with this call."""
-        care.prepare(tasks)
-        return spread(work, tasks, self.jobs, care)
+        policy.prepare(tasks)
+        return spread(work, tasks, self.jobs, policy)

@@ -16,9 +16,9 @@ most."""
 @contextmanager
 def fewer_collections() -> Iterator[None]:
     """Collect cycles less often, here and in processes that are forked in the meantime."""
-    before = gc.get_threshold()
+    thresholds = gc.get_threshold()
     gc.set_threshold(*SELDOM)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*thresholds)

@@ -51,31 +51,31 @@ def spread(
     work: Callable[[list[Task]], list[Done]],
     tasks: list[Task],
     jobs: int,
-    care: TaskPolicy[Task, Done],
+    policy: TaskPolicy[Task, Done],
 ) -> Iterator[list[Done]]:
     """Batches of results in the order of the tasks, made by `jobs` processes."""
     size = max(1, -(-len(tasks) // (jobs * BATCHES_PER_JOB)))
-    settled: dict[int, Done] = {}
-    done = 0
-    while done < len(tasks):
-        left = [number for number in range(done, len(tasks)) if number not in settled]
-        batches = [left[start : start + size] for start in range(0, len(left), size)]
-        pool = _Pool(work, tasks, min(jobs, len(batches)), care.limit)
+    results: dict[int, Done] = {}
+    next_index = 0
+    while next_index < len(tasks):
+        remaining = [number for number in range(next_index, len(tasks)) if number not in results]
+        batches = [remaining[start : start + size] for start in range(0, len(remaining), size)]
+        pool = _Pool(work, tasks, min(jobs, len(batches)), policy.limit)
         try:
-            for numbers, made in zip(batches, pool.results(batches), strict=True):
-                settled.update(zip(numbers, made, strict=True))
-                ready = range(done, numbers[-1] + 1)
-                done = ready.stop
-                yield [settled.pop(number) for number in ready]
-            if rest := range(done, len(tasks)):
-                done = rest.stop
-                yield [settled.pop(number) for number in rest]
+            for numbers, batch_results in zip(batches, pool.results(batches), strict=True):
+                results.update(zip(numbers, batch_results, strict=True))
+                ready_range = range(next_index, numbers[-1] + 1)
+                next_index = ready_range.stop
+                yield [results.pop(number) for number in ready_range]
+            if rest_range := range(next_index, len(tasks)):
+                next_index = rest_range.stop
+                yield [results.pop(number) for number in rest_range]
         except BrokenProcessPool:
             # One of these killed its process, and the others ended with it. If no task was begun,
             # the first is tried, so that each iteration makes progress
-            for number in pool.begun() or left[:1]:
-                if number >= done and number not in settled:
-                    settled[number] = _alone(work, tasks[number], care)
+            for number in pool.begun() or remaining[:1]:
+                if number >= next_index and number not in results:
+                    results[number] = _alone(work, tasks[number], policy)
 
 
 # --- many processes ---
@@ -101,24 +101,24 @@ class _Pool(Generic[Task, Done]):
 
     def results(self, batches: list[list[int]]) -> Iterator[list[Done]]:
         """The results of the batches, in order; raises BrokenProcessPool if a process is lost."""
-        turn = self.context.Value("i", 0)
-        begin = (self.notes, turn)
+        counter = self.context.Value("i", 0)
+        begin = (self.notes, counter)
         with ProcessPoolExecutor(self.count, self.context, _begin, begin) as pool:
             futures = deque(
-                pool.submit(_do, self.work, numbers, [self.tasks[each] for each in numbers])
+                pool.submit(_do, self.work, numbers, [self.tasks[number] for number in numbers])
                 for numbers in batches
             )
-            whole = False
+            is_complete = False
             try:
                 while futures:
                     yield self._awaited(futures[0])
                     # Otherwise its results would stay in memory until the last batch is done
                     futures.popleft()
-                whole = True
+                is_complete = True
             finally:
                 # The rest is not needed, and the pool would wait for hanging processes. If one
                 # process is killed, the pool ends all, and must not find a cancelled future
-                if not whole and not self._kill(range(self.count)):
+                if not is_complete and not self._kill(range(self.count)):
                     for future in futures:
                         future.cancel()
 
@@ -133,8 +133,8 @@ class _Pool(Generic[Task, Done]):
         """The numbers of the tasks that processes do, or did when they ended."""
         return sorted(int(self._note(slot, _NUMBER)) for slot in self._busy())
 
-    def _note(self, slot: int, what: int) -> float:
-        return float(self.notes[slot * _WIDTH + what])
+    def _note(self, slot: int, field: int) -> float:
+        return float(self.notes[slot * _WIDTH + field])
 
     def _task(self, slot: int) -> Task:
         return self.tasks[int(self._note(slot, _NUMBER))]
@@ -164,10 +164,10 @@ _slot = 0
 """In a process of the pool: the shared memory, and the process's slot in it."""
 
 
-def _begin(notes: Any, turn: Any) -> None:
+def _begin(notes: Any, counter: Any) -> None:
     global _notes, _slot
-    with turn.get_lock():
-        _slot, turn.value = turn.value, turn.value + 1
+    with counter.get_lock():
+        _slot, counter.value = counter.value, counter.value + 1
     _notes = notes
     _notes[_slot * _WIDTH + _PID] = os.getpid()
     end_with_parent()
@@ -182,19 +182,19 @@ def _note_task(number: int) -> None:
 def _do(
     work: Callable[[list[Task]], list[Done]], numbers: list[int], tasks: list[Task]
 ) -> list[Done]:
-    done: list[Done] = []
+    results: list[Done] = []
     for number, task in zip(numbers, tasks, strict=True):
         _note_task(number)
-        done += work([task])
+        results += work([task])
     _note_task(-1)
-    return done
+    return results
 
 
 # --- one process for one task ---
 
 
 def _alone(
-    work: Callable[[list[Task]], list[Done]], task: Task, care: TaskPolicy[Task, Done]
+    work: Callable[[list[Task]], list[Done]], task: Task, policy: TaskPolicy[Task, Done]
 ) -> Done:
     """The result of a task in a separate process, or its result if this process is lost, too."""
     context: Any = process_context()
@@ -203,15 +203,15 @@ def _alone(
     process.start()
     # Only the process has the sender now, so that its end closes the pipe
     sender.close()
-    seconds = care.limit(task)
+    seconds = policy.limit(task)
     try:
         if not receiver.poll(seconds):
-            return care.lost(task, f"took more than {seconds:.0f} seconds, twice")
-        done: list[Done] = receiver.recv()
-        return done[0]
+            return policy.lost(task, f"took more than {seconds:.0f} seconds, twice")
+        results: list[Done] = receiver.recv()
+        return results[0]
     except EOFError:
         process.join()
-        return care.lost(task, f"{how_it_ended(process.exitcode)}, twice")
+        return policy.lost(task, f"{how_it_ended(process.exitcode)}, twice")
     finally:
         process.kill()
         process.join()

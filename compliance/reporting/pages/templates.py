@@ -34,8 +34,11 @@ def page_policy(style: str, script: str = "") -> str:
     They are allowed by their hashes: even if content of a log got past the escaping, it could not
     run, fetch, send or restyle anything.
     """
-    own = f"script-src {_hash(script)}; " if script else ""
-    return f"default-src 'none'; style-src {_hash(style)}; {own}base-uri 'none'; form-action 'none'"
+    script_policy = f"script-src {_hash(script)}; " if script else ""
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; {script_policy}"
+        "base-uri 'none'; form-action 'none'"
+    )
 
 
 def _hash(text: str) -> str:
@@ -69,7 +72,7 @@ def environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Envi
 
     # Every text may come from a hostile log, so all are escaped, and characters that control a
     # terminal or change the direction of text are removed
-    made = Environment(
+    env = Environment(
         loader=FunctionLoader(partial(asset, package)),
         autoescape=True,
         undefined=StrictUndefined,
@@ -77,9 +80,9 @@ def environment(package: str, filters: Mapping[str, Callable[..., Any]]) -> Envi
         lstrip_blocks=True,
         finalize=_final,
     )
-    made.globals["policy"] = FOLDER_POLICY
-    made.filters.update({"short": short, "clock": clock, "plural": plural, **filters})
-    return made
+    env.globals["policy"] = FOLDER_POLICY
+    env.filters.update({"short": short, "clock": clock, "plural": plural, **filters})
+    return env
 
 
 def _final(value: Any) -> Any:
@@ -141,17 +144,17 @@ def slugs(names: Sequence[str], prefix: str) -> dict[str, str]:
     return distinct((name, f"{prefix}-{plain_name(name)}") for name in names)
 
 
-def distinct(wanted: Iterable[tuple[Key, str]]) -> dict[Key, str]:
+def distinct(names: Iterable[tuple[Key, str]]) -> dict[Key, str]:
     """The wanted name of each key, with a number appended if an earlier key has it."""
-    found: dict[Key, str] = {}
-    taken: set[str] = set()
+    distinct_names: dict[Key, str] = {}
+    used_names: set[str] = set()
     counts: dict[str, int] = {}
-    for key, plain in wanted:
-        name, number = plain, counts.get(plain.casefold(), 1)
-        while name.casefold() in taken:
+    for key, base_name in names:
+        name, number = base_name, counts.get(base_name.casefold(), 1)
+        while name.casefold() in used_names:
             number += 1
-            name = f"{plain}_{number}"
-        counts[plain.casefold()] = number
-        taken.add(name.casefold())
-        found[key] = name
-    return found
+            name = f"{base_name}_{number}"
+        counts[base_name.casefold()] = number
+        used_names.add(name.casefold())
+        distinct_names[key] = name
+    return distinct_names

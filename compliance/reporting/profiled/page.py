@@ -39,9 +39,9 @@ def render(profile: Mapping[str, Any]) -> str:
 def page_of(template: str, **values: Any) -> str:
     """A page with its style and its script, which its policy allows."""
     style, script = (joined(__package__, parts) for parts in (STYLES, SCRIPT))
-    made = environment(__package__, {}).get_template(template)
+    page = environment(__package__, {}).get_template(template)
     policy = page_policy(style, script)
-    text = made.render(policy=policy, style=style, script=script, version=VERSION, **values)
+    text = page.render(policy=policy, style=style, script=script, version=VERSION, **values)
     return text.rstrip() + "\n"
 
 
@@ -57,12 +57,12 @@ def render_study(study: Mapping[str, Any]) -> str:
     """The page of a study, from the JSON of `podium profile --study`."""
     if study["kind"] == "devices":
         rows = [
-            (f"{model['name']} on {each['device']}", each["step_ms"])
+            (f"{model['name']} on {measurement['device']}", measurement["step_ms"])
             for model in study["models"]
-            for each in model["on"]
+            for measurement in model["on"]
         ]
     else:
-        rows = [(each["name"], each["step_ms"]) for each in study["variants"]]
+        rows = [(variant["name"], variant["step_ms"]) for variant in study["variants"]]
     bars = compared_bars([(name, ms) for name, ms in rows if ms is not None])
     return page_of("study.html.j2", study=study, title=TITLES[study["kind"]], bars=bars)
 
@@ -70,10 +70,10 @@ def render_study(study: Mapping[str, Any]) -> str:
 def render_schedule(schedule: Mapping[str, Any]) -> str:
     """The page of a plan, from the JSON of `podium profile schedule`."""
     plans = [schedule["best"], *schedule["naive"]]
-    until = max(plan["seconds"] for plan in plans)
-    made = [(plan, plan_in_lanes(schedule, plan, until, _clock)) for plan in plans]
+    end = max(plan["seconds"] for plan in plans)
+    lanes = [(plan, plan_in_lanes(schedule, plan, end, _clock)) for plan in plans]
     jobs = [*_rows(schedule)]
-    return page_of("schedule.html.j2", schedule=schedule, plans=made, jobs=jobs, clock_of=_clock)
+    return page_of("schedule.html.j2", schedule=schedule, plans=lanes, jobs=jobs, clock_of=_clock)
 
 
 class _Row(NamedTuple):
@@ -87,7 +87,7 @@ class _Row(NamedTuple):
 
 
 def _rows(schedule: Mapping[str, Any]) -> Iterator[_Row]:
-    chosen = {each["job"]: len(each["devices"]) for each in schedule["best"]["jobs"]}
+    device_counts = {job["job"]: len(job["devices"]) for job in schedule["best"]["jobs"]}
     for job in schedule["jobs"]:
         # JSON keys are strings
         times = sorted((int(count), seconds) for count, seconds in job["seconds"].items())
@@ -98,13 +98,13 @@ def _rows(schedule: Mapping[str, Any]) -> Iterator[_Row]:
                 count,
                 seconds,
                 work / (count * seconds),
-                chosen[job["name"]] == count,
+                device_counts[job["name"]] == count,
             )
 
 
 def _clock(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}"

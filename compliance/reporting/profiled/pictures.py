@@ -48,47 +48,47 @@ class Roofline(NamedTuple):
 
 def icicle(layers: Sequence[Row]) -> list[Box]:
     """Modules below their parent modules, with widths proportional to time."""
-    known = {layer["name"]: layer for layer in layers}
-    below: dict[str, list[str]] = defaultdict(list)
-    for name in known:
+    by_name = {layer["name"]: layer for layer in layers}
+    children: dict[str, list[str]] = defaultdict(list)
+    for name in by_name:
         if name:
-            below[_holder(name, known)].append(name)
-    if "" not in known:
+            children[_holder(name, by_name)].append(name)
+    if "" not in by_name:
         return []
-    return [*_boxes("", (0.0, WIDTH, 0), known, below)]
+    return [*_boxes("", (0.0, WIDTH, 0), by_name, children)]
 
 
-def _holder(name: str, known: Mapping[str, Row]) -> str:
+def _holder(name: str, by_name: Mapping[str, Row]) -> str:
     """The nearest parent module that runs; a list of modules does not."""
     name = name.rpartition(".")[0]
-    while name not in known:
+    while name not in by_name:
         name = name.rpartition(".")[0]
     return name
 
 
 def _boxes(
     name: str,
-    place: tuple[float, float, int],
-    known: Mapping[str, Row],
-    below: Mapping[str, Sequence[str]],
+    extent: tuple[float, float, int],
+    by_name: Mapping[str, Row],
+    children: Mapping[str, Sequence[str]],
 ) -> Iterator[Box]:
-    x, width, depth = place
-    layer, own = known[name], _time(known[name])
-    label = name.removeprefix(f"{_holder(name, known)}.") if name else layer["kind"]
-    shown = label[: int(width / LETTER) - 1]
-    shown = shown if width > 4 * LETTER else ""
+    x, width, depth = extent
+    layer, own_time = by_name[name], _time(by_name[name])
+    label = name.removeprefix(f"{_holder(name, by_name)}.") if name else layer["kind"]
+    caption = label[: int(width / LETTER) - 1]
+    caption = caption if width > 4 * LETTER else ""
     title = (
         f"{name or layer['kind']}: forward {layer['forward_ms']:.3f} ms,"
         f" backward {layer['backward_ms']:.3f} ms"
     )
-    yield Box(x, depth * ROW, width, ROW - 1, shown, title, depth % 4)
-    inner = below.get(name, ())
+    yield Box(x, depth * ROW, width, ROW - 1, caption, title, depth % 4)
+    inner = children.get(name, ())
     # Modules that overlap on a device may add up to more than their parent
-    whole = max(own, sum(_time(known[each]) for each in inner))
-    for each in inner:
-        part = width * _time(known[each]) / whole if whole else 0.0
+    total = max(own_time, sum(_time(by_name[child]) for child in inner))
+    for child in inner:
+        part = width * _time(by_name[child]) / total if total else 0.0
         if part > 0.5:
-            yield from _boxes(each, (x, part, depth + 1), known, below)
+            yield from _boxes(child, (x, part, depth + 1), by_name, children)
         x += part
 
 
@@ -98,32 +98,33 @@ def _time(layer: Row) -> float:
 
 def roofline(operators: Sequence[Row], roof: Row | None) -> Roofline | None:
     """Operators by FLOP per byte and FLOP/s, on logarithmic axes, under the device's roof."""
-    shown = [each for each in operators if each["intensity"] and each["ms"] > 0]
-    if roof is None or not shown:
+    plotted = [operator for operator in operators if operator["intensity"] and operator["ms"] > 0]
+    if roof is None or not plotted:
         return None
     ridge = roof["flop_per_s"] / roof["bytes_per_s"]
-    rates = [each["flop"] / each["ms"] * 1000 for each in shown]
-    intensities = [each["intensity"] for each in shown]
-    across = _Scale([*intensities, ridge * 4, ridge / 4], 60, WIDTH - 10)
-    up = _Scale([*rates, roof["flop_per_s"] * 1.5], TALL - 30, 10)
+    rates = [operator["flop"] / operator["ms"] * 1000 for operator in plotted]
+    intensities = [operator["intensity"] for operator in plotted]
+    x_scale = _Scale([*intensities, ridge * 4, ridge / 4], 60, WIDTH - 10)
+    y_scale = _Scale([*rates, roof["flop_per_s"] * 1.5], TALL - 30, 10)
     line = [
-        f"{across.at(x):.1f},{up.at(min(roof['flop_per_s'], x * roof['bytes_per_s'])):.1f}"
-        for x in (across.low, ridge, across.high)
+        f"{x_scale.at(x):.1f},{y_scale.at(min(roof['flop_per_s'], x * roof['bytes_per_s'])):.1f}"
+        for x in (x_scale.low, ridge, x_scale.high)
     ]
-    longest = max(each["ms"] for each in shown)
+    longest = max(operator["ms"] for operator in plotted)
     dots = [
         Dot(
-            across.at(each["intensity"]),
-            up.at(rate),
-            3 + 9 * math.sqrt(each["ms"] / longest),
-            f"{each['name']} {each['module']} ({each['phase']}): {each['ms']:.3f} ms,"
-            f" {rate / 1e9:.4g} GFLOP/s at {each['intensity']:.3g} FLOP/B",
+            x_scale.at(operator["intensity"]),
+            y_scale.at(rate),
+            3 + 9 * math.sqrt(operator["ms"] / longest),
+            f"{operator['name']} {operator['module']} ({operator['phase']}): "
+            f"{operator['ms']:.3f} ms, {rate / 1e9:.4g} GFLOP/s "
+            f"at {operator['intensity']:.3g} FLOP/B",
         )
-        for each, rate in zip(shown, rates, strict=True)
+        for operator, rate in zip(plotted, rates, strict=True)
     ]
-    left = [(place, f"{value / 1e9:g}") for place, value in up.marks()]
-    below = [(place, f"{value:g}") for place, value in across.marks()]
-    return Roofline(" ".join(line), dots, below, left)
+    left_marks = [(position, f"{value / 1e9:g}") for position, value in y_scale.marks()]
+    bottom_marks = [(position, f"{value:g}") for position, value in x_scale.marks()]
+    return Roofline(" ".join(line), dots, bottom_marks, left_marks)
 
 
 class _Scale:
@@ -151,15 +152,15 @@ def step_bars(steps: Sequence[float]) -> list[Box]:
     width, top = WIDTH / len(steps), max(steps)
     return [
         Box(
-            at * width,
+            index * width,
             120 * (1 - ms / top),
             max(width - 1, 0.5),
             120 * ms / top,
             "",
-            f"step {at + 1}: {ms:.3f} ms",
+            f"step {index + 1}: {ms:.3f} ms",
             0,
         )
-        for at, ms in enumerate(steps)
+        for index, ms in enumerate(steps)
     ]
 
 
@@ -168,6 +169,6 @@ def compared_bars(rows: Sequence[tuple[str, float]]) -> list[Box]:
     left = min(WIDTH / 2, LETTER * max((len(name) for name, _ in rows), default=0))
     longest = max((ms for _, ms in rows), default=1.0)
     return [
-        Box(left, at * ROW, (WIDTH - left) * ms / longest, ROW - 4, name, f"{name}: {ms:.3f} ms", 0)
-        for at, (name, ms) in enumerate(rows)
+        Box(left, i * ROW, (WIDTH - left) * ms / longest, ROW - 4, name, f"{name}: {ms:.3f} ms", 0)
+        for i, (name, ms) in enumerate(rows)
     ]

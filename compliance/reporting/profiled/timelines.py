@@ -51,22 +51,22 @@ def steps_in_lanes(timeline: Rows) -> Lanes | None:
     """The recorded steps, with a row for each phase; all start at the left."""
     if not timeline:
         return None
-    longest = max(each["end_ms"] for each in timeline)
-    names = list(dict.fromkeys(each["lane"] for each in timeline))
+    longest = max(entry["end_ms"] for entry in timeline)
+    names = list(dict.fromkeys(entry["lane"] for entry in timeline))
     scale = _Across(longest)
     rows: list[Lane] = []
     y = 0.0
-    for step in sorted({each["step"] for each in timeline}):
-        for at, name in enumerate(names):
+    for step in sorted({entry["step"] for entry in timeline}):
+        for index, name in enumerate(names):
             boxes = [
                 _box(
                     scale,
-                    (each["begin_ms"], each["end_ms"], y),
-                    f"step {step + 1}, {name}: {each['begin_ms']:.3f} to {each['end_ms']:.3f} ms",
-                    at,
+                    (entry["begin_ms"], entry["end_ms"], y),
+                    f"step {step + 1}, {name}: {entry['begin_ms']:.3f} to {entry['end_ms']:.3f} ms",
+                    index,
                 )
-                for each in timeline
-                if (each["step"], each["lane"]) == (step, name)
+                for entry in timeline
+                if (entry["step"], entry["lane"]) == (step, name)
             ]
             if boxes:
                 rows.append(Lane(name, y, boxes))
@@ -78,12 +78,12 @@ def steps_in_lanes(timeline: Rows) -> Lanes | None:
 def plan_in_lanes(
     schedule: Mapping[str, Any],
     plan: Mapping[str, Any],
-    until: float,
+    end: float,
     label: Callable[[float], str],
 ) -> Lanes:
     """A row for each device with its jobs in a plan, up to a common end in seconds."""
     names = [job["name"] for job in schedule["jobs"]]
-    scale = _Across(until)
+    scale = _Across(end)
     rows = [
         Lane(
             f"device {device}",
@@ -91,13 +91,13 @@ def plan_in_lanes(
             [
                 _box(
                     scale,
-                    (each["begin"], each["end"], device * ROW),
-                    f"{each['job']}: {label(each['begin'])} to {label(each['end'])}",
-                    names.index(each["job"]),
-                    each["job"],
+                    (job["begin"], job["end"], device * ROW),
+                    f"{job['job']}: {label(job['begin'])} to {label(job['end'])}",
+                    names.index(job["job"]),
+                    job["job"],
                 )
-                for each in plan["jobs"]
-                if device in each["devices"]
+                for job in plan["jobs"]
+                if device in job["devices"]
             ],
         )
         for device in range(schedule["devices"])
@@ -119,12 +119,12 @@ class _Across:
 
 
 def _box(
-    scale: _Across, place: tuple[float, float, float], title: str, shade: int, label: str = ""
+    scale: _Across, extent: tuple[float, float, float], title: str, shade: int, label: str = ""
 ) -> Box:
-    begin, end, y = place
+    begin, end, y = extent
     x, width = scale.at(begin), max(scale.at(end) - scale.at(begin), 0.5)
-    shown = label[: int(width / LETTER) - 1] if width > 4 * LETTER else ""
-    return Box(x, y, width, ROW - 2, shown, title, shade % 6)
+    caption = label[: int(width / LETTER) - 1] if width > 4 * LETTER else ""
+    return Box(x, y, width, ROW - 2, caption, title, shade % 6)
 
 
 QUANTITIES: tuple[tuple[str, str, float, str], ...] = (
@@ -153,31 +153,31 @@ def strips(usage: Rows, intervals: Rows) -> Strips | None:
     """The utilization of the machine: a strip for each figure that is recorded and not always 0."""
     if not usage:
         return None
-    end = max(each["end_ms"] for each in (*usage, *intervals))
+    end = max(span["end_ms"] for span in (*usage, *intervals))
     # Sampling starts before the first interval
-    begin = min(0.0, *(each["begin_ms"] for each in usage))
-    across = (WIDTH / (end - begin or 1.0), begin)
-    rows = [_flat(each) for each in usage]
-    made = []
+    begin = min(0.0, *(sample["begin_ms"] for sample in usage))
+    scale = (WIDTH / (end - begin or 1.0), begin)
+    rows = [_flat(sample) for sample in usage]
+    drawn = []
     for figure, name, factor, unit in QUANTITIES:
         values = [row.get(figure) for row in rows]
-        most = max((value for value in values if value is not None), default=0)
-        if most > 0:
-            points = " ".join(_points(rows, values, most, across))
-            made.append(Strip(name, f"at most {brief(most * factor)} {unit}".rstrip(), points))
-    behind = [
+        peak = max((value for value in values if value is not None), default=0)
+        if peak > 0:
+            points = " ".join(_points(rows, values, peak, scale))
+            drawn.append(Strip(name, f"at most {brief(peak * factor)} {unit}".rstrip(), points))
+    background = [
         Box(
-            (each["begin_ms"] - begin) * across[0],
+            (interval["begin_ms"] - begin) * scale[0],
             0,
-            max((each["end_ms"] - each["begin_ms"]) * across[0], 0.5),
+            max((interval["end_ms"] - interval["begin_ms"]) * scale[0], 0.5),
             HEIGHT,
             "",
-            f"{each['kind']}: {each['begin_ms']:.0f} to {each['end_ms']:.0f} ms",
-            each["kind"] == "evaluation",
+            f"{interval['kind']}: {interval['begin_ms']:.0f} to {interval['end_ms']:.0f} ms",
+            interval["kind"] == "evaluation",
         )
-        for each in intervals
+        for interval in intervals
     ]
-    return Strips(made, behind)
+    return Strips(drawn, background)
 
 
 def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,12 +185,12 @@ def _flat(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _points(
-    rows: Rows, values: Sequence[float | None], most: float, across: tuple[float, float]
+    rows: Rows, values: Sequence[float | None], peak: float, scale: tuple[float, float]
 ) -> Iterator[str]:
     """The outline of an area: the height of each span is its value, 0 without samples."""
-    wide, begin = across
+    wide, begin = scale
     for row, value in zip(rows, values, strict=True):
         left, right = ((row[side] - begin) * wide for side in ("begin_ms", "end_ms"))
-        top = HEIGHT - (HEIGHT - 4) * (value or 0) / most
+        top = HEIGHT - (HEIGHT - 4) * (value or 0) / peak
         for x, y in ((left, HEIGHT), (left, top), (right, top), (right, HEIGHT)):
             yield f"{x:.1f},{y:.1f}"

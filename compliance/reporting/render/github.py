@@ -23,8 +23,10 @@ def render(report: Outcome) -> str:
     Waived findings are notices, and consequences are omitted. GitHub shows ten annotations of each
     kind per step; the rest are in the output of the step.
     """
-    found = sorted(own_findings(report), key=lambda each: (each.waived, _ORDER[_command(each)]))
-    lines = [_line(finding) for finding in found]
+    findings = sorted(
+        own_findings(report), key=lambda finding: (finding.waived, _ORDER[_command(finding)])
+    )
+    lines = [_line(finding) for finding in findings]
     verdicts = [f"{headline(report)}: {summary(report)}", official(report)]
     lines.append("; ".join(filter(None, verdicts)))
     return "\n".join(lines) + "\n"

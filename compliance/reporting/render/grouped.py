@@ -90,8 +90,8 @@ def grouped_lines(
         body = [*islice(page.sections(details), max(room, 0) + 1)]
         if len(body) <= room:
             break
-    whole = details == LADDER[0] and all(_is_whole(group) for group in groups)
-    parts = [head, body, foot, [] if whole else wrap(EVERYTHING, width)]
+    is_complete = details == LADDER[0] and all(_is_whole(group) for group in groups)
+    parts = [head, body, foot, [] if is_complete else wrap(EVERYTHING, width)]
     yield from _with_gaps([part for part in parts if part])
 
 
@@ -120,8 +120,8 @@ class _Grouped:
         heads, rows = submission_table(self.report)
         yield from _table(heads, rows[:MOST_SUBMISSIONS], self.width, self.paint)
         if len(rows) > MOST_SUBMISSIONS:
-            more = plural(len(rows) - MOST_SUBMISSIONS, "more submission")
-            yield from wrap(f"and {more}", self.width)
+            remainder = plural(len(rows) - MOST_SUBMISSIONS, "more submission")
+            yield from wrap(f"and {remainder}", self.width)
 
     # --- groups ---
 
@@ -129,15 +129,15 @@ class _Grouped:
         """The groups of each submission, below its name."""
         if details[0] is Detail.NOTHING:
             return
-        between = False
+        needs_blank = False
         for submission, groups in by_submission(self.open):
             lines = self.section(groups, details)
             first = next(lines, None)
             if first is None:
                 continue
-            if between:
+            if needs_blank:
                 yield ""
-            between = True
+            needs_blank = True
             if len(self.report.submissions) > 1:
                 name = clean(submission) + "/" if submission else "outside submissions"
                 yield from wrap_path(name, self.width)
@@ -146,20 +146,20 @@ class _Grouped:
             yield from lines
 
     def section(self, groups: Sequence[Group], details: Details) -> Iterator[str]:
-        ways: dict[Detail, Callable[[Sequence[Group]], Iterator[str]]] = {
+        writers: dict[Detail, Callable[[Sequence[Group]], Iterator[str]]] = {
             Detail.BLOCK: self.blocks,
             Detail.LINE: self.lines,
             Detail.COUNT: self.count,
         }
-        before: Detail | None = None
+        previous: Detail | None = None
         for order, detail in enumerate(details):
-            found = [group for group in groups if _order(group) == order]
-            if not found:
+            selection = [group for group in groups if _order(group) == order]
+            if not selection:
                 continue
-            if before is not None and Detail.BLOCK in (before, detail):
+            if previous is not None and Detail.BLOCK in (previous, detail):
                 yield ""
-            before = detail
-            yield from ways[detail](found)
+            previous = detail
+            yield from writers[detail](selection)
 
     def blocks(self, groups: Sequence[Group]) -> Iterator[str]:
         for index, group in enumerate(groups):
@@ -186,19 +186,19 @@ class _Grouped:
 
     def places(self, group: Group) -> Iterator[str]:
         """The places of a group: one place with its line, or patterns and the first place."""
-        lines = [each.line for each in group.findings if each.line is not None]
+        lines = [finding.line for finding in group.findings if finding.line is not None]
         if group.files == 1:
-            more = ", …" if len(lines) > _MOST_LINES_NAMED else ""
-            named = ", ".join(map(str, lines[:_MOST_LINES_NAMED]))
+            ellipsis = ", …" if len(lines) > _MOST_LINES_NAMED else ""
+            line_list = ", ".join(map(str, lines[:_MOST_LINES_NAMED]))
             path = clean(group.first.path) or "."
-            yield from self.path(f"{path}:{named}{more}" if lines else path)
+            yield from self.path(f"{path}:{line_list}{ellipsis}" if lines else path)
             return
-        places = places_of(each.path for each in group.findings)
-        for place in places[:3]:
-            yield from self.path(clean(place.pattern) or ".")
-        if len(places) > 3:
-            yield from self.body(f"and {sum(len(place.paths) for place in places[3:])} more")
-        if group.first.line is not None or any("*" in place.pattern for place in places):
+        patterns = places_of(finding.path for finding in group.findings)
+        for pattern in patterns[:3]:
+            yield from self.path(clean(pattern.pattern) or ".")
+        if len(patterns) > 3:
+            yield from self.body(f"and {sum(len(pattern.paths) for pattern in patterns[3:])} more")
+        if group.first.line is not None or any("*" in pattern.pattern for pattern in patterns):
             yield from self.path(f"first {spot(group.first)}")
 
     def lines(self, groups: Sequence[Group]) -> Iterator[str]:
@@ -206,16 +206,17 @@ class _Grouped:
         rules: dict[str, list[Group]] = {}
         for group in groups:
             rules.setdefault(group.first.id, []).append(group)
-        for found in rules.values():
-            keys = {clean(group.first.key or "") for group in found}
-            if len(found) < _MANY_KEYS or len(keys) < len(found) or "" in keys:
-                for group in found:
+        for rule_groups in rules.values():
+            keys = {clean(group.first.key or "") for group in rule_groups}
+            if len(rule_groups) < _MANY_KEYS or len(keys) < len(rule_groups) or "" in keys:
+                for group in rule_groups:
                     yield from self.line(group, clean(group.first.message))
             else:
-                whole = replace(
-                    found[0], findings=tuple(each for group in found for each in group.findings)
+                merged = replace(
+                    rule_groups[0],
+                    findings=tuple(finding for group in rule_groups for finding in group.findings),
                 )
-                yield from self.line(whole, ", ".join(sorted(keys)))
+                yield from self.line(merged, ", ".join(sorted(keys)))
 
     def line(self, group: Group, text: str) -> list[str]:
         severity = group.first.severity.value
@@ -228,25 +229,25 @@ class _Grouped:
         rules: Counter[str] = Counter()
         for group in groups:
             rules[group.first.id] += len(group.findings)
-        named = [f"{clean(rule)} ({count})" for rule, count in rules.most_common(_MOST_RULES)]
+        rule_list = [f"{clean(rule)} ({count})" for rule, count in rules.most_common(_MOST_RULES)]
         number = plural(rules.total(), "finding")
         if _order(groups[0]) == _OFFICIAL:
             number += " that the official verifier rejects"
-        text = f"{severity:<9}{number}: {', '.join(named)}"
+        text = f"{severity:<9}{number}: {', '.join(rule_list)}"
         yield from self.one_line(text + ", …" * (len(rules) > _MOST_RULES), severity)
 
     def excused(self) -> Iterator[str]:
         """The causes that do not count, one line each, below titles."""
-        between = False
+        needs_blank = False
         for title, groups in excused(self.apart, _excuse):
-            if between:
+            if needs_blank:
                 yield ""
-            between = True
+            needs_blank = True
             yield from wrap(f"{title}, not counted in the verdict:", self.width)
             yield from self.lines(groups[:MOST_EXCUSED])
             if len(groups) > MOST_EXCUSED:
-                more = plural(len(groups) - MOST_EXCUSED, "more rule")
-                yield from wrap(f"and {more}", self.width, _BODY)
+                remainder = plural(len(groups) - MOST_EXCUSED, "more rule")
+                yield from wrap(f"and {remainder}", self.width, _BODY)
 
     # --- lines ---
 
@@ -278,11 +279,11 @@ def _excuse(group: Group) -> str:
 
 
 def _values(values: Sequence[tuple[str, int]]) -> str:
-    named = [
+    parts = [
         f"{clip(clean(value), _WIDEST_VALUE)} ({count})" for value, count in values[:_MOST_VALUES]
     ]
-    more = len(values) - _MOST_VALUES
-    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+    omitted = len(values) - _MOST_VALUES
+    return ", ".join(parts) + (f" and {omitted} more" if omitted > 0 else "")
 
 
 _Row = tuple[str, ...]
@@ -291,7 +292,7 @@ _Row = tuple[str, ...]
 def _table(heads: _Row, rows: Sequence[_Row], width: int, paint: Paint) -> Iterator[str]:
     """Columns with two spaces between them; the first is cut if the line is too narrow."""
     widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
-    room = width - sum(each + 2 for each in widths[1:])
+    room = width - sum(column + 2 for column in widths[1:])
     if room < min(widths[0], 12):
         # Too narrow for columns: one line for each submission
         for row in rows:

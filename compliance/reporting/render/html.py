@@ -82,15 +82,15 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
     style, script = (joined(__package__, parts) for parts in (STYLES, SCRIPTS))
     template = environment(__package__, {}).get_template("page.html.j2")
     policy = page_policy(style, script)
-    made = template.render(page=page, policy=policy, style=style, script=script)
-    return made.rstrip() + "\n"
+    page_text = template.render(page=page, policy=policy, style=style, script=script)
+    return page_text.rstrip() + "\n"
 
 
 def _page(report: Outcome, groups: Sequence[Group]) -> Page:
     rules = report.rules
     heads, rows = submission_table(report)
-    shut = len(groups) > OPEN_AT_MOST
-    present = {group.first.severity for group in groups}
+    closed = len(groups) > OPEN_AT_MOST
+    severities = {group.first.severity for group in groups}
     return Page(
         title=clean(f"podium: {rules.usage} {rules.round}, profile {rules.profile}"),
         verdicts=judges(report),
@@ -99,10 +99,10 @@ def _page(report: Outcome, groups: Sequence[Group]) -> Page:
         passes=passes(report) if report.files or report.results else "",
         heads=heads,
         submissions=rows,
-        severities=[each.value for each in Severity if each in present],
+        severities=[severity.value for severity in Severity if severity in severities],
         rules=sorted({clean(group.first.id) for group in groups}),
         places=sorted({_place(group.submission) for group in groups}),
-        parts=[*_parts(report, groups, shut=shut)],
+        parts=[*_parts(report, groups, closed=closed)],
         tool=f"{report.tool.name} {report.tool.version}",
     )
 
@@ -111,19 +111,19 @@ def _place(submission: str) -> str:
     return clean(submission) or "."
 
 
-def _parts(report: Outcome, groups: Sequence[Group], *, shut: bool) -> Iterator[Section]:
+def _parts(report: Outcome, groups: Sequence[Group], *, closed: bool) -> Iterator[Section]:
     counting = [group for group in groups if not group.excuse]
-    named = len(report.submissions) > 1
-    for submission, found in by_submission(counting):
-        title = _place(submission) if named else "Findings"
-        yield Section(title, "", [_group(group, shut=shut) for group in found])
-    for title, apart in excused(groups, lambda group: group.excuse):
+    has_submissions = len(report.submissions) > 1
+    for submission, members in by_submission(counting):
+        title = _place(submission) if has_submissions else "Findings"
+        yield Section(title, "", [_group(group, closed=closed) for group in members])
+    for title, others in excused(groups, lambda group: group.excuse):
         yield Section(
-            title, "Not counted in the verdict.", [_group(group, shut=True) for group in apart]
+            title, "Not counted in the verdict.", [_group(group, closed=True) for group in others]
         )
 
 
-def _group(group: Group, *, shut: bool) -> dict[str, Any]:
+def _group(group: Group, *, closed: bool) -> dict[str, Any]:
     first = group.first
     return {
         "severity": first.severity.value,
@@ -133,10 +133,10 @@ def _group(group: Group, *, shut: bool) -> dict[str, Any]:
         "official": bool(group.official),
         "message": clean(first.message),
         "remarks": [(label, clean(text)) for label, text in remarks_of(group)],
-        "findings": [_finding(each) for each in group.findings],
-        "following": [_finding(each) for each in group.following],
+        "findings": [_finding(finding) for finding in group.findings],
+        "following": [_finding(finding) for finding in group.following],
         "follow": following_text(group),
-        "open": not shut,
+        "open": not closed,
     }
 
 

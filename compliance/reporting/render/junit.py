@@ -33,10 +33,10 @@ def render(report: Outcome) -> str:
     rejecting: set[str] = set()
     if report.exit_status:
         rejecting = {"error", "warning"} if strictness(report) else {"error"}
-    found = grouped(report.findings)
+    by_path = grouped(report.findings)
     # Findings may be about folders, which are not judged files: each becomes a case, too
-    paths = sorted({entry.path for entry in report.files} | found.keys())
-    cases = [_case(path, found.get(path, []), rejecting) for path in paths]
+    paths = sorted({entry.path for entry in report.files} | by_path.keys())
+    cases = [_case(path, by_path.get(path, []), rejecting) for path in paths]
     failed = sum(case.find("failure") is not None for case in cases)
     counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "skipped": "0"}
     root = ET.Element("testsuites", {"name": "podium", **counts})
@@ -59,22 +59,22 @@ def _case(path: str, findings: list[Finding], rejecting: set[str]) -> ET.Element
     case = ET.Element("testcase", classname=clean(folder) or ".", name=clean(name) or ".", time="0")
     failing: list[Finding] = []
     others: list[Finding] = []
-    for each in findings:
-        rejects = each.severity in rejecting or (each.official and bool(rejecting))
-        rejects = rejects and not each.waived
-        (failing if rejects else others).append(each)
+    for finding in findings:
+        rejects = finding.severity in rejecting or (finding.official and bool(rejecting))
+        rejects = rejects and not finding.waived
+        (failing if rejects else others).append(finding)
     if failing:
         message = f"{plural(len(failing), 'finding')}: {clean(failing[0].message)}"
         failure = ET.SubElement(case, "failure", message=message, type=clean(failing[0].id))
-        failure.text = "\n".join(_text(each) for each in failing)
+        failure.text = "\n".join(_text(finding) for finding in failing)
     if others:
-        ET.SubElement(case, "system-out").text = "\n".join(_text(each) for each in others)
+        ET.SubElement(case, "system-out").text = "\n".join(_text(finding) for finding in others)
     return case
 
 
 def _text(finding: Finding) -> str:
-    mark = "waived " if finding.waived else ""
+    prefix = "waived " if finding.waived else ""
     line = "" if finding.line is None else f"line {finding.line}: "
-    lines = [f"{mark}{finding.severity} [{clean(finding.id)}] {line}{clean(finding.message)}"]
+    lines = [f"{prefix}{finding.severity} [{clean(finding.id)}] {line}{clean(finding.message)}"]
     lines += [f"  {label}: {clean(text)}" for label, text in remarks(finding)]
     return "\n".join(lines)

@@ -43,7 +43,7 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(
         # GitHub links mentions and addresses after it decodes entities: only a comment between
         # their characters prevents that
-        lambda mark: f"{mark[0]}<!-- -->" if mark["link"] is not None else f"&#{ord(mark[0])};",
+        lambda match: f"{match[0]}<!-- -->" if match["link"] is not None else f"&#{ord(match[0])};",
         clean(text),
     )
 
@@ -77,21 +77,21 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
         *([f"{passes(report)}."] if report.files or report.results else []),
         *(f"{escape(line)}." for line in plugged(report)),
         "",
-        *([f"{theirs}.", ""] if (theirs := official(report)) else []),
+        *([f"{official_verdict}.", ""] if (official_verdict := official(report)) else []),
         "| errors | warnings | notes | waived |",
         "| ---: | ---: | ---: | ---: |",
         f"| {counts.error} | {counts.warning} | {counts.note} | {counts.waived} |",
     ]
     lines += _submissions(report)
     folded = len(report.findings) > OPEN_AT_MOST
-    for submission, found in by_submission(each for each in groups if not each.excuse):
+    for submission, section_groups in by_submission(group for group in groups if not group.excuse):
         if len(report.submissions) > 1:
             lines += ["", f"### {escape(submission or 'outside submissions')}"]
-        for group in found:
+        for group in section_groups:
             lines += _group(group, folded)
-    for title, found in excused(groups, lambda group: group.excuse):
+    for title, section_groups in excused(groups, lambda group: group.excuse):
         lines += ["", f"### {title}", "", "Not counted in the verdict."]
-        for group in found:
+        for group in section_groups:
             lines += _group(group, folded)
     return "\n".join(lines) + "\n"
 

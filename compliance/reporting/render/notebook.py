@@ -36,7 +36,7 @@ def summary(report: Outcome) -> str:
     if faults:
         heads = "".join(f"<th>{head}</th>" for head in _HEADS)
         lines += ["<table>", f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
-        lines += [_row(found, report.base) for found in faults[:MOST_FAULTS]]
+        lines += [_row(group, report.base) for group in faults[:MOST_FAULTS]]
         lines += ["</tbody>", "</table>"]
     if len(faults) > MOST_FAULTS:
         lines.append(f"<p>and {plural(len(faults) - MOST_FAULTS, 'other fault')}</p>")
@@ -46,29 +46,29 @@ def summary(report: Outcome) -> str:
 def _faults(findings: Iterable[Finding]) -> list[list[Finding]]:
     """The findings by message, most severe first, in report order within a severity."""
     groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for found in findings:
-        groups.setdefault((_severity(found), found.id, found.message), []).append(found)
-    return sorted(groups.values(), key=lambda alike: _ORDER[_severity(alike[0])])
+    for finding in findings:
+        groups.setdefault((_severity(finding), finding.id, finding.message), []).append(finding)
+    return sorted(groups.values(), key=lambda group: _ORDER[_severity(group[0])])
 
 
-def _severity(found: Finding) -> str:
-    return "waived" if found.waived else str(found.severity)
+def _severity(finding: Finding) -> str:
+    return "waived" if finding.waived else str(finding.severity)
 
 
-def _row(found: list[Finding], base: str) -> str:
-    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(found, base))}</tr>"
+def _row(group: list[Finding], base: str) -> str:
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(group, base))}</tr>"
 
 
-def _cells(found: list[Finding], base: str) -> Iterator[str]:
-    first = found[0]
+def _cells(group: list[Finding], base: str) -> Iterator[str]:
+    first = group[0]
     line = "" if first.line is None else f":{first.line}"
     yield _shown(_severity(first))
     yield f"<code>{_shown(first.id)}</code>"
-    yield plural(len(found), "time")
+    yield plural(len(group), "time")
     yield f"<code>{_shown(joined(base, first.path) or '.')}{line}</code>"
     remarks = [("help", first.hint), ("source", stated(first))]
-    more = (f"<br><em>{label}:</em> {_shown(text)}" for label, text in remarks if text)
-    yield f"{_shown(first.message)}{''.join(more)}"
+    details = (f"<br><em>{label}:</em> {_shown(text)}" for label, text in remarks if text)
+    yield f"{_shown(first.message)}{''.join(details)}"
 
 
 def _shown(text: str) -> str:

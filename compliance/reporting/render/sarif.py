@@ -55,8 +55,8 @@ def render(
     rules = _rules(report.findings, texts)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     driver = {"name": report.tool.name, "version": report.tool.version, "rules": rules}
-    loaded = [each for each in report.plugins if each.state == "loaded"]
-    plugins = [{"name": each.name, "version": each.version} for each in loaded]
+    loaded = [plugin for plugin in report.plugins if plugin.state == "loaded"]
+    plugins = [{"name": plugin.name, "version": plugin.version} for plugin in loaded]
     run = {
         "tool": {"driver": driver, **({"extensions": plugins} if plugins else {})},
         **({"originalUriBaseIds": {ROOT: {"uri": _folder_uri(root)}}} if root else {}),
@@ -80,19 +80,19 @@ def _rules(findings: Sequence[Finding], texts: Mapping[str, RuleText]) -> list[d
     by_id: dict[str, list[Finding]] = {}
     for finding in findings:
         by_id.setdefault(clean(finding.id), []).append(finding)
-    return [_rule(name, found, texts.get(name)) for name, found in sorted(by_id.items())]
+    return [_rule(name, group, texts.get(name)) for name, group in sorted(by_id.items())]
 
 
-def _rule(name: str, found: Sequence[Finding], text: RuleText | None) -> dict[str, Any]:
-    cites = next((clean(each.cites) for each in found if each.cites), "")
-    says = _description(name, found) if text is None else _sentence(text.says)
-    full = f"{says} {_sentence(text.why)}" if text is not None and text.why else says
+def _rule(name: str, findings: Sequence[Finding], text: RuleText | None) -> dict[str, Any]:
+    cites = next((clean(finding.cites) for finding in findings if finding.cites), "")
+    says = _description(name, findings) if text is None else _sentence(text.says)
+    full_text = f"{says} {_sentence(text.why)}" if text is not None and text.why else says
     advice = f"{_sentence(text.help)} " if text is not None and text.help else ""
-    level = min((each.severity.value for each in found), key=_LEVELS.index)
+    level = min((finding.severity.value for finding in findings), key=_LEVELS.index)
     return {
         "id": name,
         "shortDescription": {"text": says},
-        "fullDescription": {"text": full},
+        "fullDescription": {"text": full_text},
         **({"helpUri": address} if (address := _address(cites)) else {}),
         "help": {"text": f"{advice}{cites or name}: see `podium rules explain {name}`"},
         "defaultConfiguration": {"level": level},
@@ -106,35 +106,35 @@ def _sentence(text: str) -> str:
     return clean(f"{begin}{text[1:]}.")
 
 
-def _description(name: str, found: Sequence[Finding]) -> str:
+def _description(name: str, findings: Sequence[Finding]) -> str:
     """The requirement on the key if all findings agree on it, else the rule's name."""
-    bounds = {(each.key, each.expected) for each in found}
+    bounds = {(finding.key, finding.expected) for finding in findings}
     key, expected = bounds.pop()
     return clean(f"{key}: {expected}") if key and expected and not bounds else name
 
 
 def _address(cites: str) -> str:
     """The URL of the document that a rule cites; empty for rules of podium."""
-    return next((at for title, at in _DOCUMENTS.items() if cites.startswith(title)), "")
+    return next((url for title, url in _DOCUMENTS.items() if cites.startswith(title)), "")
 
 
 def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[str, Any]]:
-    seen: Counter[tuple[str, str, str | None]] = Counter()
+    counts: Counter[tuple[str, str, str | None]] = Counter()
     waivers = any(finding.waived for finding in findings)
     results = []
     for finding in findings:
         fault = (finding.path, finding.id, finding.key)
         # The line is not part of a fingerprint: repeats of a fault differ by their order
-        seen[fault] += 1
+        counts[fault] += 1
         location = _location(finding)
-        where = location["artifactLocation"]["uri"]
+        uri = location["artifactLocation"]["uri"]
         result: dict[str, Any] = {
             "ruleId": clean(finding.id),
             "ruleIndex": indices[clean(finding.id)],
             "level": finding.severity.value,
             "message": {"text": _message(finding)},
             "locations": [{"physicalLocation": location}],
-            "partialFingerprints": {"podium/v1": _fingerprint(where, finding, seen[fault])},
+            "partialFingerprints": {"podium/v1": _fingerprint(uri, finding, counts[fault])},
             "properties": _properties(finding),
         }
         if waivers:  # the standard requires it in all results of a run or in none

@@ -92,7 +92,7 @@ def render(
 
 def _is_short(report: Outcome) -> bool:
     """Whether there are few findings, all of one file."""
-    paths = {entry.path for entry in report.files} | {found.path for found in report.findings}
+    paths = {entry.path for entry in report.files} | {finding.path for finding in report.findings}
     return len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE
 
 
@@ -104,22 +104,22 @@ class _Page:
 
     def by_file(self, report: Outcome, groups: Sequence[Group] = ()) -> Iterator[str]:
         """All findings by file; with groups, consequences are printed after their cause."""
-        following = {id(each) for group in groups for each in group.following}
+        following = {id(finding) for group in groups for finding in group.following}
         self.behind = {id(group.findings[-1]): group for group in groups if group.following}
         entries = {entry.path: entry for entry in report.files}
-        listed = [each for each in report.findings if id(each) not in following]
-        open_ = grouped(found for found in listed if not found.waived)
+        listed_findings = [finding for finding in report.findings if id(finding) not in following]
+        open_ = grouped(finding for finding in listed_findings if not finding.waived)
         # A single file is always named; of many files, only those with findings
         if len(report.files) == 1:
             open_ = {report.files[0].path: [], **open_}
         yield from self.files(open_, entries)
-        between = bool(open_)
-        for title, waived in excused(listed, excuse_of):
-            yield from [""] * between
+        needs_blank = bool(open_)
+        for title, waived in excused(listed_findings, excuse_of):
+            yield from [""] * needs_blank
             yield from wrap(f"{title}, not counted in the verdict:", self.width)
             yield ""
             yield from self.files(grouped(waived), entries)
-            between = True
+            needs_blank = True
 
     def files(self, groups: Groups, entries: dict[str, FileEntry]) -> Iterator[str]:
         for index, (path, findings) in enumerate(groups.items()):
@@ -189,23 +189,23 @@ class _Page:
         number = len(group.findings)
         if number == 1:
             return wrap_path(location, self.width, f"{_WIDE}in ", _WIDE)
-        often = f"{number} times in {plural(group.files, 'file')}, first in"
-        lines = wrap_path(f"{often} {location}", self.width, _WIDE)
+        intro = f"{number} times in {plural(group.files, 'file')}, first in"
+        lines = wrap_path(f"{intro} {location}", self.width, _WIDE)
         if len(lines) == 1:
             return lines
         return [
-            *wrap(often, self.width, _WIDE, _WIDE),
+            *wrap(intro, self.width, _WIDE, _WIDE),
             *wrap_path(location, self.width, _WIDE, _WIDE),
         ]
 
-    def submissions(self, report: Outcome, most: int | None) -> Iterator[str]:
-        for entry in report.submissions[:most]:
+    def submissions(self, report: Outcome, limit: int | None) -> Iterator[str]:
+        for entry in report.submissions[:limit]:
             verdict = entry.verdict.upper()
             lines = wrap(clean(entry.submitter), self.width, f"{verdict}  ", " " * 10)
             yield from self.painted(lines, verdict)
-        if most is not None and len(report.submissions) > most:
-            more = plural(len(report.submissions) - most, "more submission")
-            yield from wrap(f"and {more}", self.width)
+        if limit is not None and len(report.submissions) > limit:
+            remainder = plural(len(report.submissions) - limit, "more submission")
+            yield from wrap(f"and {remainder}", self.width)
         if report.submissions:
             yield ""
 
@@ -215,15 +215,15 @@ class _Page:
             yield from wrap(line, self.width)
         if report.not_judged:
             yield from wrap(f"not checked: {report.not_judged}", self.width)
-        theirs = official(report)
-        if theirs:
-            yield from wrap(theirs, self.width)
+        official_verdict = official(report)
+        if official_verdict:
+            yield from wrap(official_verdict, self.width)
         if report.verdict == "not judged":
             number = len(report.findings)
-            found = plural(number, "finding") if number else "no finding"
-            yield from wrap(f"{found} of the selected rules", self.width)
-        elif why := strictness(report) or added(report):
-            yield from wrap(why, self.width)
+            count_text = plural(number, "finding") if number else "no finding"
+            yield from wrap(f"{count_text} of the selected rules", self.width)
+        elif reason := strictness(report) or added(report):
+            yield from wrap(reason, self.width)
         conclusion = headline(report)
         yield from self.painted(wrap(conclusion, self.width), conclusion.partition(" ")[0])
 

@@ -63,20 +63,20 @@ def judged(report: Outcome) -> str:
     """The input, the rules, and how the rules were chosen."""
     rules = report.rules
     kinds: Counter[str] = Counter(entry.kind for entry in report.files)
-    what = [plural(kinds[kind], *words) for kind, words in _KINDS.items() if kinds[kind]]
-    which = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
-    how = f"profile {rules.profile}, {_CHOSEN_BY[rules.chosen_by]}"
-    return clean(f"{', '.join(what) or 'nothing'} checked against {which} ({how})")
+    inputs = [plural(kinds[kind], *words) for kind, words in _KINDS.items() if kinds[kind]]
+    round_name = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
+    selection = f"profile {rules.profile}, {_CHOSEN_BY[rules.chosen_by]}"
+    return clean(f"{', '.join(inputs) or 'nothing'} checked against {round_name} ({selection})")
 
 
 def counted(report: Outcome) -> str:
     """The number of findings of each severity."""
     counts = report.counts
     noted = (plural(counts.error, "error"), plural(counts.warning, "warning"))
-    apart = [f"{counts.waived} waived"]
+    excluded = [f"{counts.waived} waived"]
     if counts.caused:
-        apart.append(f"{counts.caused} dependent")
-    return ", ".join((*noted, plural(counts.note, "note"), *apart))
+        excluded.append(f"{counts.caused} dependent")
+    return ", ".join((*noted, plural(counts.note, "note"), *excluded))
 
 
 def passes(report: Outcome) -> str:
@@ -96,21 +96,21 @@ def passes(report: Outcome) -> str:
 
 def _rejected_otherwise(report: Outcome) -> int:
     """The number of rejected submissions without a rejected result."""
-    results = [each.path for each in report.results if each.verdict == "rejected"]
+    results = [result.path for result in report.results if result.verdict == "rejected"]
     return sum(
-        each.verdict == "rejected"
-        and not any(each.path == "." or path.startswith(f"{each.path}/") for path in results)
-        for each in report.submissions
+        entry.verdict == "rejected"
+        and not any(entry.path == "." or path.startswith(f"{entry.path}/") for path in results)
+        for entry in report.submissions
     )
 
 
 def plugged(report: Outcome) -> Iterator[str]:
     """The plug-ins that were used and that failed, one line each."""
-    for each in report.plugins:
-        name = f"plug-in {each.name} {each.version}"
-        if each.state == "loaded":
-            said = f"{plural(each.rules, 'rule')}, {plural(each.findings, 'finding')}"
-            yield clean(f"with {name} ({said})")
+    for plugin in report.plugins:
+        name = f"plug-in {plugin.name} {plugin.version}"
+        if plugin.state == "loaded":
+            counts = f"{plural(plugin.rules, 'rule')}, {plural(plugin.findings, 'finding')}"
+            yield clean(f"with {name} ({counts})")
         else:
             yield clean(f"without {name}, which failed")
 
@@ -132,9 +132,9 @@ def grouped(findings: Iterable[Finding]) -> Groups:
 
 def excused(items: Iterable[_T], excuse: Callable[[_T], str]) -> Iterator[tuple[str, list[_T]]]:
     """The items that do not count, by excuse, each part with its title."""
-    found = [(excuse(item), item) for item in items]
+    pairs = [(excuse(item), item) for item in items]
     for title, dropped in _EXCUSES:
-        part = [item for why, item in found if why and (why == DROPPED_RUN) is dropped]
+        part = [item for reason, item in pairs if reason and (reason == DROPPED_RUN) is dropped]
         if part:
             yield title, part
 
@@ -157,10 +157,10 @@ def following_text(group: Group) -> str:
     """The number of dependent findings of a group."""
     number = len(group.following)
     text = plural(number, "dependent finding")
-    theirs = sum(each.official for each in group.following)
-    if not theirs or group.official:
+    official_count = sum(finding.official for finding in group.following)
+    if not official_count or group.official:
         return text
-    return f"{text}; the official verifier rejects {theirs} of them"
+    return f"{text}; the official verifier rejects {official_count} of them"
 
 
 def spot(finding: Finding) -> str:
@@ -172,12 +172,12 @@ def spot(finding: Finding) -> str:
 def remarks_of(group: Group) -> list[tuple[str, str]]:
     """The labeled lines after the example's message; the source covers all findings."""
     first, number = group.first, group.official
-    found = remarks(first)
+    labeled_lines = remarks(first)
     text = STATED[first.stated_by]
     if not text or number in (0, len(group.findings)):
-        return found
-    theirs = ("source", f"{text} (it rejects {number} of them)")
-    return [*(each for each in found if each[0] != "source"), theirs]
+        return labeled_lines
+    source = ("source", f"{text} (it rejects {number} of them)")
+    return [*(line for line in labeled_lines if line[0] != "source"), source]
 
 
 def official(report: Outcome) -> str:
@@ -186,7 +186,7 @@ def official(report: Outcome) -> str:
         return ""
     if report.official_verdict == "accepted":
         return "OFFICIAL VERIFIER: accepts"
-    reasons = sum(found.official for found in report.findings)
+    reasons = sum(finding.official for finding in report.findings)
     # A report of selected rules may lack the reasons
     return "OFFICIAL VERIFIER: rejects" + (f" ({plural(reasons, 'finding')})" if reasons else "")
 
@@ -196,13 +196,13 @@ def judges(report: Outcome) -> list[tuple[str, str]]:
 
     Rules that are not part of podium are a separate judge if only they reject.
     """
-    found: list[tuple[str, str]] = [(report.rules.profile, report.verdict)]
+    verdicts: list[tuple[str, str]] = [(report.rules.profile, report.verdict)]
     if report.verdict == "rejected" and (others := _added(report)):
         # The policy itself does not reject
-        found = [(report.rules.profile, "accepted"), *((each, "rejected") for each in others)]
+        verdicts = [(report.rules.profile, "accepted"), *((judge, "rejected") for judge in others)]
     if report.official_verdict is not None and report.rules.profile != "verifier":
-        found.append(("official verifier", report.official_verdict))
-    return found
+        verdicts.append(("official verifier", report.official_verdict))
+    return verdicts
 
 
 def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -212,16 +212,18 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
     """
     home = homes(report)
     results = Counter(home(entry.path) for entry in report.results)
-    numbers = Counter((home(each.path), each.severity.value) for each in counted_findings(report))
+    numbers = Counter(
+        (home(finding.path), finding.severity.value) for finding in counted_findings(report)
+    )
     both = report.rules.profile != "verifier" and any(
         entry.official_verdict for entry in report.submissions
     )
     rows = []
     for entry in report.submissions:
-        place = home(entry.path.rstrip("/"))
+        submission = home(entry.path.rstrip("/"))
         verdicts = [entry.verdict, *([entry.official_verdict or "none"] if both else [])]
-        counts = _numbers(numbers, place)
-        rows.append((clean(entry.submitter), str(results[place]), *verdicts, *counts))
+        counts = _numbers(numbers, submission)
+        rows.append((clean(entry.submitter), str(results[submission]), *verdicts, *counts))
     outside = _numbers(numbers, "")
     if rows and outside != ("0", "0") and not any(home(e.path) == "" for e in report.submissions):
         rows.append(("outside submissions", "", "", *([""] if both else []), *outside))
@@ -236,16 +238,16 @@ def submission_table(report: Outcome) -> tuple[tuple[str, ...], list[tuple[str, 
     ), rows
 
 
-def _numbers(numbers: Counter[tuple[str, str]], place: str) -> tuple[str, str]:
-    return str(numbers[place, "error"]), str(numbers[place, "warning"])
+def _numbers(numbers: Counter[tuple[str, str]], submission: str) -> tuple[str, str]:
+    return str(numbers[submission, "error"]), str(numbers[submission, "warning"])
 
 
 def strictness(report: Outcome) -> str:
     """The statement that only warnings reject; empty unless they do."""
-    counting = [each for each in report.findings if not each.waived]
-    if report.verdict != "rejected" or any(each.severity == "error" for each in counting):
+    counting = [finding for finding in report.findings if not finding.waived]
+    if report.verdict != "rejected" or any(finding.severity == "error" for finding in counting):
         return ""
-    warnings = sum(each.severity == "warning" for each in counting)
+    warnings = sum(finding.severity == "warning" for finding in counting)
     return f"no errors; rejected for {plural(warnings, 'warning')} (--strict)"
 
 
@@ -269,8 +271,8 @@ def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
     """PASS or FAIL: the verdict of the file, or of its findings if the file was not judged."""
     if entry is not None:
         return entry.verdict.upper()
-    broken = any(found.severity == "error" and not found.waived for found in findings)
-    return "FAIL" if broken else "PASS"
+    failed = any(finding.severity == "error" and not finding.waived for finding in findings)
+    return "FAIL" if failed else "PASS"
 
 
 def remarks(finding: Finding) -> list[tuple[str, str]]:
@@ -287,5 +289,5 @@ def facts_of(entry: FileEntry | None) -> str:
     """The known facts of the file: benchmark, division and, if rounds differ, round."""
     if entry is None:
         return ""
-    known = [entry.benchmark, entry.division, entry.round and f"round {entry.round}"]
-    return clean(", ".join(fact for fact in known if fact))
+    facts = [entry.benchmark, entry.division, entry.round and f"round {entry.round}"]
+    return clean(", ".join(fact for fact in facts if fact))

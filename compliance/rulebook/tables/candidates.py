@@ -66,5 +66,5 @@ def otherwise(record: Record) -> Record:
 
 
 def _type(value: Any) -> str:
-    known = {int: "int", float: "float", str: "str"}
-    return known.get(type(value), "")
+    names = {int: "int", float: "float", str: "str"}
+    return names.get(type(value), "")

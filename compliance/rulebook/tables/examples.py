@@ -37,14 +37,14 @@ class Example:
     good: tuple[Record, ...]
 
 
-def example(row: Row, known: Mapping[str, Row], target: bool = False) -> Example | None:
-    """An example of a row (or of its target); `known` has the rows of other keys."""
-    return _Maker(row, known, target).make()
+def example(row: Row, rows: Mapping[str, Row], target: bool = False) -> Example | None:
+    """An example of a row (or of its target); `rows` has the rows of other keys."""
+    return _Maker(row, rows, target).make()
 
 
 class _Maker:
-    def __init__(self, row: Row, known: Mapping[str, Row], target: bool) -> None:
-        self.row, self.known, self.target = row, known, target
+    def __init__(self, row: Row, rows: Mapping[str, Row], target: bool) -> None:
+        self.row, self.known, self.target = row, rows, target
         self.policy = row.as_policy()
         # Without a bound of the verifier, only the policy's bound can be broken
         self.judged = self.policy if row.stated_by is StatedBy.POLICY or not row.each else row
@@ -58,10 +58,12 @@ class _Maker:
 
     def make(self) -> Example | None:
         """The example, or None if the rule requires nothing or no candidate shows it."""
-        if any(type(each).__name__ == "in_sequence" for each in self.all):
+        if any(type(constraint).__name__ == "in_sequence" for constraint in self.all):
             return self._in_life()
-        for other in dict.fromkeys(key for each in self.all for key in each.needs()):
-            self._add(other)
+        for needed_key in dict.fromkeys(
+            key for constraint in self.all for key in constraint.needs()
+        ):
+            self._add(needed_key)
         self._order()
         # Only its evaluation shows which key a formula lacks next
         for _ in range(MOST_NEEDS):
@@ -84,21 +86,23 @@ class _Maker:
         record = at(blank(key), len(self.before))
         row = self.known.get(name)
         # An example that the policy rejects for another key is useless
-        wanted = () if row is None else (*row.each, *(row.policy or ()))
-        if wanted:
-            for other in dict.fromkeys(key for each in wanted for key in each.needs()):
-                self._add(other)
+        constraints = () if row is None else (*row.each, *(row.policy or ()))
+        if constraints:
+            for needed_key in dict.fromkeys(
+                key for constraint in constraints for key in constraint.needs()
+            ):
+                self._add(needed_key)
             run = Run([*self.before, record])
             run.position = len(self.before)
-            found = _search(wanted, record, run)
-            record = record if found is None else found
+            match = _search(constraints, record, run)
+            record = record if match is None else match
         self.before.append(record)
         return True
 
     def _order(self) -> None:
         """Log the keys that must come before or after."""
         for constraint in self.all:
-            other = getattr(constraint, "key", None)
+            other_key = getattr(constraint, "key", None)
             if isinstance(constraint, order.init_within):
                 self._add("submission_division")
                 self._add("init_start")
@@ -106,8 +110,8 @@ class _Maker:
                 key = k.known(constraint.key)
                 if key is not None and all(r.key != key.name for r in self.after):
                     self.after.append(at(blank(key), LATER_S + len(self.after)))
-            elif isinstance(other, str):
-                self._add(other)
+            elif isinstance(other_key, str):
+                self._add(other_key)
 
     def _run(self, record: Record) -> Run:
         run = Run([*self.before, record, *self.after])
@@ -121,28 +125,31 @@ class _Maker:
         good = _search(self.all, fresh, self._run(fresh))
         if good is None:
             return None
-        wrong = self._wrong(good) or self._moved(good) or self._miscounted(good)
-        if wrong is None:
+        bad_records = self._wrong(good) or self._moved(good) or self._miscounted(good)
+        if bad_records is None:
             return None
-        return Example(wrong, (*self.before, *[good] * self.count, *self.after))
+        return Example(bad_records, (*self.before, *[good] * self.count, *self.after))
 
     def _in_life(self) -> Example | None:
         """For a rule about the whole sequence: a good run so far, and the record without it."""
-        life = [
-            _in_run(second, key, value, held) for second, (key, value, held) in enumerate(_LIFE)
+        records = [
+            _in_run(second, key, value, metadata)
+            for second, (key, value, metadata) in enumerate(_LIFE)
         ]
-        at = next((i for i, record in enumerate(life) if record.key == self.row.name), None)
-        return None if at is None else Example((life[at],), tuple(life[: at + 1]))
+        index = next((i for i, record in enumerate(records) if record.key == self.row.name), None)
+        return None if index is None else Example((records[index],), tuple(records[: index + 1]))
 
     def _wrong(self, good: Record) -> tuple[Record, ...] | None:
         """The record with one constraint broken."""
         # A bound of 0 is not a useful target
-        some = sorted(self.some, key=lambda each: each.text().endswith((" 0", " 0.0")))
-        for constraint in some or (*self.judged.each, *self.judged.first):
+        targets = sorted(
+            self.some, key=lambda constraint: constraint.text().endswith((" 0", " 0.0"))
+        )
+        for constraint in targets or (*self.judged.each, *self.judged.first):
             for record in constraint.variations(good, self._run(good), COMMON_VALUES):
-                wrong = (*self.before, *[record] * self.count, *self.after)
-                if record != good and self._breaks(list(wrong)):
-                    return wrong
+                records = (*self.before, *[record] * self.count, *self.after)
+                if record != good and self._breaks(list(records)):
+                    return records
         return None
 
     def _moved(self, good: Record) -> tuple[Record, ...] | None:
@@ -159,16 +166,16 @@ class _Maker:
         if self.target:
             return None
         if self.row.times.most == 1:
-            other = otherwise(good)
-            return (*self.before, good, other, *self.after)
+            other_record = otherwise(good)
+            return (*self.before, good, other_record, *self.after)
         return (*self.before, *self.after) if self.row.times.least else None
 
     def _breaks(self, records: list[Record]) -> bool:
         run = Run(records)
         if not self.target:
-            found = self.judged.judge(run)
+            violations = self.judged.judge(run)
             # An absence has no position: a record itself must be at fault
-            return any(violation.position is not None for violation in found)
+            return any(violation.position is not None for violation in violations)
         judged = self.row if self.row.some else self.policy
         try:
             return not judged.judge(run) and bool(judged.judge_some(run))
@@ -178,42 +185,44 @@ class _Maker:
 
 def _search(constraints: tuple[Constraint, ...], record: Record, run: Run) -> Record | None:
     """The record changed until every constraint holds; None if that fails."""
-    if not constraints or not (left := _failing(constraints, record, run)):
+    if not constraints or not (failing := _failing(constraints, record, run)):
         return record
-    pool = [value for each in constraints for value in each.candidates(run)] + [*COMMON_VALUES]
+    pool = [value for constraint in constraints for value in constraint.candidates(run)] + [
+        *COMMON_VALUES
+    ]
     for _ in range(2 * len(constraints)):
-        better = _better(left, constraints, record, run, pool)
-        if better is None:
+        variation = _better(failing, constraints, record, run, pool)
+        if variation is None:
             return None
-        record = better
-        left = _failing(constraints, record, run)
-        if not left:
+        record = variation
+        failing = _failing(constraints, record, run)
+        if not failing:
             return record
     return None
 
 
 def _better(
-    left: list[Constraint],
+    failing: list[Constraint],
     constraints: tuple[Constraint, ...],
     record: Record,
     run: Run,
     pool: list[Any],
 ) -> Record | None:
     """The variation with the fewest unsatisfied constraints; None if none is an improvement."""
-    best, fewest = None, len(left)
-    for other in _variations_of(left, record, run, pool):
-        broken = len(_failing(constraints, other, run))
-        if broken < fewest:
-            best, fewest = other, broken
-        if not broken:
+    best_record, minimum = None, len(failing)
+    for variation in _variations_of(failing, record, run, pool):
+        failing_count = len(_failing(constraints, variation, run))
+        if failing_count < minimum:
+            best_record, minimum = variation, failing_count
+        if not failing_count:
             break
-    return best
+    return best_record
 
 
 def _variations_of(
-    left: list[Constraint], record: Record, run: Run, pool: list[Any]
+    failing: list[Constraint], record: Record, run: Run, pool: list[Any]
 ) -> Iterator[Record]:
-    for constraint in left:
+    for constraint in failing:
         yield from constraint.variations(record, run, pool)
 
 

@@ -46,16 +46,16 @@ def good_value(constraint: Constraint, run: Run | None = None) -> Any:
 
 def good_values(constraints: Iterable[Constraint], run: Run, default: Any = 4) -> Any:
     """A value that obeys several constraints at once; raises LookupError if there is none."""
-    wanted = [constraint for constraint in constraints if is_about_value(constraint)]
-    parts = [w for w in wanted if isinstance(w, members.part) and w.path.startswith("value.")]
-    names = [w.name for w in wanted if isinstance(w, members.value_has)]
+    subset = [constraint for constraint in constraints if is_about_value(constraint)]
+    parts = [w for w in subset if isinstance(w, members.part) and w.path.startswith("value.")]
+    names = [w.name for w in subset if isinstance(w, members.value_has)]
     if parts or names:
         names += [w.path.removeprefix("value.") for w in parts]
         return {name: _member(name, parts, run) for name in dict.fromkeys(names)}
-    for value in (*_candidates(wanted, run), default, *USUAL_BY_TYPE.values(), 1, 0, 0.5):
-        if all(obeys(constraint, value, run) for constraint in wanted):
+    for value in (*_candidates(subset, run), default, *USUAL_BY_TYPE.values(), 1, 0, 0.5):
+        if all(obeys(constraint, value, run) for constraint in subset):
             return value
-    raise LookupError(f"no value obeys {[constraint.text() for constraint in wanted]}")
+    raise LookupError(f"no value obeys {[constraint.text() for constraint in subset]}")
 
 
 def _member(name: str, parts: list[members.part], run: Run) -> Any:
@@ -67,8 +67,8 @@ def is_about_value(constraint: Constraint) -> bool:
     """Whether a constraint is about the value of a record, not its position."""
     if isinstance(constraint, members.part):
         return not constraint.path.startswith("metadata.")
-    own = isinstance(constraint, members.value_has)
-    return own or (type(constraint).holds is Constraint.holds and not _is_order(constraint))
+    has_value = isinstance(constraint, members.value_has)
+    return has_value or (type(constraint).holds is Constraint.holds and not _is_order(constraint))
 
 
 def _is_order(constraint: Constraint) -> bool:
@@ -84,12 +84,12 @@ def obeys(constraint: Constraint, value: Any, run: Run) -> bool:
         return False
 
 
-def _candidates(wanted: list[Constraint], run: Run) -> Iterator[Any]:
+def _candidates(constraints: list[Constraint], run: Run) -> Iterator[Any]:
     """Values that the constraints name; then, for numbers, neighboring values."""
     run.position = len(run.records)
-    named = [value for constraint in wanted for value in _named_by(constraint, run)]
-    yield from named
-    numbers = sorted({v for v in named if isinstance(v, int | float) and v - v == 0})
+    values = [value for constraint in constraints for value in _named_by(constraint, run)]
+    yield from values
+    numbers = sorted({v for v in values if isinstance(v, int | float) and v - v == 0})
     yield from ((low + high) / 2 for low, high in pairwise(numbers))
     for number in numbers:
         yield from (number + 1, number - 1, number + 0.01, number - 0.01)
@@ -114,8 +114,8 @@ def _named_by(constraint: Constraint, run: Run) -> Iterator[Any]:
     elif isinstance(constraint, special.second_boundary):
         yield from ([40, 50], [44, 55])
     elif isinstance(constraint, c.product_equals):
-        exact = computed(constraint.bound, run) / constraint.factor
-        yield from (exact, *_beside(exact))
+        bound = computed(constraint.bound, run) / constraint.factor
+        yield from (bound, *_beside(bound))
     elif isinstance(constraint, special.within_factors):
         unit = computed(constraint.unit, run)
         yield unit * (constraint.low + constraint.high) / 2
@@ -136,20 +136,20 @@ def _near_field(constraint: Constraint, value: Any, run: Run) -> Iterator[Any]:
     elif isinstance(value, Constraint):
         yield from _named_by(value, run)
     elif isinstance(value, tuple):
-        inner = [one for item in value for one in _near_field(constraint, item, run)]
-        yield from (inner, *inner, *([one] for one in inner))
+        inner = [candidate for item in value for candidate in _near_field(constraint, item, run)]
+        yield from (inner, *inner, *([candidate] for candidate in inner))
     elif isinstance(value, int | float | str):
         yield from (value, [value] * 3)
 
 
-def _beside(exact: float) -> tuple[float, float]:
-    return math.nextafter(exact, 0), math.nextafter(exact, math.inf)
+def _beside(value: float) -> tuple[float, float]:
+    return math.nextafter(value, 0), math.nextafter(value, math.inf)
 
 
-def computed(wanted: formula.Formula, run: Run) -> Any:
+def computed(expression: formula.Formula, run: Run) -> Any:
     """The value of a formula over all records of the run; raises as the formula does."""
     run.position = len(run.records)
-    return wanted.compute(run)
+    return expression.compute(run)
 
 
 def all_of(row: Row) -> tuple[Constraint, ...]:

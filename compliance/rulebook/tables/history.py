@@ -26,9 +26,9 @@ class RuleKind(StrEnum):
 def renamed(newer: Round, older: Round) -> dict[str, str]:
     """Benchmarks of the newer round that have another name in the older round."""
     # A renamed benchmark keeps its title: ssd and retinanet, gnn and rgat share a title
-    gone = {b.title: name for name, b in older.benchmarks.items() if name not in newer.benchmarks}
+    old = {b.title: name for name, b in older.benchmarks.items() if name not in newer.benchmarks}
     new = {b.title: name for name, b in newer.benchmarks.items() if name not in older.benchmarks}
-    return {name: gone[title] for title, name in new.items() if title in gone}
+    return {name: old[title] for title, name in new.items() if title in old}
 
 
 def table_before(table: str, newer: Round, older: Round) -> str:
@@ -42,13 +42,13 @@ def since(rules: Round, table: str, line: Line, kind: RuleKind) -> str:
     first = rules
     for older in rules.chain()[1:]:
         table = table_before(table, first, older)
-        then = tables(older).get(table)
-        if then is None:
+        prior = tables(older).get(table)
+        if prior is None:
             break
-        same = {line_name(other): other for other in then.lines}.get(line_name(line))
+        twin = {line_name(other): other for other in prior.lines}.get(line_name(line))
         # Without a verifier the policy states everything: that alone is not a new rule
         both = rules.verified and older.verified
-        if same is None or essence(same, kind, both) != essence(line, kind, both):
+        if twin is None or essence(twin, kind, both) != essence(line, kind, both):
             break
         first = older
     return first.name
@@ -56,9 +56,9 @@ def since(rules: Round, table: str, line: Line, kind: RuleKind) -> str:
 
 def essence(line: Line, kind: RuleKind, stated: bool = True) -> tuple[Any, ...]:
     """The identity of a rule, without its explanation and citation."""
-    by = line.stated_by if stated else None
+    source = line.stated_by if stated else None
     if isinstance(line, WholeLogRule):
-        return (line.id, line.text, by)
+        return (line.id, line.text, source)
     if kind is RuleKind.TARGET:
-        return (line.name, line.some, line.policy_some, by)
-    return (line.name, line.each, line.times, line.first, line.policy, by)
+        return (line.name, line.some, line.policy_some, source)
+    return (line.name, line.each, line.times, line.first, line.policy, source)

@@ -31,25 +31,25 @@ class LogKind(NamedTuple):
         return find_round(self.usage, self.round)
 
     def __str__(self) -> str:
-        chosen = "".join(f" {value}" for _, value in self.choices)
-        return f"{self.usage} {self.round} {self.division} {self.benchmark}{chosen}"
+        choice_text = "".join(f" {value}" for _, value in self.choices)
+        return f"{self.usage} {self.round} {self.division} {self.benchmark}{choice_text}"
 
 
 @cache
 def cases() -> tuple[LogKind, ...]:
     """Every round, division and benchmark that a log may name, with each choice of rows."""
-    return tuple(which for usage, name in rounds for which in _cases(find_round(usage, name)))
+    return tuple(kind for usage, name in rounds for kind in _cases(find_round(usage, name)))
 
 
 def _cases(rules: Round) -> Iterator[LogKind]:
     for name, benchmark in rules.benchmarks.items():
         for division in ("closed", "open") if rules.divided else ("closed",):
-            which = LogKind(rules.usage, rules.name, division, name)
-            named = effective(which).get("submission_benchmark")
-            if not rules.has_rules(division, name) or (named and not _accepts(named[1], name)):
+            kind = LogKind(rules.usage, rules.name, division, name)
+            entry = effective(kind).get("submission_benchmark")
+            if not rules.has_rules(division, name) or (entry and not _accepts(entry[1], name)):
                 continue
             for choices in _choices(benchmark, rules, division):
-                yield which._replace(choices=choices)
+                yield kind._replace(choices=choices)
 
 
 def _accepts(row: Row, value: Any) -> bool:
@@ -67,29 +67,31 @@ def _choices(
         by_key: dict[str, list[Variant]] = {}
         for variant in benchmark.variants:
             by_key.setdefault(variant.chosen_by.name, []).append(variant)
-        most = max(map(len, by_key.values()))
-        for turn in range(most):
-            yield tuple((key, each[turn % len(each)].value) for key, each in by_key.items())
+        count = max(map(len, by_key.values()))
+        for index in range(count):
+            yield tuple(
+                (key, variants[index % len(variants)].value) for key, variants in by_key.items()
+            )
 
 
-def scopes(which: LogKind) -> list[Scope]:
+def scopes(kind: LogKind) -> list[Scope]:
     """The scopes for such a log, outermost first, including those of its choices."""
-    found: list[Scope] = []
-    chosen = dict(which.choices)
-    for scope in which.rules.scopes(which.division, which.benchmark):
-        found.append(scope)
-        found += [
+    all_scopes: list[Scope] = []
+    choices = dict(kind.choices)
+    for scope in kind.rules.scopes(kind.division, kind.benchmark):
+        all_scopes.append(scope)
+        all_scopes += [
             scope_of(f"{scope.name}.{variant.name}", variant.rows)
             for variant in scope.variants
-            if chosen.get(variant.chosen_by.name) == variant.value
+            if choices.get(variant.chosen_by.name) == variant.value
         ]
-    return found
+    return all_scopes
 
 
-def effective(which: LogKind) -> dict[str, tuple[str, Row]]:
+def effective(kind: LogKind) -> dict[str, tuple[str, Row]]:
     """The row that decides each key, from the last scope that lists it, with its rule id."""
-    found: dict[str, tuple[str, Row]] = {}
-    for scope in scopes(which):
-        for *_, rule, row in scope.verified if which.rules.verified else scope.policy:
-            found[row.name] = (rule, row)
-    return found
+    rows: dict[str, tuple[str, Row]] = {}
+    for scope in scopes(kind):
+        for *_, rule, row in scope.verified if kind.rules.verified else scope.policy:
+            rows[row.name] = (rule, row)
+    return rows

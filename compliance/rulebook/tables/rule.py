@@ -49,7 +49,7 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as JSON data."""
-        names = (each.name for each in fields(self) if each.name != "source")
+        names = (field.name for field in fields(self) if field.name != "source")
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -107,7 +107,7 @@ def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
         cites=row.cites or _cites(rules, table),
         policy_exempt_reason=row.policy_exempt_reason,
         **_severities(
-            rules, row.stated_by, row.policy_exempt_reason, differs, alone=row.policy_severity
+            rules, row.stated_by, row.policy_exempt_reason, differs, policy_only=row.policy_severity
         ),
     )
 
@@ -157,8 +157,8 @@ def _where_texts_differ(policy: Severity, verifier: Severity) -> str:
     """The severity of a finding in the policy profile if only one of the two texts rejects."""
     if policy is verifier:
         return f"error, or {policy} if only one of the two texts rejects"
-    alone = {"the policy": policy, "the official verifier": verifier}
-    parts = [f"{weight} if only {text} rejects" for text, weight in alone.items()]
+    severities = {"the policy": policy, "the official verifier": verifier}
+    parts = [f"{weight} if only {text} rejects" for text, weight in severities.items()]
     return "error; " + ", ".join(part for part in parts if not part.startswith("error"))
 
 
@@ -168,17 +168,17 @@ def _severities(
     policy_exempt_reason: str,
     differs: bool,
     one_sided: bool = False,
-    alone: Severity = Severity.WARNING,
+    policy_only: Severity = Severity.WARNING,
 ) -> dict[str, Any]:
-    """The severities in both profiles; `alone` applies if only the policy rejects."""
+    """The severities in both profiles; `policy_only` applies if only the policy rejects."""
     if stated_by is StatedBy.POLICY:
-        policy = alone if rules.verified else Severity.ERROR
+        policy = policy_only if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
     policy_text = "error"
     if policy_exempt_reason or one_sided:
         policy_text = verifier_only(rules).value
     elif differs:
-        policy_text = _where_texts_differ(alone, verifier_only(rules))
+        policy_text = _where_texts_differ(policy_only, verifier_only(rules))
     return {"policy_severity": policy_text, "verifier_severity": "error"}
 
 
@@ -195,7 +195,7 @@ def _first_with(rules: Round, check: Check) -> str:
     first = rules
     for older in rules.chain()[1:]:
         # By id: a check with a new wording is the same check
-        if check.id not in {other.id for other in older.checks}:
+        if check.id not in {candidate.id for candidate in older.checks}:
             break
         first = older
     return first.name
@@ -256,5 +256,5 @@ def target_text(benchmark: Benchmark) -> str:
 
 
 def _cites(rules: Round, table: Table) -> str:
-    known = rules.benchmarks.get(table.benchmark)
-    return known.cites if known is not None else ""
+    benchmark = rules.benchmarks.get(table.benchmark)
+    return benchmark.cites if benchmark is not None else ""

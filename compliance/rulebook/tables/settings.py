@@ -49,16 +49,16 @@ class Setting:
 
 
 def settings(
-    rules: Round, benchmark: str, division: str, given: Mapping[str, Any]
+    rules: Round, benchmark: str, division: str, given_values: Mapping[str, Any]
 ) -> list[Setting]:
     """Every hyperparameter of a benchmark, in the order of its table."""
-    values = dict(given)
+    values = dict(given_values)
     # A fixed value may be an input of the next formula
     while True:
-        found = [*_settings(rules, benchmark, division, given, _run_of(values))]
-        fixed = {each.key: each.value for each in found if each.state == "fixed"}
+        results = [*_settings(rules, benchmark, division, given_values, _run_of(values))]
+        fixed = {setting.key: setting.value for setting in results if setting.state == "fixed"}
         if not fixed.keys() - values.keys():
-            return found
+            return results
         values |= fixed
 
 
@@ -72,7 +72,7 @@ def _run_of(values: Mapping[str, Any]) -> Run:
 
 
 def _settings(
-    rules: Round, benchmark: str, division: str, given: Mapping[str, Any], run: Run
+    rules: Round, benchmark: str, division: str, given_values: Mapping[str, Any], run: Run
 ) -> Iterator[Setting]:
     rows: dict[str, Rule] = {}
     for rule in _rows(rules, benchmark, division, run):
@@ -80,27 +80,27 @@ def _settings(
         rows.setdefault(rule.name, rule)
     for name, rule in rows.items():
         assert isinstance(rule.source, Row)
-        found = _setting(rule, rule.source, given, run)
-        if found.state == "bounded" and name == k.NUM_PROMPTS_PER_STEP.name:
-            found = _with_prompts(found, run)
-        yield found
+        setting = _setting(rule, rule.source, given_values, run)
+        if setting.state == "bounded" and name == k.NUM_PROMPTS_PER_STEP.name:
+            setting = _with_prompts(setting, run)
+        yield setting
 
 
 def _with_prompts(prompts: Setting, run: Run) -> Setting:
     """The prompts of a step, computed from the batch size and the roll-outs of each prompt."""
     batch = run.number(k.GLOBAL_BATCH_SIZE.name)
-    each = run.number(k.NUM_GENERATIONS_PER_PROMPT.name)
-    if batch is None or not each or batch % each:
+    per_prompt = run.number(k.NUM_GENERATIONS_PER_PROMPT.name)
+    if batch is None or not per_prompt or batch % per_prompt:
         return prompts
     allowed = f"{k.GLOBAL_BATCH_SIZE.name} / {k.NUM_GENERATIONS_PER_PROMPT.name}"
-    return replace(prompts, state="fixed", value=int(batch // each), allowed=allowed)
+    return replace(prompts, state="fixed", value=int(batch // per_prompt), allowed=allowed)
 
 
 def _rows(rules: Round, benchmark: str, division: str, run: Run) -> Iterator[Rule]:
-    known = rules.benchmarks[benchmark]
-    chosen = {v.name for v in known.variants if run.value(v.chosen_by.name) == v.value}
+    definition = rules.benchmarks[benchmark]
+    variant_names = {v.name for v in definition.variants if run.value(v.chosen_by.name) == v.value}
     for table in tables_for(rules, benchmark, division):
-        if table.when and table.name.rpartition(".")[2] not in chosen:
+        if table.when and table.name.rpartition(".")[2] not in variant_names:
             continue
         for rule in rules_of(rules, table):
             row = rule.source
@@ -108,11 +108,11 @@ def _rows(rules: Round, benchmark: str, division: str, run: Run) -> Iterator[Rul
                 yield rule
 
 
-def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Setting:
+def _setting(rule: Rule, row: Row, given_values: Mapping[str, Any], run: Run) -> Setting:
     # Both texts together: planned values should pass both
     constraints = (*row.each, *(row.policy or ()))
-    state, value, missing = "free", given.get(row.name), _missing(constraints, row.name, run)
-    if row.name in given:
+    state, value, missing = "free", given_values.get(row.name), _missing(constraints, row.name, run)
+    if row.name in given_values:
         state = _state(constraints, row.as_policy().each, value, run, row.name)
     elif (choice := _fixed(constraints, run)) is not None:
         state, value = "fixed", choice
@@ -127,35 +127,37 @@ def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Settin
 
 
 def _state(
-    both: tuple[Constraint, ...],
+    constraints: tuple[Constraint, ...],
     policy: tuple[Constraint, ...],
     value: Any,
     run: Run,
     key: str,
 ) -> str:
     """The state of a given value."""
-    if _allows(both, value, run, key):
+    if _allows(constraints, value, run, key):
         return "given"
     return "unverified" if _allows(policy, value, run, key) else "wrong"
 
 
-def choices(rules: Round, benchmark: str, division: str, given: Mapping[str, Any]) -> Iterator[str]:
+def choices(
+    rules: Round, benchmark: str, division: str, given_values: Mapping[str, Any]
+) -> Iterator[str]:
     """The values that add keys, one sentence for each such key."""
-    known = rules.benchmarks[benchmark]
+    definition = rules.benchmarks[benchmark]
     if division == "open":
         return
-    for key in dict.fromkeys(variant.chosen_by.name for variant in known.variants):
-        values = [v.value for v in known.variants if v.chosen_by.name == key]
-        if given.get(key) not in values:
+    for key in dict.fromkeys(variant.chosen_by.name for variant in definition.variants):
+        values = [v.value for v in definition.variants if v.chosen_by.name == key]
+        if given_values.get(key) not in values:
             yield f"More keys follow from --set {key}={' or '.join(values)}."
 
 
 def evaluations(
-    rules: Round, benchmark: str, division: str, given: Mapping[str, Any]
+    rules: Round, benchmark: str, division: str, given_values: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """The evaluation schedule, computed as far as the batch size allows."""
-    run = _run_of(given)
-    found: list[dict[str, Any]] = [
+    run = _run_of(given_values)
+    entries: list[dict[str, Any]] = [
         {"stated_by": rule.id, "text": constraint.when(run)}
         for table in tables_for(rules, benchmark, division)
         for rule in rules_of(rules, table)
@@ -165,21 +167,23 @@ def evaluations(
     ]
     schedule = rules.limits.evaluates.get(benchmark) if division != "open" else None
     if schedule is None:
-        return found
-    batch = as_number(given.get(k.GLOBAL_BATCH_SIZE.name))
-    dues = schedule.due(batch) if batch is not None else ()
+        return entries
+    batch = as_number(given_values.get(k.GLOBAL_BATCH_SIZE.name))
+    points = schedule.due(batch) if batch is not None else ()
     entry: dict[str, Any] = {"stated_by": "policy", "text": schedule.text}
-    for due in dues[:1]:
-        start = "" if due.first is None else f"first at {formula.show(round(due.first, 6))}, then "
-        grid = f"{start}every {formula.show(round(due.interval, 6))} {due.unit}"
-        entry |= {"first": due.first, "interval": due.interval, "unit": due.unit}
+    for point in points[:1]:
+        start = (
+            "" if point.first is None else f"first at {formula.show(round(point.first, 6))}, then "
+        )
+        grid = f"{start}every {formula.show(round(point.interval, 6))} {point.unit}"
+        entry |= {"first": point.first, "interval": point.interval, "unit": point.unit}
         entry["text"] = grid if schedule.text.startswith(grid) else f"{grid}: {schedule.text}"
-    return [*found, entry]
+    return [*entries, entry]
 
 
-def _missing(constraints: tuple[Constraint, ...], own: str, run: Run) -> tuple[str, ...]:
-    wanted = dict.fromkeys(key for each in constraints for key in each.needs())
-    return tuple(key for key in wanted if key != own and key not in run.where)
+def _missing(constraints: tuple[Constraint, ...], name: str, run: Run) -> tuple[str, ...]:
+    needed_keys = dict.fromkeys(key for constraint in constraints for key in constraint.needs())
+    return tuple(key for key in needed_keys if key != name and key not in run.where)
 
 
 def _allowed(constraints: tuple[Constraint, ...], run: Run) -> str:
@@ -188,8 +192,8 @@ def _allowed(constraints: tuple[Constraint, ...], run: Run) -> str:
     for constraint in constraints:
         if isinstance(constraint, c.computes):
             continue
-        lacking = _missing((constraint,), "", run)
-        bounds.append(constraint.text() if lacking else constraint.expected(run))
+        missing = _missing((constraint,), "", run)
+        bounds.append(constraint.text() if missing else constraint.expected(run))
     return "; ".join(dict.fromkeys(bounds)) or "any value"
 
 
@@ -213,9 +217,9 @@ def _fixed(constraints: tuple[Constraint, ...], run: Run) -> Any:
         value = None
         with contextlib.suppress(Exception):  # a formula of values that are not given
             value = constraint.only_value(run)
-        for exact in _plain(value) if value is not None else ():
-            if _allows(constraints, exact, run, ""):
-                return exact
+        for candidate in _plain(value) if value is not None else ():
+            if _allows(constraints, candidate, run, ""):
+                return candidate
     return None
 
 

@@ -44,17 +44,17 @@ def tables(rules: Round) -> Mapping[str, Table]:
 @cache
 def _tables(usage: str, name: str) -> Mapping[str, Table]:
     rules = find_round(usage, name)
-    found: dict[str, Table] = {}
+    by_name: dict[str, Table] = {}
     for division in divisions(rules):
         for scope in rules.scopes(division, ""):
             owner = "" if scope.name == "common" else division
-            found.setdefault(scope.name, _table(scope, owner, ""))
+            by_name.setdefault(scope.name, _table(scope, owner, ""))
     for benchmark in rules.benchmarks:
         for division in divisions(rules):
             if rules.has_rules(division, benchmark):
                 for table in _scoped_tables(rules, division, benchmark):
-                    found[table.name] = table
-    return MappingProxyType(found)
+                    by_name[table.name] = table
+    return MappingProxyType(by_name)
 
 
 def _scoped_tables(rules: Round, division: str, benchmark: str) -> Iterator[Table]:
@@ -63,15 +63,17 @@ def _scoped_tables(rules: Round, division: str, benchmark: str) -> Iterator[Tabl
             continue
         yield _table(scope, division, benchmark)
         for variant in scope.variants:
-            when = f"if {variant.chosen_by.name} is {variant.value}"
+            condition = f"if {variant.chosen_by.name} is {variant.value}"
             name = f"{scope.name}.{variant.name}"
-            yield Table(name, division, benchmark, variant.rows, when)
+            yield Table(name, division, benchmark, variant.rows, condition)
             # The verifier stores a variant's rules like those of a benchmark, which a log may name
             misnamed = f"{benchmark}_{variant.name}"
-            for other in rules.scopes(division, misnamed):
-                if other.name == f"{division}.{misnamed}":
-                    when = f"if submission_benchmark is {misnamed}"
-                    yield Table(other.name, division, benchmark, variant.rows, when, hidden=True)
+            for other_scope in rules.scopes(division, misnamed):
+                if other_scope.name == f"{division}.{misnamed}":
+                    condition = f"if submission_benchmark is {misnamed}"
+                    yield Table(
+                        other_scope.name, division, benchmark, variant.rows, condition, hidden=True
+                    )
 
 
 def _table(scope: Scope, division: str, benchmark: str) -> Table:
@@ -85,23 +87,23 @@ def own_tables(rules: Round, benchmark: str) -> list[Table]:
 
 def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
     """The tables for a benchmark's log, innermost first, each without overridden rows."""
-    found: list[Table] = []
+    result: list[Table] = []
     # In the official verifier only the last scope that lists a key decides it
     decided: set[str] = set()
-    own = own_tables(rules, benchmark)
+    benchmark_tables = own_tables(rules, benchmark)
     outer = [t for t in tables(rules).values() if not t.benchmark and t.division in ("", division)]
-    for table in (*(t for t in own if t.division == division), *reversed(outer)):
+    for table in (*(t for t in benchmark_tables if t.division == division), *reversed(outer)):
         lines = tuple(
             line
             for line in table.lines
             # Rows of the policy only override no rows of the verifier, and are not overridden
             if not (isinstance(line, Row) and _verified(line) and line.name in decided)
         )
-        found.append(Table(table.name, table.division, table.benchmark, lines, table.when))
+        result.append(Table(table.name, table.division, table.benchmark, lines, table.when))
         # A variant decides only if its value is logged: the outer rows stay for other logs
         if not table.when:
             decided |= {line.name for line in lines if isinstance(line, Row) and _verified(line)}
-    return found
+    return result
 
 
 def _verified(row: Row) -> bool:

@@ -62,16 +62,16 @@ _LARS_06 = (
 
 def record_of(key: str, value: Any, metadata: dict[str, Any], time_ms: int) -> Record:
     """A record with the event type of its key."""
-    known = k.known(key)
-    role = known.role if known else ""
+    standard_key = k.known(key)
+    role = standard_key.role if standard_key else ""
     event = {"interval_start": k.INTERVAL_START, "interval_end": k.INTERVAL_END}
     return Record(key, time_ms, value, metadata, event.get(role, k.POINT_IN_TIME), "")
 
 
 @cache
-def good_records(which: LogKind) -> tuple[Record, ...]:
+def good_records(kind: LogKind) -> tuple[Record, ...]:
     """The records of a log that obeys every rule of its round, a second apart."""
-    return _Maker(which).records()
+    return _Maker(kind).records()
 
 
 def line_of(record: Record, generation: str, benchmark: str) -> bytes:
@@ -97,21 +97,21 @@ def start_of(rules: Round) -> int:
 
 
 class _Maker:
-    def __init__(self, which: LogKind) -> None:
-        self.which = which
-        self.rows = _all_rows(which)
-        self.chosen = _names(which) | dict(which.choices)
+    def __init__(self, kind: LogKind) -> None:
+        self.which = kind
+        self.rows = _all_rows(kind)
+        self.chosen = _names(kind) | dict(kind.choices)
         self.settings: list[Record] = []
 
     def records(self) -> tuple[Record, ...]:
         if self.which.rules.generation == "mlpv":
-            made = [*self._trained_as_in_05()]
+            records = [*self._trained_as_in_05()]
         else:
-            made = [*self._described(), *self._prepared(), *self._trained()]
+            records = [*self._described(), *self._prepared(), *self._trained()]
         start = start_of(self.which.rules)
         return tuple(
             msgspec.structs.replace(record, time_ms=start + STEP_MS * (index + record.time_ms))
-            for index, record in enumerate(made)
+            for index, record in enumerate(records)
         )
 
     # --- values ---
@@ -121,24 +121,28 @@ class _Maker:
         if name in self.chosen:
             return self.chosen[name]
         run = Run(self.settings)
-        known = k.known(name)
-        default = USUAL_BY_TYPE.get(known.type if known else "int", 4)
+        standard_key = k.known(name)
+        default = USUAL_BY_TYPE.get(standard_key.type if standard_key else "int", 4)
         rows = self.rows.get(name, [])
-        wanted = [constraint for row in rows for constraint in all_of(row)]
+        constraints = [constraint for row in rows for constraint in all_of(row)]
         if name == "global_batch_size":
-            return self._batch(wanted)
+            return self._batch(constraints)
         if name == "num_prompts_per_step":
             return run.value("global_batch_size") // _ROLLOUTS
         try:
-            return good_values(wanted, run, default)
+            return good_values(constraints, run, default)
         except LookupError:
             last = rows[-1]
             return good_values((*last.each, *last.first, *last.some), run, default)
 
-    def _batch(self, wanted: list[Constraint]) -> int:
-        usable = [batch for batch in BATCHES if all(_fits(each, batch) for each in wanted)]
+    def _batch(self, constraints: list[Constraint]) -> int:
+        batches = [
+            batch
+            for batch in BATCHES
+            if all(_fits(constraint, batch) for constraint in constraints)
+        ]
         prompts = "num_prompts_per_step" in self.rows
-        return 256 if prompts and 256 in usable else usable[0]
+        return 256 if prompts and 256 in batches else batches[0]
 
     def _setting(self, name: str) -> Record:
         record = record_of(name, self.value(name), self._metadata(name), 0)
@@ -146,16 +150,18 @@ class _Maker:
         return record
 
     def _metadata(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for row in self.rows.get(name, []):
             for constraint in all_of(row):
-                if isinstance(constraint, members.Has) and not found.keys() & set(constraint.names):
-                    found[constraint.names[0]] = "stated"
+                if isinstance(constraint, members.Has) and not fields.keys() & set(
+                    constraint.names
+                ):
+                    fields[constraint.names[0]] = "stated"
                 elif isinstance(constraint, members.part) and constraint.path.startswith(
                     "metadata."
                 ):
-                    found[constraint.path.removeprefix("metadata.")] = good_value(constraint.inner)
-        return found
+                    fields[constraint.path.removeprefix("metadata.")] = good_value(constraint.inner)
+        return fields
 
     # --- parts of the log ---
 
@@ -167,8 +173,8 @@ class _Maker:
         yield record_of("init_start", None, {}, 0)
 
     def _prepared(self) -> Iterator[Record]:
-        plain = [n for n in self.rows if n not in PHASES and not n.startswith("submission_")]
-        for name in ("global_batch_size", *sorted(plain)):
+        names = [n for n in self.rows if n not in PHASES and not n.startswith("submission_")]
+        for name in ("global_batch_size", *sorted(names)):
             if name in self.rows and not self._belongs_to_another_optimizer(name):
                 yield from self._with_needs(name)
         for tensor in self._tensors():
@@ -191,8 +197,8 @@ class _Maker:
             try:
                 yield self._setting(name)
             except NotLogged as missing:
-                logged = {record.key for record in self.settings}
-                if missing.key == name or missing.key not in self.rows or missing.key in logged:
+                keys = {record.key for record in self.settings}
+                if missing.key == name or missing.key not in self.rows or missing.key in keys:
                     raise
                 yield from self._with_needs(missing.key)
 
@@ -209,46 +215,48 @@ class _Maker:
         if "staging_start" in self.rows:
             yield record_of("staging_start", None, {}, 0)
             yield record_of("staging_stop", None, {}, 0)
-        places = self._evaluations()
+        points = self._evaluations()
         schedule = self._schedule
         if schedule is not None and schedule.stops_at_checkpoint:
-            yield from self._evaluated_later(places)
+            yield from self._evaluated_later(points)
             return
-        for number, at in enumerate(places, 1):
-            yield from self._block(number, at)
+        for number, point in enumerate(points, 1):
+            yield from self._block(number, point)
         if "eval_result" in self.rows:
             yield record_of("eval_result", None, {"iteration": 1, "timestamp": 0.5}, 0)
-        yield record_of("run_stop", None, {"status": "success", **places[-1]}, 0)
+        yield record_of("run_stop", None, {"status": "success", **points[-1]}, 0)
 
-    def _block(self, number: int, at: dict[str, Any]) -> Iterator[Record]:
-        begin, *end = self._training(number, at)
+    def _block(self, number: int, point: dict[str, Any]) -> Iterator[Record]:
+        begin, *end = self._training(number, point)
         yield from (begin, *end[:-1])
-        yield from self._evaluation(at)
+        yield from self._evaluation(point)
         yield end[-1]
 
-    def _training(self, number: int, at: dict[str, Any]) -> Iterator[Record]:
-        block = at | {"first_epoch_num": at["epoch_num"], "epoch_count": 1}
+    def _training(self, number: int, point: dict[str, Any]) -> Iterator[Record]:
+        block = point | {"first_epoch_num": point["epoch_num"], "epoch_count": 1}
         yield record_of("block_start", None, block, 0)
-        yield record_of("epoch_start", None, at, 0)
+        yield record_of("epoch_start", None, point, 0)
         if "save_model" in self.rows:
-            yield record_of("save_model", {"iteration": number}, at, 0)
-        yield record_of("epoch_stop", None, at, 0)
+            yield record_of("save_model", {"iteration": number}, point, 0)
+        yield record_of("epoch_stop", None, point, 0)
         yield record_of("block_stop", None, block, 0)
 
-    def _evaluation(self, at: dict[str, Any]) -> Iterator[Record]:
-        yield record_of("eval_start", None, at, 0)
+    def _evaluation(self, point: dict[str, Any]) -> Iterator[Record]:
+        yield record_of("eval_start", None, point, 0)
         for name, value, extra in self._metrics():
-            yield record_of(name, value, at | extra, 0)
-        yield record_of("eval_stop", None, at, 0)
+            yield record_of(name, value, point | extra, 0)
+        yield record_of("eval_stop", None, point, 0)
 
-    def _evaluated_later(self, places: list[dict[str, Any]]) -> Iterator[Record]:
+    def _evaluated_later(self, points: list[dict[str, Any]]) -> Iterator[Record]:
         """All training, then all checkpoints, then a run_stop with the time of the first one."""
-        trained = [each for n, at in enumerate(places, 1) for each in self._training(n, at)]
-        evaluated = [each for at in places for each in self._evaluation(at)]
-        yield from (*trained, *evaluated)
+        records = [
+            record for n, point in enumerate(points, 1) for record in self._training(n, point)
+        ]
+        evaluated = [record for point in points for record in self._evaluation(point)]
+        yield from (*records, *evaluated)
         # Every checkpoint of these logs reaches the target, the first at the end of its block
-        back = len(evaluated) + len(trained) - len(trained) // len(places)
-        yield record_of("run_stop", None, {"status": "success", **places[0]}, -back)
+        offset = len(evaluated) + len(records) - len(records) // len(points)
+        yield record_of("run_stop", None, {"status": "success", **points[0]}, -offset)
 
     @property
     def _schedule(self) -> Schedule | None:
@@ -282,8 +290,8 @@ class _Maker:
         first, interval, unit = 1.0, 1.0, "epochs"
         schedule = self._schedule
         if schedule is not None:
-            due = schedule.due(batch)[0]
-            first, interval, unit = due.first or due.interval, due.interval, due.unit
+            point = schedule.due(batch)[0]
+            first, interval, unit = point.first or point.interval, point.interval, point.unit
         for row in self.rows.get("eval_accuracy", []):
             for constraint in all_of(row):
                 if isinstance(constraint, evaluation_points.on_multiples_of):
@@ -297,8 +305,8 @@ class _Maker:
     def _place(self, number: int, point: float, unit: str) -> dict[str, Any]:
         """The training progress in samples, or in epochs if the schedule counts epochs."""
         if unit != "epochs":
-            at = int(point) if float(point).is_integer() else point
-            return {"epoch_num": number, "samples_count": at, "step_num": at}
+            samples = int(point) if float(point).is_integer() else point
+            return {"epoch_num": number, "samples_count": samples, "step_num": samples}
         epoch: float = number if self.which.rules.generation == "mll" else point
         epoch = int(epoch) if float(epoch).is_integer() else epoch
         return {"epoch_num": epoch, "samples_count": epoch, "step_num": epoch}
@@ -308,17 +316,17 @@ def _fits(constraint: Constraint, batch: int) -> bool:
     return not is_about_value(constraint) or obeys(constraint, batch, Run([]))
 
 
-def _names(which: LogKind) -> dict[str, Any]:
-    return {"submission_division": which.division, "submission_benchmark": which.benchmark}
+def _names(kind: LogKind) -> dict[str, Any]:
+    return {"submission_division": kind.division, "submission_benchmark": kind.benchmark}
 
 
-def _all_rows(which: LogKind) -> dict[str, list[Row]]:
+def _all_rows(kind: LogKind) -> dict[str, list[Row]]:
     """The rows of each key that such a log must obey: the deciding row and the policy's rows."""
-    deciding = {name: [row] for name, (_, row) in effective(which).items()}
-    own: dict[str, Row] = {}
-    for scope in scopes(which) if which.rules.verified else ():
-        own |= {row.name: row for _, row in scope.policy}
-    for name, row in own.items():
+    rows = {name: [row] for name, (_, row) in effective(kind).items()}
+    policy_rows: dict[str, Row] = {}
+    for scope in scopes(kind) if kind.rules.verified else ():
+        policy_rows |= {row.name: row for _, row in scope.policy}
+    for name, row in policy_rows.items():
         if row.stated_by == "policy":
-            deciding.setdefault(name, []).insert(0, row)
-    return deciding
+            rows.setdefault(name, []).insert(0, row)
+    return rows

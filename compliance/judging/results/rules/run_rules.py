@@ -193,7 +193,7 @@ UNSUPPORTED_SCALING = policy(
     cites="training rules, Score scaling",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
     follows=(
-        *(replace(each, when=_may_follow) for each in WITHOUT_A_RUN),
+        *(replace(entry, when=_may_follow) for entry in WITHOUT_A_RUN),
         # The factor is computed from the runs that exist
         Follows("result.too-few-runs", Reach.RESULT, _may_follow),
         Follows("result.mixed-settings", Reach.RESULT, _may_follow),

@@ -42,18 +42,18 @@ class Answer:
 
 def ask(command: Sequence[str], patience: float | None = None) -> Answer:
     """Run a program and read its output; after the time limit, kill it and all its children."""
-    place, patience = shutil.which(command[0]), patience or PATIENCE
-    if place is None:
+    executable, patience = shutil.which(command[0]), patience or PATIENCE
+    if executable is None:
         return Answer()
     # A file, not a pipe: a pipe stays open as long as any grandchild lives.
-    with tempfile.TemporaryFile() as out:
+    with tempfile.TemporaryFile() as output:
         try:
             # No shell, and only commands that are named in this module.
             child = subprocess.Popen(  # noqa: S603
-                [place, *command[1:]],
+                [executable, *command[1:]],
                 # A program must not wait for input
                 stdin=subprocess.DEVNULL,
-                stdout=out,
+                stdout=output,
                 stderr=subprocess.DEVNULL,
                 # Answers are matched in English, with a decimal point
                 env=os.environ | {"LC_ALL": "C"},
@@ -67,8 +67,8 @@ def ask(command: Sequence[str], patience: float | None = None) -> Answer:
         except subprocess.TimeoutExpired:
             _end(child)
             return Answer(fault=f"{command[0]} did not finish within {patience:g} s")
-        out.seek(0)
-        text = out.read(MOST_OUTPUT).decode("utf-8", "replace")
+        output.seek(0)
+        text = output.read(MOST_OUTPUT).decode("utf-8", "replace")
     if status:
         return Answer(fault=f"{command[0]} exited with status {status}")
     return Answer(text)
@@ -100,35 +100,35 @@ class Accelerator:
 
 def probe_accelerators(root: Path) -> ProbedFields:
     """The accelerators of this node; it is reported to have none only if the PCI bus shows none."""
-    found = ProbedFields()
+    result = ProbedFields()
     # Vendors' programs first: they answer quickly, while importing torch may take long
-    asked: tuple[Callable[[ProbedFields], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
-    for one in asked:
-        devices = one(found)
+    probes: tuple[Callable[[ProbedFields], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
+    for probe in probes:
+        devices = probe(result)
         if devices:
-            _describe(found, devices)
-            return found
+            _describe(result, devices)
+            return result
     visible = accelerators_on_the_bus(root)
     # A failed program proves nothing: only an empty bus shows that the node has no accelerators
-    if visible == 0 and not found.notes:
-        found.set("accelerators_per_node", 0)
+    if visible == 0 and not result.notes:
+        result.set("accelerators_per_node", 0)
     else:
-        seen = f"{visible} on the PCI bus" if visible else "none known"
-        found.notes.append(f"no installed program reports accelerators ({seen})")
-    return found
+        pci_count = f"{visible} on the PCI bus" if visible else "none known"
+        result.notes.append(f"no installed program reports accelerators ({pci_count})")
+    return result
 
 
-def _describe(found: ProbedFields, devices: list[Accelerator]) -> None:
+def _describe(result: ProbedFields, devices: list[Accelerator]) -> None:
     models = list(dict.fromkeys(device.model for device in devices))
-    found.set("accelerators_per_node", len(devices))
-    found.set("accelerator_model_name", " + ".join(models))
+    result.set("accelerators_per_node", len(devices))
+    result.set("accelerator_model_name", " + ".join(models))
     if len(models) > 1:
-        found.notes.append(f"the accelerators of this node differ: {', '.join(models)}")
+        result.notes.append(f"the accelerators of this node differ: {', '.join(models)}")
     first = devices[0]
-    found.set("accelerator_memory_capacity", first.memory)
-    found.set("accelerator_memory_configuration", memory_kind(first.model))
-    found.set("accelerator_frequency", first.clock)
-    found.set("accelerator_host_interconnect", first.bus)
+    result.set("accelerator_memory_capacity", first.memory)
+    result.set("accelerator_memory_configuration", memory_kind(first.model))
+    result.set("accelerator_frequency", first.clock)
+    result.set("accelerator_host_interconnect", first.bus)
 
 
 def memory_kind(model: str) -> str:
@@ -142,28 +142,28 @@ def memory_kind(model: str) -> str:
 _QUERY = "name,memory.total,clocks.max.sm,pcie.link.gen.max,pcie.link.width.max,driver_version"
 
 
-def _nvidia(found: ProbedFields) -> list[Accelerator]:
+def _nvidia(result: ProbedFields) -> list[Accelerator]:
     command = ("nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits")
-    rows = _rows(ask(command), found)
+    rows = _rows(ask(command), result)
     devices = [_nvidia_device(row) for row in rows]
     if devices:
         driver = _known(rows[0][5])
-        found.set("other_software_stack", ", ".join(filter(None, (_cuda(), _driver(driver)))))
-        _nvlink(found)
+        result.set("other_software_stack", ", ".join(filter(None, (_cuda(), _driver(driver)))))
+        _nvlink(result)
     return devices
 
 
-def _rows(answer: Answer, found: ProbedFields) -> list[list[str]]:
+def _rows(answer: Answer, result: ProbedFields) -> list[list[str]]:
     """The lines of the answer, each with every column; adds a note if it has none."""
     if answer.text is None:
-        found.notes += [answer.fault] if answer.fault else []
+        result.notes += [answer.fault] if answer.fault else []
         return []
     rows = [[cell.strip() for cell in row] for row in csv.reader(answer.text.splitlines()) if row]
     columns = _QUERY.count(",") + 1
     if any(len(row) != columns or not _known(row[0]) for row in rows):
         # A driver without devices is not an error: the accelerators may be from another vendor
         if "No devices were found" not in answer.text:
-            found.notes.append("the output of nvidia-smi cannot be read")
+            result.notes.append("the output of nvidia-smi cannot be read")
         return []
     return rows
 
@@ -194,30 +194,30 @@ def _driver(version: str) -> str:
     return f"driver {version}" if version else ""
 
 
-def _nvlink(found: ProbedFields) -> None:
+def _nvlink(result: ProbedFields) -> None:
     """Links of the first accelerator to others, if it has any."""
     text = ask(("nvidia-smi", "nvlink", "--status", "-i", "0")).text or ""
     speeds = re.findall(r"Link \d+:\s*([\d.]+) GB/s", text)
     if speeds:
-        found.set("accelerator_interconnect", f"NVLink {len(speeds)}x {float(speeds[0]):g}GB/s")
+        result.set("accelerator_interconnect", f"NVLink {len(speeds)}x {float(speeds[0]):g}GB/s")
 
 
 # --- rocm-smi ---
 
 
-def _rocm(found: ProbedFields) -> list[Accelerator]:
-    wanted = ("--showproductname", "--showmeminfo", "vram", "--showdriverversion", "--json")
-    answer = ask(("rocm-smi", *wanted))
+def _rocm(result: ProbedFields) -> list[Accelerator]:
+    arguments = ("--showproductname", "--showmeminfo", "vram", "--showdriverversion", "--json")
+    answer = ask(("rocm-smi", *arguments))
     if answer.text is None:
-        found.notes += [answer.fault] if answer.fault else []
+        result.notes += [answer.fault] if answer.fault else []
         return []
     data = _json_in(answer.text)
     cards = {name: card for name, card in data.items() if _is_card(name, card)}
     if not cards:
         if answer.text.strip():
-            found.notes.append("the output of rocm-smi cannot be read")
+            result.notes.append("the output of rocm-smi cannot be read")
         return []
-    found.set("other_software_stack", ", ".join(filter(None, (_rocm_version(), _amdgpu(data)))))
+    result.set("other_software_stack", ", ".join(filter(None, (_rocm_version(), _amdgpu(data)))))
     return [_rocm_device(card) for _, card in sorted(cards.items(), key=_by_number)]
 
 
@@ -255,9 +255,9 @@ def _amdgpu(data: dict[str, Any]) -> str:
 
 
 def _rocm_version() -> str:
-    for place in ("/opt/rocm/.info/version", "/opt/rocm/.info/version-dev"):
+    for path in ("/opt/rocm/.info/version", "/opt/rocm/.info/version-dev"):
         try:
-            return f"ROCm {Path(place).read_text(encoding='utf-8').strip()[:40]}"
+            return f"ROCm {Path(path).read_text(encoding='utf-8').strip()[:40]}"
         except (OSError, UnicodeDecodeError):
             continue
     return ""
@@ -273,19 +273,19 @@ print(json.dumps([[each.name, each.total_memory] for each in found]))
 """
 
 
-def _torch(found: ProbedFields) -> list[Accelerator]:
+def _torch(result: ProbedFields) -> list[Accelerator]:
     """Accelerators according to torch, in a separate process: importing it may never end."""
     if find_spec("torch") is None:
         return []
     # -P: the current folder may be a submission's, with a torch.py in it
     answer = ask((sys.executable, "-P", "-c", _TORCH), TORCH_PATIENCE)
     if answer.text is None:
-        found.notes.append(answer.fault.replace(Path(sys.executable).name, "torch"))
+        result.notes.append(answer.fault.replace(Path(sys.executable).name, "torch"))
         return []
     try:
         # Libraries may print while they are imported: the answer is the last line
         data = read_json(answer.text.strip().splitlines()[-1])
         return [Accelerator(str(name), binary_size(int(memory))) for name, memory in data]
     except (ValueError, TypeError, IndexError):
-        found.notes.append("the output of torch cannot be read")
+        result.notes.append("the output of torch cannot be read")
         return []

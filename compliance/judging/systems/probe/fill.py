@@ -64,23 +64,23 @@ class Draft:
         first = self.values.setdefault(name, value)
         # number_of_nodes differs by design: a probe sees only its own node
         if first.text != value.text and FIELDS[name].kind is FieldKind.COUNT and name != NODES:
-            ours = f"{name} is {first.text} according to {first.source}"
-            self.differences.append(f"{ours}, and {value.text} according to {source}")
+            statement = f"{name} is {first.text} according to {first.source}"
+            self.differences.append(f"{statement}, and {value.text} according to {source}")
 
     def missing(self) -> list[Field]:
         """Fields that a person must still fill in, in the description's order."""
-        return [each for each in FIELDS.values() if self._needs(each)]
+        return [field for field in FIELDS.values() if self._needs(field)]
 
-    def _needs(self, each: Field) -> bool:
-        if each.name in self.values:
+    def _needs(self, field: Field) -> bool:
+        if field.name in self.values:
             return False
-        if each.name.startswith("accelerator_") and self._count("accelerators_per_node") == 0:
+        if field.name.startswith("accelerator_") and self._count("accelerators_per_node") == 0:
             return False
-        if each.name in EITHER:
+        if field.name in EITHER:
             # The first of the two is marked: one suffices, and a Preview needs none.
-            return each.name == EITHER[0] and not self._spoken()
+            return field.name == EITHER[0] and not self._spoken()
         # Without these counts the official result summary crashes, even if the policy allows it
-        return each.required(period_of(self.rules)) or each.name in COUNTS
+        return field.required(period_of(self.rules)) or field.name in COUNTS
 
     def _spoken(self) -> bool:
         status = self.values.get("status")
@@ -94,47 +94,47 @@ class Draft:
 
     def to_json(self) -> str:
         """The description: every field as a string, with marks for missing values."""
-        marked = {each.name for each in self.missing()}
+        marked = {field.name for field in self.missing()}
         # Unknown fields are written empty: the official verifier rejects a file without the name
         fields = {
             name: self.values[name].text
             if name in self.values
-            else f"{MARK}{hint(each, self.rules)}"
+            else f"{MARK}{hint(field, self.rules)}"
             if name in marked
             else ""
-            for name, each in FIELDS.items()
+            for name, field in FIELDS.items()
         }
         return json.dumps(fields, indent=4, ensure_ascii=False) + "\n"
 
 
-def hint(each: Field, rules: Round) -> str:
+def hint(field: Field, rules: Round) -> str:
     """The hint for a field: its meaning, and an example or the allowed values."""
-    if each.kind is FieldKind.STATUS and status_listed(rules):
+    if field.kind is FieldKind.STATUS and status_listed(rules):
         return " | ".join(CANONICAL)
-    return f"{each.meaning}, such as {each.example}" if each.example else each.meaning
+    return f"{field.meaning}, such as {field.example}" if field.example else field.meaning
 
 
-def spelt(each: Field, text: str, rules: Round) -> str:
+def spelt(field: Field, text: str, rules: Round) -> str:
     """A value in the round's spelling; raises ValueError, with a message, if it is invalid."""
     text = text.strip()
     if is_empty(text):
-        raise ValueError(f"{each.name} is empty")
-    if each.kind is FieldKind.COUNT:
+        raise ValueError(f"{field.name} is empty")
+    if field.kind is FieldKind.COUNT:
         count = read_count(text).value
-        if count is None or count < each.least:
-            wanted = f"a whole number of at least {each.least}"
-            raise ValueError(f"{each.name} is {text!r}; expected {wanted}")
+        if count is None or count < field.least:
+            expected = f"a whole number of at least {field.least}"
+            raise ValueError(f"{field.name} is {text!r}; expected {expected}")
         return str(count)
-    if each.kind is FieldKind.DIVISION:
+    if field.kind is FieldKind.DIVISION:
         division = read_division(text)
         if division is None:
             raise ValueError(f"division is {text!r}; expected closed or open")
         return division
-    if each.kind is FieldKind.SYSTEM_TYPE:
+    if field.kind is FieldKind.SYSTEM_TYPE:
         if text.casefold() not in SYSTEM_TYPES:
-            raise ValueError(f"{each.name} is {text!r}; expected {' or '.join(SYSTEM_TYPES)}")
+            raise ValueError(f"{field.name} is {text!r}; expected {' or '.join(SYSTEM_TYPES)}")
         return text.casefold()
-    return _status(text, rules) if each.kind is FieldKind.STATUS else text
+    return _status(text, rules) if field.kind is FieldKind.STATUS else text
 
 
 def _status(text: str, rules: Round) -> str:
@@ -171,26 +171,26 @@ def offer_nodes(draft: Draft, probes: Sequence[Probe]) -> None:
     draft.offer_one(NODES, str(len(probes)), "probe" if len(probes) > 1 else "one node")
 
 
-def offer_found(draft: Draft, found: ProbedFields, sources: Mapping[str, str] | str) -> None:
+def offer_found(draft: Draft, result: ProbedFields, sources: Mapping[str, str] | str) -> None:
     """Fill from one source, which may have a name for each field."""
-    draft.notes += found.notes
-    for name, text in found.fields.items():
+    draft.notes += result.notes
+    for name, text in result.fields.items():
         source = sources if isinstance(sources, str) else sources[name]
         draft.offer_one(name, text, source)
 
 
 def to_text(draft: Draft, file: str, width: int) -> str:
     """The whole output, with no line wider than `width`."""
-    room = max(len(name) for name in FIELDS)
+    name_width = max(len(name) for name in FIELDS)
     lines = []
     for name, value in ((name, draft.values[name]) for name in FIELDS if name in draft.values):
         text = f"{value.text}  ({value.source})"
-        lines += wrap(clean(text), width, f"  {name:{room}}  ", " " * 6)
+        lines += wrap(clean(text), width, f"  {name:{name_width}}  ", " " * 6)
     lines += _section("differences", draft.differences, width)
     lines += _section("note", draft.notes, width)
     missing = draft.missing()
-    left = [f"{each.name}: {hint(each, draft.rules)}" for each in missing]
-    lines += _section("still to be filled in", left, width)
+    hints = [f"{field.name}: {hint(field, draft.rules)}" for field in missing]
+    lines += _section("still to be filled in", hints, width)
     state = f"{len(missing)} fields are marked TODO" if missing else "every field is filled"
     state = "1 field is marked TODO" if len(missing) == 1 else state
     head = wrap(clean(f"{file}: {draft.rules.title}, {state}"), width)
@@ -198,6 +198,6 @@ def to_text(draft: Draft, file: str, width: int) -> str:
     return "\n".join([*head, *lines, "", *last]) + "\n"
 
 
-def _section(title: str, found: Iterable[str], width: int) -> list[str]:
-    lines = [line for text in found for line in wrap(clean(text), width, "  - ", "    ")]
+def _section(title: str, items: Iterable[str], width: int) -> list[str]:
+    lines = [line for text in items for line in wrap(clean(text), width, "  - ", "    ")]
     return ["", title, *lines] if lines else []

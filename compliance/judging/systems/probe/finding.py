@@ -24,11 +24,11 @@ class ProbedFields:
         self.notes += other.notes
 
 
-def grouped(things: list[str]) -> str:
+def grouped(items: list[str]) -> str:
     """Items with their counts, the most frequent first: `8x 3.5TB NVMe SSD + 1x 480GB SSD`."""
-    counts = {thing: things.count(thing) for thing in things}
+    counts = {item: items.count(item) for item in items}
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return " + ".join(f"{count}x {thing}" for thing, count in order)
+    return " + ".join(f"{count}x {item}" for item, count in order)
 
 
 def decimal_size(size: int) -> str:

@@ -29,19 +29,19 @@ EXTRA = "probe"
 
 def probe_host(root: Path) -> ProbedFields:
     """The properties of the host; `root` is the folder of its `sys`."""
-    found = ProbedFields()
+    result = ProbedFields()
     psutil, cpuinfo = _library("psutil"), _library("cpuinfo")
     if psutil is None or cpuinfo is None:
-        found.notes.append(_not_probed(psutil, cpuinfo))
+        result.notes.append(_not_probed(psutil, cpuinfo))
     if cpuinfo is not None:
-        found.set("host_processor_model_name", cpuinfo.get_cpu_info().get("brand_raw"))
+        result.set("host_processor_model_name", cpuinfo.get_cpu_info().get("brand_raw"))
     if psutil is not None:
-        found.set("host_memory_capacity", binary_size(psutil.virtual_memory().total))
-        found.set("host_processor_frequency", _frequency(psutil))
-    _count_processors(found, psutil, root)
-    found.set("host_processor_caches", _caches(root))
-    found.set("operating_system", _system())
-    return found
+        result.set("host_memory_capacity", binary_size(psutil.virtual_memory().total))
+        result.set("host_processor_frequency", _frequency(psutil))
+    _count_processors(result, psutil, root)
+    result.set("host_processor_caches", _caches(root))
+    result.set("operating_system", _system())
+    return result
 
 
 def _library(name: str) -> Any:
@@ -52,29 +52,29 @@ def _library(name: str) -> Any:
 
 
 def _not_probed(psutil: Any, cpuinfo: Any) -> str:
-    lacking = [
+    missing = [
         name for name, library in (("psutil", psutil), ("py-cpuinfo", cpuinfo)) if library is None
     ]
-    are = "are" if len(lacking) > 1 else "is"
+    verb = "are" if len(missing) > 1 else "is"
     return (
-        f"{' and '.join(lacking)} {are} not installed, so some fields are not probed: "
+        f"{' and '.join(missing)} {verb} not installed, so some fields are not probed: "
         f"{install_command(EXTRA)}"
     )
 
 
-def _count_processors(found: ProbedFields, psutil: Any, root: Path) -> None:
+def _count_processors(result: ProbedFields, psutil: Any, root: Path) -> None:
     sockets = _sockets(root)
     threads: int | None = psutil.cpu_count() if psutil else None
     cores: int | None = psutil.cpu_count(logical=False) if psutil else None
     if sockets is None:
-        found.notes.append("the number of processors cannot be read")
+        result.notes.append("the number of processors cannot be read")
     else:
-        found.set("host_processors_per_node", sockets)
+        result.set("host_processors_per_node", sockets)
         # The description has the cores of one processor; psutil counts the cores of all
         if cores:
-            found.set(CORES, cores // sockets)
+            result.set(CORES, cores // sockets)
         if threads:
-            found.set(VCPUS, threads // sockets)
+            result.set(VCPUS, threads // sockets)
 
 
 def _sockets(root: Path) -> int | None:
@@ -98,13 +98,13 @@ def _frequency(psutil: Any) -> str | None:
 
 def _caches(root: Path) -> str:
     """The caches of the first core of the first processor, by level."""
-    seen = []
+    caches = []
     for folder in sorted(root.glob("sys/devices/system/cpu/cpu0/cache/index[0-9]*")):
         level, size = read_line(folder / "level"), read_line(folder / "size")
         kind = {"Data": "d", "Instruction": "i"}.get(read_line(folder / "type"), "")
         if level and size:
-            seen.append(f"L{level}{kind}: {size}")
-    return ", ".join(seen)
+            caches.append(f"L{level}{kind}: {size}")
+    return ", ".join(caches)
 
 
 def _system() -> str:
@@ -135,19 +135,19 @@ ACCELERATOR_CLASSES = ("0x0302", "0x1200")
 
 def probe_disks(root: Path) -> ProbedFields:
     """The local disks of the node; a person must add network storage."""
-    found = ProbedFields()
+    result = ProbedFields()
     disks = [disk for folder in sorted(root.glob("sys/block/*")) if (disk := _disk(folder))]
     if not disks:
-        found.notes.append("no local disk is visible")
-        return found
+        result.notes.append("no local disk is visible")
+        return result
     kinds = sorted({kind for kind, _ in disks if kind}, key=_rank)
     if any(not kind for kind, _ in disks):
-        found.notes.append("the kind of a virtual disk is not known")
+        result.notes.append("the kind of a virtual disk is not known")
     else:
-        found.set("host_storage_type", " + ".join(kinds))
+        result.set("host_storage_type", " + ".join(kinds))
     sizes = [f"{size} {kind}".rstrip() for kind, size in disks]
-    found.set("host_storage_capacity", grouped(sizes))
-    return found
+    result.set("host_storage_capacity", grouped(sizes))
+    return result
 
 
 def _disk(folder: Path) -> tuple[str, str] | None:
@@ -170,39 +170,39 @@ def _rank(kind: str) -> int:
 
 def probe_network(root: Path) -> ProbedFields:
     """The network cards of the node, InfiniBand first; the topology cannot be probed."""
-    found = ProbedFields()
+    result = ProbedFields()
     ports = _infiniband(root) + _ethernet(root)
     if not ports:
-        found.notes.append("no network card is visible")
-        return found
-    found.set("host_networking", " + ".join(dict.fromkeys(ports)))
-    found.set("host_network_card_count", grouped(ports))
-    return found
+        result.notes.append("no network card is visible")
+        return result
+    result.set("host_networking", " + ".join(dict.fromkeys(ports)))
+    result.set("host_network_card_count", grouped(ports))
+    return result
 
 
 def _infiniband(root: Path) -> list[str]:
     """Active ports whose link layer is InfiniBand; Ethernet ports are listed separately."""
-    found = []
+    ports = []
     for port in sorted(root.glob("sys/class/infiniband/*/ports/*")):
         rate = re.match(r"(\d+)(?:\.\d+)? Gb/sec(?: \(\w+ (\w+)\))?", read_line(port / "rate"))
         layer, state = read_line(port / "link_layer"), read_line(port / "state")
         if rate and layer == "InfiniBand" and "ACTIVE" in state:
-            found.append(f"{rate[1]}Gb/s InfiniBand{f' {rate[2]}' if rate[2] else ''}")
-    return found
+            ports.append(f"{rate[1]}Gb/s InfiniBand{f' {rate[2]}' if rate[2] else ''}")
+    return ports
 
 
 def _ethernet(root: Path) -> list[str]:
     """Cards with a physical device: bridges, tunnels and loopback have none."""
-    found = []
+    cards = []
     for card in sorted(root.glob("sys/class/net/*")):
         speed = read_line(card / "speed")
         # Type 1 is Ethernet: IP over InfiniBand has another type, and its port is counted already
         if not (card / "device").exists() or read_line(card / "type") != "1":
             continue
         # The kernel writes -1, or nothing, for a card without a link
-        known = speed.isdigit() and int(speed) > 0
-        found.append(f"{int(speed) / 1000:g}GbE" if known else "Ethernet")
-    return found
+        has_speed = speed.isdigit() and int(speed) > 0
+        cards.append(f"{int(speed) / 1000:g}GbE" if has_speed else "Ethernet")
+    return cards
 
 
 def accelerators_on_the_bus(root: Path) -> int | None:
@@ -224,27 +224,25 @@ _STACK = {"CUDNN_VERSION": "cuDNN", "NCCL_VERSION": "NCCL", "OPENMPI_VERSION": "
 """Variables that vendors set in their containers."""
 
 
-def probe_software(surroundings: Mapping[str, str]) -> ProbedFields:
+def probe_software(environment: Mapping[str, str]) -> ProbedFields:
     """The framework if exactly one is installed, and the versions that containers name."""
-    found = ProbedFields()
+    result = ProbedFields()
     installed = [f"{title} {number}" for title, number in _installed()]
     # If several are installed, only the submitter knows which one trained
     if len(installed) == 1:
-        found.set("framework", installed[0])
+        result.set("framework", installed[0])
     elif installed:
-        found.notes.append(f"several frameworks are installed: {', '.join(installed)}")
-    data = [
-        f"{title} {surroundings[name]}" for name, title in _STACK.items() if name in surroundings
-    ]
-    found.set("other_software_stack", ", ".join([*data, f"Python {platform.python_version()}"]))
-    return found
+        result.notes.append(f"several frameworks are installed: {', '.join(installed)}")
+    data = [f"{title} {environment[name]}" for name, title in _STACK.items() if name in environment]
+    result.set("other_software_stack", ", ".join([*data, f"Python {platform.python_version()}"]))
+    return result
 
 
 def _installed() -> list[tuple[str, str]]:
-    found = []
+    versions = []
     for name, title in _FRAMEWORKS.items():
         try:
-            found.append((title, version(name)))
+            versions.append((title, version(name)))
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -48,7 +48,7 @@ class Probe(BaseModel):
 
 def probe_node(root: Path = Path("/")) -> Probe:
     """Probe this machine; a part that fails becomes a note, and the other parts continue."""
-    found = ProbedFields()
+    result = ProbedFields()
     parts: tuple[Callable[[Path], ProbedFields], ...] = (
         probe_host,
         probe_disks,
@@ -57,16 +57,16 @@ def probe_node(root: Path = Path("/")) -> Probe:
     )
     for part in parts:
         try:
-            found.add(part(root))
+            result.add(part(root))
         except (OSError, ValueError, KeyError, AttributeError) as error:
             name = part.__name__.removeprefix("probe_")
-            found.notes.append(f"probing {name} failed: {type(error).__name__}")
+            result.notes.append(f"probing {name} failed: {type(error).__name__}")
     # Two parts fill this field, and `add` keeps only the later value
-    below = found.fields.get("other_software_stack", "")
-    found.add(probe_software(os.environ))
-    stack = (below, found.fields["other_software_stack"])
-    found.set("other_software_stack", ", ".join(filter(None, stack)))
-    return Probe(host=platform.node(), fields=found.fields, notes=tuple(found.notes))
+    driver_stack = result.fields.get("other_software_stack", "")
+    result.add(probe_software(os.environ))
+    stack = (driver_stack, result.fields["other_software_stack"])
+    result.set("other_software_stack", ", ".join(filter(None, stack)))
+    return Probe(host=platform.node(), fields=result.fields, notes=tuple(result.notes))
 
 
 def read_probe(path: Path) -> Probe:
@@ -77,8 +77,8 @@ def read_probe(path: Path) -> Probe:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageFault(f"{path} is not a podium probe: {where}: {first['msg'].lower()}") from None
-    if odd := [name for name in probe.fields if name not in FIELDS]:
-        raise UsageFault(f"{path} is not a podium probe: unknown field {odd[0]}")
+        field = ".".join(map(str, first["loc"])) or "the file"
+        raise UsageFault(f"{path} is not a podium probe: {field}: {first['msg'].lower()}") from None
+    if unknown_fields := [name for name in probe.fields if name not in FIELDS]:
+        raise UsageFault(f"{path} is not a podium probe: unknown field {unknown_fields[0]}")
     return probe

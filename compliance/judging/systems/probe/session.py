@@ -51,8 +51,8 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
     for path in sources.sysinfo:
         offer_found(draft, read_sysinfo(path), path.name)
     offer_found(draft, _configured(file), "podium.toml")
-    for name, found in _from_plugins() if sources.probe and not sources.nodes else ():
-        offer_found(draft, found, f"plug-in {name}")
+    for name, result in _from_plugins() if sources.probe and not sources.nodes else ():
+        offer_found(draft, result, f"plug-in {name}")
     probes = [read_probe(path) for path in sources.nodes] or _own(sources)
     if probes:
         offer_nodes(draft, probes)
@@ -65,16 +65,16 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
 
 def _from_plugins() -> Iterator[tuple[str, ProbedFields]]:
     """Values from plug-ins; a plug-in that fails or has unknown fields adds notes."""
-    for name, fields, why in probed():
-        found = ProbedFields()
-        if why:
-            found.notes.append(clean(f"plug-in {name} is not used: {why}"))
+    for name, fields, reason in probed():
+        result = ProbedFields()
+        if reason:
+            result.notes.append(clean(f"plug-in {name} is not used: {reason}"))
         for field, text in fields.items():
             if field in FIELDS:
-                found.set(field, text)
+                result.set(field, text)
             else:
-                found.notes.append(clean(f"plug-in {name}: unknown field {field}"))
-        yield name, found
+                result.notes.append(clean(f"plug-in {name}: unknown field {field}"))
+        yield name, result
 
 
 def _own(sources: Sources) -> list[Probe]:
@@ -82,22 +82,22 @@ def _own(sources: Sources) -> list[Probe]:
 
 
 def _given(texts: tuple[str, ...], rules: Round) -> list[tuple[str, str]]:
-    found = []
+    pairs = []
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or name not in FIELDS:
             raise UsageFault(f"--set is {text!r}; expected FIELD=VALUE with a description's field")
         try:
-            found.append((name, spelt(FIELDS[name], value, rules)))
+            pairs.append((name, spelt(FIELDS[name], value, rules)))
         except ValueError as fault:
             raise UsageFault(f"--set: {fault}") from None
-    return found
+    return pairs
 
 
 def _configured(file: Path) -> ProbedFields:
     """Submitter and division from the nearest podium.toml, from the file's folder upwards."""
-    found = ProbedFields()
+    result = ProbedFields()
     for folder in file.absolute().parents:
         path = folder / "podium.toml"
         if not path.is_file():
@@ -108,9 +108,9 @@ def _configured(file: Path) -> ProbedFields:
             raise UsageFault(f"{path} cannot be read: {error}") from None
         for name in ("submitter", "division"):
             if isinstance(config.get(name), str):
-                found.set(name, config[name])
+                result.set(name, config[name])
         break
-    return found
+    return result
 
 
 def ask_for_missing(
@@ -120,19 +120,19 @@ def ask_for_missing(
 
     `ask` gets the field and its hint; an empty answer leaves the field marked.
     """
-    asked: set[str] = set()
-    while left := [each for each in draft.missing() if each.name not in asked]:
-        each = left[0]
-        answer = ask(each.name, hint(each, draft.rules)).strip()
+    asked_names: set[str] = set()
+    while missing := [field for field in draft.missing() if field.name not in asked_names]:
+        field = missing[0]
+        answer = ask(field.name, hint(field, draft.rules)).strip()
         if not answer:
-            asked.add(each.name)
+            asked_names.add(field.name)
             continue
         try:
-            spelt(each, answer, draft.rules)
+            spelt(field, answer, draft.rules)
         except ValueError as fault:
             tell(str(fault))
             continue
-        draft.offer_one(each.name, answer, "you")
+        draft.offer_one(field.name, answer, "you")
 
 
 def write_description(draft: Draft, file: Path, *, replace: bool) -> None:
@@ -147,5 +147,5 @@ def refuse_older(file: Path, *, replace: bool) -> None:
         raise UsageFault(f"{file} is a folder; name the file to write, such as systems/ex_n8.json")
     # exists() is false for a broken link, which must not be replaced either
     if (file.exists() or file.is_symlink()) and not replace:
-        how = f"use --replace to overwrite it, and --from {file} to keep its values"
-        raise UsageFault(f"{file} exists already; {how}")
+        advice = f"use --replace to overwrite it, and --from {file} to keep its values"
+        raise UsageFault(f"{file} exists already; {advice}")

@@ -37,19 +37,19 @@ _NO_ANSWER = re.compile(r"not detected\b.*|unknown\b.*|n/?a", re.IGNORECASE | re
 def read_sysinfo(path: Path) -> ProbedFields:
     """The fields in a file; raises UsageFault if it has no description."""
     data = _object(path)
-    found = ProbedFields()
-    about = data.get("mlperf_sysinfo")
+    result = ProbedFields()
+    metadata = data.get("mlperf_sysinfo")
     # Counts of a part would look like counts of the whole system
-    if isinstance(about, dict) and about.get("complete") is False:
-        seen = f"{about.get('nodes_collected')} of {about.get('nodes_expected')} nodes"
-        raise UsageFault(f"{path} describes only a part of the system: {seen} answered")
+    if isinstance(metadata, dict) and metadata.get("complete") is False:
+        coverage = f"{metadata.get('nodes_collected')} of {metadata.get('nodes_expected')} nodes"
+        raise UsageFault(f"{path} describes only a part of the system: {coverage} answered")
     nodes = data.get("node_types")
     if isinstance(nodes, list):
-        _take_nodes(found, nodes, path)
-    _take(found, data)
-    if not found.fields:
+        _take_nodes(result, nodes, path)
+    _take(result, data)
+    if not result.fields:
         raise UsageFault(f"{path} has no field of a system description")
-    return found
+    return result
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -70,31 +70,33 @@ def _object(path: Path) -> dict[str, Any]:
     return data
 
 
-def _take_nodes(found: ProbedFields, nodes: list[Any], path: Path) -> None:
+def _take_nodes(result: ProbedFields, nodes: list[Any], path: Path) -> None:
     """Use the kind of node and of accelerator; if there are several, a person must choose."""
     kinds = [node for node in nodes if isinstance(node, dict)]
     if len(kinds) != 1:
-        found.notes.append(f"{path.name} has {len(kinds)} kinds of nodes: none is used")
+        result.notes.append(f"{path.name} has {len(kinds)} kinds of nodes: none is used")
         return
-    _take(found, kinds[0])
-    listed = kinds[0].get("accelerator_info")
-    cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []
+    _take(result, kinds[0])
+    entries = kinds[0].get("accelerator_info")
+    cards = (
+        [card for card in entries if isinstance(card, dict)] if isinstance(entries, list) else []
+    )
     if len(cards) == 1:
-        _take(found, cards[0])
+        _take(result, cards[0])
     elif cards:
-        found.notes.append(f"{path.name} has {len(cards)} kinds of accelerators: none is used")
+        result.notes.append(f"{path.name} has {len(cards)} kinds of accelerators: none is used")
 
 
-def _take(found: ProbedFields, data: dict[str, Any]) -> None:
+def _take(result: ProbedFields, data: dict[str, Any]) -> None:
     for key, value in data.items():
         field = _NAMES.get(key, key)
-        if field not in FIELDS or field in found.fields or is_empty(value):
+        if field not in FIELDS or field in result.fields or is_empty(value):
             continue
         text = value if isinstance(value, str) else _text(value)
         if text is None or _no_answer(field, text):
-            found.notes.append(f"{key} has no value")
+            result.notes.append(f"{key} has no value")
         else:
-            found.set(field, text)
+            result.set(field, text)
 
 
 def _no_answer(field: str, text: str) -> bool:
@@ -109,8 +111,8 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, int | float):
         # `podium system check` would report a count written as 8.0
-        whole = isinstance(value, float) and value.is_integer()
-        return str(int(value)) if whole else str(value)
+        is_whole = isinstance(value, float) and value.is_integer()
+        return str(int(value)) if is_whole else str(value)
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return ", ".join(f"{name} {number}" for name, number in value.items())
@@ -127,22 +129,22 @@ _OTHERS = {
 
 def variables_of(field: str) -> tuple[str, ...]:
     """The variables that may contain a field, in order."""
-    own = f"MLPERF_{field.upper().replace('-', '_')}"
-    return (own, *_OTHERS.get(field, ()))
+    variable = f"MLPERF_{field.upper().replace('-', '_')}"
+    return (variable, *_OTHERS.get(field, ()))
 
 
 def read_surroundings(variables: Mapping[str, str]) -> tuple[ProbedFields, dict[str, str]]:
     """Values by field, and the variable of each; placeholders are ignored."""
-    found, sources = ProbedFields(), {}
+    result, sources = ProbedFields(), {}
     for field in FIELDS:
         for name in variables_of(field):
             value = variables.get(name, "").strip()
             if not value:
                 continue
             if is_placeholder(field, value):
-                found.notes.append(f"{name} still has a placeholder")
+                result.notes.append(f"{name} still has a placeholder")
                 continue
-            found.set(field, value)
+            result.set(field, value)
             sources[field] = f"${name}"
             break
-    return found, sources
+    return result, sources

@@ -41,9 +41,9 @@ class HelperLost(Exception):
     """Raised on a worker whose helper ended before it answered; says how it ended."""
 
 
-def packed(what: Batch | Answer) -> bytes:
+def packed(message: Batch | Answer) -> bytes:
     """A batch or an answer as bytes; raises the exceptions of pickle."""
-    return pickle.dumps(what, pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
 
 
 def unpacked(data: bytes) -> Any:

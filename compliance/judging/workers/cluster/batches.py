@@ -27,15 +27,15 @@ def batches(sizes: Sequence[int], workers: int) -> Iterator[list[int]]:
     """The numbers of the tasks in each batch, in order; a batch is limited in bytes."""
     weights = [size + FILE_BYTES for size in sizes]
     share = sum(weights) // (max(1, workers) * BATCHES_PER_WORKER)
-    most = min(BATCH_BYTES, max(LEAST_BYTES, share))
+    batch_limit = min(BATCH_BYTES, max(LEAST_BYTES, share))
     batch: list[int] = []
-    held = 0
+    batch_bytes = 0
     for number, weight in enumerate(weights):
-        if batch and held + weight > most:
+        if batch and batch_bytes + weight > batch_limit:
             yield batch
-            batch, held = [], 0
+            batch, batch_bytes = [], 0
         batch.append(number)
-        held += weight
+        batch_bytes += weight
     if batch:
         yield batch
 

@@ -41,18 +41,18 @@ LOOPBACK = "127.0.0.1"
 
 
 @contextmanager
-def engine_of(given: str | None, jobs: int) -> Iterator[Engine | None]:
+def engine_of(engine_name: str | None, jobs: int) -> Iterator[Engine | None]:
     """The engine that `--engine` names, None for processes; its workers end with the context.
 
     Raises UsageFault for an invalid name, or if the extra is not installed. The connection is made
     when there is something to check.
     """
-    name, colon, address = (given or "processes").partition(":")
+    name, colon, address = (engine_name or "processes").partition(":")
     if name == "processes" and not colon:
         yield None
         return
     if name != "dask" or (colon and not address):
-        raise UsageFault(f"--engine is {given}; expected processes, dask or dask:ADDRESS")
+        raise UsageFault(f"--engine is {engine_name}; expected processes, dask or dask:ADDRESS")
     dask = needed("distributed", "--engine dask", EXTRA)
     needed("cryptography", "--engine dask", EXTRA)
     # The caller reports important events of workers; some threads of dask log them late
@@ -62,39 +62,39 @@ def engine_of(given: str | None, jobs: int) -> Iterator[Engine | None]:
         def connect() -> tuple[Any, str]:
             client = _existing(dask, address) if colon else _local(dask, jobs, stack)
             stack.callback(client.close, timeout=SECONDS)
-            return client, f"--engine {given}"
+            return client, f"--engine {engine_name}"
 
         yield DaskEngine(connect)
 
 
 def _existing(dask: Any, address: str) -> Any:
     """A client of a scheduler, given its address or the file that it has written."""
-    named = f"--engine dask:{_USER.sub('', address)}"
+    option = f"--engine dask:{_USER.sub('', address)}"
     by_name = _ADDRESS.fullmatch(address) is not None
     if _USER.search(address):
-        raise UsageFault(f"{named}: the address of a scheduler must not have a user or a password")
+        raise UsageFault(f"{option}: the address of a scheduler must not have a user or a password")
     if not by_name and not os.path.isfile(address):
         # dask would wait for the file
         raise UsageFault(
-            f"{named}: expected an address such as tcp://HOST:PORT, or a scheduler's file"
+            f"{option}: expected an address such as tcp://HOST:PORT, or a scheduler's file"
         )
-    where = {"address": address} if by_name else {"scheduler_file": address}
+    target = {"address": address} if by_name else {"scheduler_file": address}
     # A client that was never connected would wait to be closed when it is deleted
     forgotten = {"__del__": lambda _: None}
     kind = type("Client", (dask.Client,), forgotten)
     try:
-        client = within(2 * SECONDS, lambda: kind(**where, timeout=SECONDS, set_as_default=False))
+        client = within(2 * SECONDS, lambda: kind(**target, timeout=SECONDS, set_as_default=False))
     except TimeoutError:
         raise UsageFault(
-            f"{named}: no scheduler answers: it accepts connections, but does not reply"
+            f"{option}: no scheduler answers: it accepts connections, but does not reply"
         ) from None
     except Exception as error:
-        raise UsageFault(f"{named}: no scheduler answers: {_first_line(error)}") from None
+        raise UsageFault(f"{option}: no scheduler answers: {_first_line(error)}") from None
     try:
         within(WORKER_SECONDS + SECONDS, lambda: client.wait_for_workers(1, timeout=WORKER_SECONDS))
     except TimeoutError:
         client.close(timeout=SECONDS)
-        raise UsageFault(f"{named}: the scheduler has no worker; start one") from None
+        raise UsageFault(f"{option}: the scheduler has no worker; start one") from None
     return client
 
 
@@ -132,12 +132,12 @@ def _local(dask: Any, jobs: int, stack: ExitStack) -> Any:
 
 def _started(start: Callable[[], Any]) -> Any:
     """A cluster whose workers have all started; the start is repeated if a worker is lost."""
-    for left in reversed(range(STARTS)):
+    for remaining in reversed(range(STARTS)):
         try:
             return start()
         # The exception of dask depends on the state of the worker
         except Exception as error:
-            if not left:
+            if not remaining:
                 reason = _first_line(error)
                 raise UsageFault(f"--engine dask: the cluster cannot start: {reason}") from None
     raise AssertionError
@@ -166,11 +166,11 @@ def _uninterrupted() -> Iterator[None]:
         return
     # Otherwise it starts with the first process, and does not block interrupts
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
 def _first_line(error: Exception) -> str:

@@ -66,13 +66,13 @@ class DaskEngine:
         self,
         work: Callable[[list[Task]], list[Done]],
         tasks: list[Task],
-        care: TaskPolicy[Task, Done],
+        policy: TaskPolicy[Task, Done],
     ) -> Iterator[list[Done]]:
         """Batches of results; raises UsageFault if no worker can be reached or used."""
         if self._there is None:
             self._there = self._connect()
         client, name = self._there
-        flow = _Flow(client, name, work, tasks, care)
+        flow = _Flow(client, name, work, tasks, policy)
         try:
             yield from flow.results()
         finally:
@@ -89,13 +89,13 @@ class _Flow(Generic[Task, Done]):
         name: str,
         work: Callable[[list[Task]], list[Done]],
         tasks: Sequence[Task],
-        care: TaskPolicy[Task, Done],
+        policy: TaskPolicy[Task, Done],
     ) -> None:
         self.client, self.name, self.silent = client, name, False
-        self.work, self.tasks, self.care = work, tasks, care
+        self.work, self.tasks, self.care = work, tasks, policy
         workers = sum(self._asked(client.nthreads).values())
         self.most = max(LEAST_AHEAD, AHEAD * workers)
-        self.waiting = deque(batches(sizes_of(tasks, care.path), workers))
+        self.waiting = deque(batches(sizes_of(tasks, policy.path), workers))
         self.running: dict[Any, list[int]] = {}
         self.ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.settled: dict[int, Done] = {}
@@ -106,8 +106,8 @@ class _Flow(Generic[Task, Done]):
 
     def results(self) -> Iterator[list[Done]]:
         """Results in the order of the tasks, as soon as all earlier results have arrived."""
-        done = 0
-        while done < len(self.tasks):
+        next_index = 0
+        while next_index < len(self.tasks):
             # For a scheduler, many batches at once cost little more than one
             if self.waiting and len(self.running) <= self.most // 2:
                 count = min(self.most - len(self.running), len(self.waiting))
@@ -117,12 +117,12 @@ class _Flow(Generic[Task, Done]):
                 self._send([[self.suspects.popleft()]])
             for future in self._awaited():
                 self._take(future)
-            ready: list[Done] = []
-            while done in self.settled:
-                ready.append(self.settled.pop(done))
-                done += 1
-            if ready:
-                yield ready
+            batch: list[Done] = []
+            while next_index in self.settled:
+                batch.append(self.settled.pop(next_index))
+                next_index += 1
+            if batch:
+                yield batch
 
     def drop(self) -> None:
         """Cancel unfinished batches."""
@@ -142,17 +142,17 @@ class _Flow(Generic[Task, Done]):
     def _gone(self) -> UsageFault:
         return UsageFault(f"the scheduler of {self.name} no longer answers")
 
-    def _send(self, cut: list[list[int]]) -> None:
-        names = [f"podium-{self.run}-{self.sent + number}" for number in range(len(cut))]
-        self.sent += len(cut)
+    def _send(self, groups: list[list[int]]) -> None:
+        names = [f"podium-{self.run}-{self.sent + number}" for number in range(len(groups))]
+        self.sent += len(groups)
         futures = self.client.map(
             partial(do_batch, VERSION),
-            [*map(self._packed, cut)],
+            [*map(self._packed, groups)],
             key=names,
             retries=RETRIES,
             pure=False,
         )
-        for future, numbers in zip(futures, cut, strict=True):
+        for future, numbers in zip(futures, groups, strict=True):
             self.running[future] = numbers
             future.add_done_callback(self.ended.put)
 
@@ -161,31 +161,31 @@ class _Flow(Generic[Task, Done]):
         path = self.care.path
         # A finding reports a file that does not exist here
         paths = () if path is None else map(path, tasks)
-        seen = [each for each in paths if os.path.lexists(each)]
-        return packed(Batch(self.work, tasks, self.care, self.folder, seen))
+        visible_paths = [path for path in paths if os.path.lexists(path)]
+        return packed(Batch(self.work, tasks, self.care, self.folder, visible_paths))
 
     def _awaited(self) -> Iterable[Any]:
         """At least one finished future; raises UsageFault if the scheduler is gone."""
-        away = looks = 0
+        silent_checks = looks = 0
         while True:
             try:
-                found = [self.ended.get(timeout=PATIENCE)]
+                futures = [self.ended.get(timeout=PATIENCE)]
                 break
             except queue.Empty:
                 looks += 1
-                away = 0 if self.client.status == "running" else away + 1
-            gone = [each for each in self.running if each.status in ("cancelled", "lost")]
-            if away >= SILENCE or (gone and self.client.status != "running"):
+                silent_checks = 0 if self.client.status == "running" else silent_checks + 1
+            lost = [future for future in self.running if future.status in ("cancelled", "lost")]
+            if silent_checks >= SILENCE or (lost and self.client.status != "running"):
                 raise self._gone()
-            if gone:
-                return gone
+            if lost:
+                return lost
             # A suspended scheduler keeps its connections
-            if looks % SILENCE == 0 and not away:
+            if looks % SILENCE == 0 and not silent_checks:
                 self._asked(partial(self.client.sync, self.client.scheduler.echo, data=b""))
         with suppress(queue.Empty):
             while True:
-                found.append(self.ended.get_nowait())
-        return found
+                futures.append(self.ended.get_nowait())
+        return futures
 
     def _take(self, future: Any) -> None:
         numbers = self.running.pop(future, None)

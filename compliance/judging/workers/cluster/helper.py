@@ -25,27 +25,27 @@ LENGTH = struct.Struct("!Q")
 
 def serve() -> None:
     """Answer the batches from standard input, until it ends or the helper is idle."""
-    came, told = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    input_pipe, output_pipe = os.dup(0), os.dup(1)
+    devnull = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(devnull, 0)
     # Accidental output must not be read as an answer
     os.dup2(2, 1)
     batches: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    Thread(target=_receive, args=(came, batches), daemon=True).start()
+    Thread(target=_receive, args=(input_pipe, batches), daemon=True).start()
     with fewer_collections():
         while True:
             try:
                 data = batches.get(timeout=IDLE_SECONDS)
             except queue.Empty:
                 return
-            send(told, packed(_answer(unpacked(data))))
+            send(output_pipe, packed(_answer(unpacked(data))))
 
 
 def send(pipe: int, data: bytes) -> None:
     """Write a batch or an answer; raises OSError if the other end is closed."""
-    left = memoryview(LENGTH.pack(len(data)) + data)
-    while left:
-        left = left[os.write(pipe, left) :]
+    remaining = memoryview(LENGTH.pack(len(data)) + data)
+    while remaining:
+        remaining = remaining[os.write(pipe, remaining) :]
 
 
 def receive(pipe: int) -> bytes | None:
@@ -74,12 +74,12 @@ def _receive(pipe: int, batches: queue.SimpleQueue[bytes]) -> None:
 
 def _answer(batch: Batch) -> Answer:
     try:
-        unfit = _unfit(batch)
-        if unfit:
-            return Answer([], unfit)
+        reason = _unfit(batch)
+        if reason:
+            return Answer([], reason)
         batch.care.prepare(batch.tasks)
-        done = spread(batch.work, batch.tasks, 1, batch.care)
-        return Answer([one for some in done for one in some])
+        batches = spread(batch.work, batch.tasks, 1, batch.care)
+        return Answer([result for results in batches for result in results])
     except Exception as error:
         return Answer([], raised=error)
 

@@ -34,14 +34,14 @@ def do_batch(version: str, data: bytes) -> bytes:
     """
     if version != VERSION:
         raise OtherVersion(VERSION)
-    for left in reversed(range(TRIES)):
-        one = _free()
-        answer = one.ask(data)
+    for remaining in reversed(range(TRIES)):
+        process = _free()
+        answer = process.ask(data)
         if answer is not None:
-            _idle.put(one)
+            _idle.put(process)
             return answer
-        status = one.ended()
-        if status or not left:
+        status = process.ended()
+        if status or not remaining:
             break
     raise HelperLost(how_it_ended(status))
 
