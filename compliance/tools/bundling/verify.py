@@ -19,12 +19,12 @@ def check_against(receipt: Receipt, folder: Path) -> Path:
     Raises Refused with every file that differs.
     """
     tree = submitter_folder(folder, receipt.submitter)
-    found = list(differences(tree, receipt))
-    beside = sorted(each.name for each in folder.iterdir()) if tree != folder else []
-    found += [f"{clean(name)}: is outside the tree" for name in beside if name != tree.name]
-    if found:
-        files = "1 difference" if len(found) == 1 else f"{len(found)} differences"
-        lines = "".join(f"\n  {line}" for line in found)
+    problems = list(differences(tree, receipt))
+    names = sorted(path.name for path in folder.iterdir()) if tree != folder else []
+    problems += [f"{clean(name)}: is outside the tree" for name in names if name != tree.name]
+    if problems:
+        files = "1 difference" if len(problems) == 1 else f"{len(problems)} differences"
+        lines = "".join(f"\n  {line}" for line in problems)
         raise Refused(f"the tree differs from the receipt, {files}:{lines}")
     return tree
 
@@ -33,11 +33,11 @@ def submitter_folder(folder: Path, submitter: str) -> Path:
     """The submitter's tree: this folder, the subfolder with that name, or the only subfolder."""
     if (folder / "results").is_dir() or (folder / "systems").is_dir():
         return folder
-    below = [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]
-    named = [each for each in below if each.name == submitter]
+    below = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    named = [path for path in below if path.name == submitter]
     if named:
         return named[0]
-    trees = [each for each in below if (each / "results").is_dir() or (each / "systems").is_dir()]
+    trees = [path for path in below if (path / "results").is_dir() or (path / "systems").is_dir()]
     # Even without results, so that every missing file is reported
     alone = below if len(list(folder.iterdir())) == 1 else []
     return (trees if len(trees) == 1 else alone or [folder])[0]

@@ -80,10 +80,10 @@ class Installed:
     @classmethod
     def about(cls, python: str | None = None) -> About:
         """The release that is installed for a Python."""
-        asked = cls(python)
-        asked._words = ("about",)
-        with asked:
-            return msgspec.json.decode(asked._answer(), type=About)
+        release = cls(python)
+        release._words = ("about",)
+        with release:
+            return msgspec.json.decode(release._answer(), type=About)
 
     def __enter__(self) -> Self:
         # The official checker writes a log file into its working directory
@@ -117,9 +117,9 @@ class Installed:
 
     def judge(self, usage: str, round_name: str, log: bytes) -> CheckerVerdict:
         """The verdict on a log with the rules of a round."""
-        asked: dict[str, Any] = {"usage": usage, "round": round_name}
+        request: dict[str, Any] = {"usage": usage, "round": round_name}
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asked | {"text": log.decode("latin-1")}) + "\n")
+        self._process.stdin.write(json.dumps(request | {"text": log.decode("latin-1")}) + "\n")
         self._process.stdin.flush()
         return msgspec.json.decode(self._answer(), type=CheckerVerdict)
 

@@ -74,8 +74,8 @@ def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], 
     done: list[FileChange] = []
     failed: list[ManualFix] = []
     # Renames last, so that all other changes can use the original paths
-    others = [each for each in changes if not each.to]
-    renames = [each for each in changes if each.to]
+    others = [change for change in changes if not change.to]
+    renames = [change for change in changes if change.to]
     for change in (*others, *_in_turn(root, renames)):
         try:
             _make(root, change)
@@ -90,7 +90,7 @@ def _in_turn(root: Path, renames: list[FileChange]) -> Iterator[FileChange]:
     """The renames in an order in which each new name is free, if possible."""
     waiting = list(renames)
     while waiting:
-        free = (each for each in waiting if not os.path.lexists(root / each.to))
+        free = (rename for rename in waiting if not os.path.lexists(root / rename.to))
         change = next(free, waiting[0])
         waiting.remove(change)
         yield change

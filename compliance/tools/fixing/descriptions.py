@@ -82,7 +82,7 @@ def fixed_description(data: bytes, rules: Round) -> tuple[bytes, list[str]]:
 
 
 def _edits(text: str, fields: dict[str, Any], rules: Round) -> Iterator[Edit]:
-    meant = {given: field for field, given in misspelt_fields(tuple(fields)).items()}
+    meant = {spelling: field for field, spelling in misspelt_fields(tuple(fields)).items()}
     for name, named, valued in _members(text):
         right = meant.get(name, name)
         if right != name:
@@ -116,18 +116,18 @@ def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:
 def _members(text: str) -> Iterator[Member]:
     """The members of the object in a valid text, in order."""
     decoder = json.JSONDecoder()
-    at = _after(text, _after(text, 0) + 1)
-    while text[at] != "}":
-        name, end = decoder.raw_decode(text, at)
+    position = _after(text, _after(text, 0) + 1)
+    while text[position] != "}":
+        name, end = decoder.raw_decode(text, position)
         start = _after(text, _after(text, end) + 1)  # after the colon
         _, stop = decoder.raw_decode(text, start)
-        yield Member(name, (at, end), (start, stop))
-        at = _after(text, stop)
-        if text[at] == ",":
-            at = _after(text, at + 1)
+        yield Member(name, (position, end), (start, stop))
+        position = _after(text, stop)
+        if text[position] == ",":
+            position = _after(text, position + 1)
 
 
-def _after(text: str, at: int) -> int:
+def _after(text: str, position: int) -> int:
     """The position after the blanks that start at a position."""
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
+    match = _BLANK.match(text, position)
+    return match.end() if match else position

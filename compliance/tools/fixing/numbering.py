@@ -28,7 +28,7 @@ def renames(tree: Tree, rules: Round) -> Iterator[Plan]:
     waivers = _text(tree.root / WAIVERS_FILE)
     for folder in tree.results:
         planned = [*_of_result(tree, folder, rules)]
-        named = next((one.path for one in planned if one.path in waivers), "")
+        named = next((change.path for change in planned if change.path in waivers), "")
         if named:
             reason = f"{WAIVERS_FILE} names it; number the logs by hand, and update that file"
             planned = [ManualFix(named, reason)]

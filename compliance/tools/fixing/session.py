@@ -58,8 +58,8 @@ def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutco
 
 def _unless_refused(path: Path, done: list[FixOutcome]) -> list[FixOutcome]:
     """The outcomes; raises UsageFault if the system has prevented all changes."""
-    refused = next((one.refused for one in done if one.refused), "")
-    if refused and all(one.refused or not one.changes for one in done):
+    refused = next((outcome.refused for outcome in done if outcome.refused), "")
+    if refused and all(outcome.refused or not outcome.changes for outcome in done):
         raise UsageFault(f"{path} cannot be changed: {refused}; nothing was written")
     return done
 
@@ -91,25 +91,25 @@ class _Whole:
         yield from renames(tree, self.rules)
 
 
-def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:
+def _fix(submission: _Alone | _Whole, *, write: bool) -> FixOutcome:
     """The plan for one submission, or with `write` its outcome."""
-    fixed = FixOutcome(str(what.root), what.name, what.rules.title)
-    plans = [*what.plans()]
-    fixed.left = [each for each in plans if isinstance(each, ManualFix)]
-    fixed.changes = [each for each in plans if isinstance(each, FileChange)]
+    fixed = FixOutcome(str(submission.root), submission.name, submission.rules.title)
+    plans = [*submission.plans()]
+    fixed.left = [plan for plan in plans if isinstance(plan, ManualFix)]
+    fixed.changes = [plan for plan in plans if isinstance(plan, FileChange)]
     if not write or not fixed.changes:
         return fixed
-    made: list[FileChange] = []
+    applied: list[FileChange] = []
     for _ in range(MOST_PASSES):
-        changes = [each for each in plans if isinstance(each, FileChange)]
-        done, failed = apply(what.root, changes)
-        made += done
-        plans = [*what.plans()] if done else []
-        if not done or not any(isinstance(each, FileChange) for each in plans):
+        changes = [plan for plan in plans if isinstance(plan, FileChange)]
+        done, failed = apply(submission.root, changes)
+        applied += done
+        plans = [*submission.plans()] if done else []
+        if not done or not any(isinstance(plan, FileChange) for plan in plans):
             break
-    fixed.refused = failed[0].reason if failed and not made else ""
-    fixed.changes = made
-    fixed.left = [*(each for each in plans if isinstance(each, ManualFix)), *failed]
+    fixed.refused = failed[0].reason if failed and not applied else ""
+    fixed.changes = applied
+    fixed.left = [*(plan for plan in plans if isinstance(plan, ManualFix)), *failed]
     return fixed
 
 

@@ -115,17 +115,19 @@ def add_tree(
     prefix = f"{path}/" if prefix is None else prefix
     earlier.results += _results(files, options, prefix)
     # Not strict: the choices of the packages, which are not targets, follow those of the targets
-    for (target, one), choice in zip(files.verdicts(), files.inputs.choices, strict=False):
-        facts = one.verdict.facts
+    for (target, judged), choice in zip(files.verdicts(), files.inputs.choices, strict=False):
+        facts = judged.verdict.facts
         if facts is None:
             continue
-        place = place_of(Path(target.folder), target.display_path)
-        described = "" if place.description is None else os.path.relpath(place.description, path)
+        location = place_of(Path(target.folder), target.display_path)
+        described = (
+            "" if location.description is None else os.path.relpath(location.description, path)
+        )
         before = EarlierRun(
             display_path=f"{prefix}{target.display_path}",
-            submitter=place.submitter,
+            submitter=location.submitter,
             title=_title(choice),
-            description=place.description,
+            description=location.description,
             described=f"{prefix}{described}",
         )
         earlier.runs.add(facts.fingerprint, before)
@@ -135,32 +137,32 @@ def _results(files: JudgedFiles, options: Options, prefix: str) -> Iterator[Earl
     request = RoundRequest(options.usage)
     pruned = _pruned(files)
     for result in results_of(files, options):
-        place = result.place
-        if request.choose(place.folder).chosen_by != "default":
+        location = result.place
+        if request.choose(location.folder).chosen_by != "default":
             yield EarlierResult(
-                f"{prefix}{place.display_path}",
-                place.submitter,
-                place.system,
-                place.benchmark,
+                f"{prefix}{location.display_path}",
+                location.submitter,
+                location.system,
+                location.benchmark,
                 result.division,
-                place.scaling,
+                location.scaling,
                 result.rules,
                 result.description,
                 result.score.score,
                 result.runs[0].facts.settings.as_dict(),
                 result.score.scaled(result.energy),
-                proven_scale(result, pruned[place.folder]),
+                proven_scale(result, pruned[location.folder]),
             )
 
 
 def _pruned(files: JudgedFiles) -> Mapping[Path, list[RunFacts]]:
     """The runs of instances that throughput results exclude, by the folder of each result."""
-    found: dict[Path, list[RunFacts]] = defaultdict(list)
-    for target, one in files.verdicts():
-        folder, facts = Path(target.folder), one.verdict.facts
+    pruned: dict[Path, list[RunFacts]] = defaultdict(list)
+    for target, judged in files.verdicts():
+        folder, facts = Path(target.folder), judged.verdict.facts
         if is_pruned(os.path.dirname(target.display_path)) and facts is not None:
-            found[folder.parent].append(facts.run)
-    return found
+            pruned[folder.parent].append(facts.run)
+    return pruned
 
 
 def _title(choice: Choice) -> str:
@@ -244,16 +246,16 @@ def _system(
     tree: Tree, system: str, before: EarlierRun, context: JudgingContext
 ) -> Iterator[Finding]:
     """The description must be the same, field by field."""
-    where, then = tree.place(tree.systems[system]), before.description
+    location, then = tree.place(tree.systems[system]), before.description
     if then is None or not then.is_file():
-        yield SYSTEM_UNKNOWN.found(context.profile, where, title=before.title, system=system)
+        yield SYSTEM_UNKNOWN.found(context.profile, location, title=before.title, system=system)
         return
     new = tree.root / tree.systems[system]
     changed = changed_fields(read_description(then).fields, read_description(new).fields)
     if changed:
         yield SYSTEM_CHANGED.found(
             context.profile,
-            where,
+            location,
             fields=join_limited(changed),
             then=before.described,
             title=before.title,

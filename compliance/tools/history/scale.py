@@ -41,12 +41,12 @@ def proven_scale(result: Result, pruned: Iterable[RunFacts] = ()) -> float | Non
     system = result.description
     described = scale(system)
     runs = [run.facts.run for run in result.runs]
-    each = [
+    scales = [
         size
         for run in (*runs, *(pruned if result.weak else ()))
         # Nodes are not compared with accelerators
         if (size := run.accelerators if system and system.accelerators else run.nodes)
     ]
-    if not each or not described:
+    if not scales or not described:
         return described
-    return min(described, sum(each) if result.weak else max(each))
+    return min(described, sum(scales) if result.weak else max(scales))

@@ -61,14 +61,14 @@ def _content(entry: TreeEntry) -> Iterator[bytes]:
     """The content of a file; refuses a name that has become a link or a pipe."""
     # Opening a pipe would block; Windows has neither flag
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    left = entry.size
+    remaining = entry.size
     try:
         handle = os.open(entry.path, flags)
         try:
             _check_same(entry, handle)
             # The header states the size: exactly this number of bytes must follow
-            while left and (data := os.read(handle, min(CHUNK, left))):
-                left -= len(data)
+            while remaining and (data := os.read(handle, min(CHUNK, remaining))):
+                remaining -= len(data)
                 yield data
             # Again: the file may have changed while it was read
             _check_same(entry, handle)
@@ -76,7 +76,7 @@ def _content(entry: TreeEntry) -> Iterator[bytes]:
             os.close(handle)
     except OSError as error:
         raise Refused(f"{clean(entry.name)}: cannot be read: {error.strerror}") from None
-    if left:
+    if remaining:
         raise Refused(f"{clean(entry.name)}: the file changed while it was read")
 
 

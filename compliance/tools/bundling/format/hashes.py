@@ -94,10 +94,10 @@ def _read_side(path: Path, kind: str) -> str:
             text = stream.read(LONGEST_SIDE_FILE).decode("utf-8", "replace")
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
-    found = _HEX[kind].match(text.removeprefix("\\"))
-    if found is None:
+    match = _HEX[kind].match(text.removeprefix("\\"))
+    if match is None:
         raise Refused(f"{path.name} has no {kind} hash")
-    return found[0].lower()
+    return match[0].lower()
 
 
 def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_path: str) -> None:
@@ -110,8 +110,8 @@ def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_
     start = stream.tell()
     sums = {kind: hashlib.new(kind, usedforsecurity=False) for kind, *_ in stated}
     while data := stream.read(CHUNK):
-        for one in sums.values():
-            one.update(data)
+        for hasher in sums.values():
+            hasher.update(data)
     stream.seek(start)
     for kind, digest, source in stated:
         actual = sums[kind].hexdigest()

@@ -41,12 +41,12 @@ def entries_of(tree: Path, top: str) -> list[TreeEntry]:
     """
     root = str(tree.resolve())
     entries = sorted(_walk(root, top, root), key=_order)
-    taken = TakenPaths()
+    paths = TakenPaths()
     for entry in (TreeEntry(top, root, MemberKind.FOLDER), *entries):
         parts = parts_of(entry.name, clean(entry.name))
         # A reviewer may unpack the tree on Windows
         refuse_on_windows(parts, clean(entry.name))
-        taken.take(parts, entry.kind)
+        paths.take(parts, entry.kind)
     return [TreeEntry(top, root, MemberKind.FOLDER), *entries]
 
 
@@ -61,8 +61,8 @@ def _walk(folder: str, name: str, root: str) -> Iterator[TreeEntry]:
     while waiting:
         folder, name = waiting.pop()
         try:
-            with os.scandir(folder) as found:
-                children = list(found)
+            with os.scandir(folder) as entries:
+                children = list(entries)
         except OSError as error:
             raise Refused(f"{clean(name)}: cannot be read: {error.strerror}") from None
         for child in children:

@@ -71,11 +71,11 @@ def reference_at(
     if reason or batch_size is None:
         return Expected(unit=unit, reason=reason or "global_batch_size is not known")
     try:
-        known = references(profile, rules, benchmark)
-        case, point = known.match(batch_size)
+        reference = references(profile, rules, benchmark)
+        case, point = reference.match(batch_size)
     except ImportError as error:
         return Expected(batch_size, unit=unit, reason=f"{error.name} is not installed")
     if point is None:
         none = f"no reference convergence point for batch size {batch_size:g}"
-        return Expected(batch_size, case, unit=unit, runs=known.needed, reason=none)
-    return Expected(batch_size, case, point.mean, point.minimum, unit, known.needed)
+        return Expected(batch_size, case, unit=unit, runs=reference.needed, reason=none)
+    return Expected(batch_size, case, point.mean, point.minimum, unit, reference.needed)

@@ -177,7 +177,7 @@ def validate(fields: dict[str, Any], display_path: str) -> PackConfig:
         return PackConfig.model_validate(fields)
     except ValidationError as error:
         # The branches of a union may report one mistake several times
-        messages = list(dict.fromkeys(_explained(each) for each in error.errors()))
+        messages = list(dict.fromkeys(_explained(fault) for fault in error.errors()))
         raise UsageFault(f"{display_path}: {'; '.join(messages[:8])}") from None
 
 
@@ -215,10 +215,10 @@ def _suggestion(location: tuple[Any, ...]) -> str:
 # --- options ---
 
 
-def with_options(fields: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def with_options(fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Fields combined with options: options extend lists and tables and replace single values."""
     merged = dict(fields)
-    for name, value in given.items():
+    for name, value in options.items():
         before = merged.get(name)
         if isinstance(before, list) and isinstance(value, list):
             merged[name] = [*before, *value]
@@ -295,7 +295,7 @@ _TABLE_EXAMPLES = {
 }
 
 
-def example(known: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> str:
+def example(fields: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> str:
     """A podium.toml with every field: known fields with their values, the others as comments.
 
     Values are TOML; a comment shows an example value. `results` are pairs of system and benchmark;
@@ -325,7 +325,7 @@ def example(known: dict[str, str], results: Sequence[tuple[str, str]] = ()) -> s
             continue
         lines.append(f"# {about.description}")
         lines.append(
-            f"{name} = {known[name]}" if name in known else f"# {name} = {_EXAMPLES[name]}"
+            f"{name} = {fields[name]}" if name in fields else f"# {name} = {_EXAMPLES[name]}"
         )
     for table, values in _TABLE_EXAMPLES.items():
         lines += ["", f"# {PackConfig.model_fields[table].description}"]

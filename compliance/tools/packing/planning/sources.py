@@ -115,16 +115,16 @@ def expand(patterns: Sequence[str], base: Path) -> list[str]:
     A hidden file matches only a pattern with a leading dot. `**` follows no links, because links
     may form a cycle. Raises UsageFault for an invalid glob.
     """
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for pattern in patterns:
         try:
             for path in _matches(pattern, base):
                 if not os.path.isdir(path):
                     # A log under two names is one run
-                    found.setdefault(os.path.realpath(path), path)
+                    paths.setdefault(os.path.realpath(path), path)
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise UsageFault(f"{pattern!r} is not a valid glob: {error}") from None
-    return sorted(found.values(), key=_counting)
+    return sorted(paths.values(), key=_counting)
 
 
 def _matches(pattern: str, base: Path) -> Iterator[str]:
@@ -153,9 +153,9 @@ def excluded(display_path: str, patterns: Sequence[str]) -> bool:
     paths = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     return any(
         # fnmatch itself ignores case on some systems: the plan must not depend on that
-        fnmatch.fnmatchcase(each, pattern.removesuffix("/"))
+        fnmatch.fnmatchcase(name, pattern.removesuffix("/"))
         for pattern in patterns
-        for each in (*paths, *parts)
+        for name in (*paths, *parts)
     )
 
 

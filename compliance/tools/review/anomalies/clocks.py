@@ -54,7 +54,7 @@ def clocks(material: Material) -> Iterator[Finding]:
 def _back(run: Run) -> Iterator[Finding]:
     back = trace(run).back
     if back:
-        line, gone = max(back, key=lambda each: each[1])
+        line, gone = max(back, key=lambda pair: pair[1])
         more = f", and at {len(back) - 1} other lines" if len(back) > 1 else ""
         yield CLOCK_BACK.found(
             _PROFILE, run.display_path, line=line, seconds=gone / 1000, at=line, more=more
@@ -64,17 +64,17 @@ def _back(run: Run) -> Iterator[Finding]:
 def _distinct(points: Sequence[Point]) -> list[Point]:
     """The first point at each position: ranks and metrics repeat a position."""
     seen: set[float | None] = set()
-    kept = []
+    distinct = []
     for point in points:
         if point[2] is None or point[2] not in seen:
-            kept.append(point)
+            distinct.append(point)
         seen.add(point[2])
-    return kept
+    return distinct
 
 
 def _stands(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
-    placed = [each for each in points if each[2] is not None]
-    for _, group in groupby(placed, key=lambda each: each[1]):
+    placed = [point for point in points if point[2] is not None]
+    for _, group in groupby(placed, key=lambda point: point[1]):
         row = list(group)
         if len(row) >= STANDING:
             yield CLOCK_STANDS.found(
@@ -110,7 +110,7 @@ def _regular(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
 
 
 def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
-    placed = [(each[0], each[1], each[2]) for each in points if each[2] is not None]
+    placed = [(point[0], point[1], point[2]) for point in points if point[2] is not None]
     paces = [
         (a[0], b[0], (b[2] - a[2]) / (b[1] - a[1]))
         for a, b in pairwise(placed)
@@ -127,7 +127,7 @@ def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
         if abs(z) >= LEAST_PACE_Z and max(times, 1 / times) >= LEAST_CHANGE:
             far.append((first, last, times, z))
     if far:
-        first, last, times, z = max(far, key=lambda each: abs(each[3]))
+        first, last, times, z = max(far, key=lambda pace: abs(pace[3]))
         more = f"; {len(far) - 1} more such intervals" if len(far) > 1 else ""
         yield PACE.found(
             _PROFILE,

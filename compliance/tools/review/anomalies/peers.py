@@ -80,12 +80,12 @@ def speeds(material: Material) -> dict[str, SpeedEntry]:
     Peers have the same benchmark, division, accelerator and number of accelerators. Distances are
     of logarithms, so that twice and half the speed are equally far.
     """
-    found: dict[str, SpeedEntry] = {}
+    entries: dict[str, SpeedEntry] = {}
     groups: dict[tuple[object, ...], list[tuple[str, SpeedEntry]]] = defaultdict(list)
-    placed = [(each.place.display_path, each) for each in material.timed()]
+    placed = [(result.place.display_path, result) for result in material.timed()]
     for before in material.earlier:
-        timed = (each for each in before.results if not each.weak)
-        placed += [(before.place(each.place.display_path), each) for each in timed]
+        timed = (result for result in before.results if not result.weak)
+        placed += [(before.place(result.place.display_path), result) for result in timed]
     for path, result in placed:
         speed = speed_of(result)
         if speed is not None:
@@ -94,8 +94,8 @@ def speeds(material: Material) -> dict[str, SpeedEntry]:
             key = (result.place.benchmark, result.division, *system, speed.unit)
             groups[key].append((path, speed))
     for group in groups.values():
-        found.update(_beside(group))
-    return found
+        entries.update(_beside(group))
+    return entries
 
 
 def _accelerator(result: Result) -> str:
@@ -115,9 +115,9 @@ def _beside(group: list[tuple[str, SpeedEntry]]) -> Iterator[tuple[str, SpeedEnt
 
 def outlying(material: Material) -> Iterator[Finding]:
     """Results far faster or slower than others on the same number of the same accelerators."""
-    known = speeds(material)
+    entries = speeds(material)
     for result in material.timed():
-        speed = known.get(result.place.display_path)
+        speed = entries.get(result.place.display_path)
         if speed is None or speed.z is None or speed.times is None:
             continue
         fast, times = speed.z > 0, max(speed.times, 1 / speed.times)
@@ -183,8 +183,8 @@ def _evaluation_interval(run: Run) -> float | None:
     quality, unit = trace(run).quality, run.facts.run.unit
     if not quality.unit.startswith(unit.rstrip("s")):
         return None
-    places = sorted({point[2] for point in quality.points if point[2] is not None})
-    gaps = [after - before for before, after in pairwise(places)]
+    positions = sorted({point[2] for point in quality.points if point[2] is not None})
+    gaps = [after - before for before, after in pairwise(positions)]
     return median(gaps) if gaps else None
 
 
@@ -192,9 +192,13 @@ def outside_band(material: Material) -> Iterator[Finding]:
     """Results with runs that converge far sooner than the reference, one finding for each."""
     for result in material.timed():
         distances = ((sigmas_below(result, run), run) for run in result.runs)
-        far = [(each, run) for each, run in distances if each is not None and each > BAND]
+        far = [
+            (distance, run)
+            for distance, run in distances
+            if distance is not None and distance > BAND
+        ]
         if far:
-            distance, run = max(far, key=lambda each: each[0])
+            distance, run = max(far, key=lambda pair: pair[0])
             reference, facts = result.convergence, run.facts.run
             batch = f", at batch size {facts.batch_size:g}" if facts.batch_size else ""
             yield OUTSIDE_BAND.found(
@@ -226,8 +230,8 @@ def ranked(material: Material) -> list[tuple[float, Result]]:
     of RetinaNet after four epochs, this is not a sign of selected runs.
     """
     tested = ((margin_of(result), result) for result in material.timed())
-    found = [(share, result) for share, result in tested if share is not None and share > EXACT]
-    return sorted(found, key=lambda each: (each[0], each[1].place.display_path))
+    passing = [(share, result) for share, result in tested if share is not None and share > EXACT]
+    return sorted(passing, key=lambda pair: (pair[0], pair[1].place.display_path))
 
 
 def near_misses(material: Material) -> Iterator[Finding]:

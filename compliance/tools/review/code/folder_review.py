@@ -64,20 +64,20 @@ def review_folder(
 ) -> Cell:
     """One cell of the review; without `compare`, its files only become known."""
     tree, tally = folder.tree, _Tally()
-    own, libraries = split(folder.files)
+    own_files, libraries = split(folder.files)
     for library in libraries:
         _read_library(tree, library, known, tally)
-    for file in own:
+    for file in own_files:
         _read_file(tree, file, known, tally)
-    found = diffs(tree, tally.unread, known.pool, known.shown, known.room) if compare else []
-    kinds = Counter(each.kind for each in found)
+    file_diffs = diffs(tree, tally.unread, known.pool, known.shown, known.room) if compare else []
+    kinds = Counter(diff.kind for diff in file_diffs)
     return Cell(
         submitter=tree.submitter,
         benchmark=folder.benchmark or "shared",
         path=tree.shown(_top(folder)),
         order=folder.reason,
-        base=usual([*tally.sources.elements(), *(each.base for each in found if each.base)]),
-        to_read=sum(each.to_read for each in found),
+        base=usual([*tally.sources.elements(), *(diff.base for diff in file_diffs if diff.base)]),
+        to_read=sum(diff.to_read for diff in file_diffs),
         files=len(folder.files),
         lines=sum(file.lines for file in folder.files),
         identical=tally.identical,
@@ -88,10 +88,10 @@ def review_folder(
         unverified=sum(library.unverified for library in tally.libraries),
         listed=len(tally.listed),
         sources=dict(tally.sources.most_common()),
-        diffs=found,
+        diffs=file_diffs,
         libraries=tally.libraries,
         others=tally.listed[:MOST_LISTED],
-        configurations=configurations(tree, own, logs, folder.benchmark) if compare else (),
+        configurations=configurations(tree, own_files, logs, folder.benchmark) if compare else (),
     )
 
 
@@ -192,7 +192,7 @@ def _logs(tree: CodeTree, file: CodeFile) -> bool:
 
 def removed(folder: CodeFolder, earlier: Sequence[CodeTree]) -> list[str]:
     """The files of the submitter's earlier round whose path and content are gone."""
-    places = {file.path for file in folder.files}
+    paths = {file.path for file in folder.files}
     contents = {file.hash for file in folder.files}
     return [
         tree.shown(file.path)
@@ -200,6 +200,6 @@ def removed(folder: CodeFolder, earlier: Sequence[CodeTree]) -> list[str]:
         if same_submitter(tree, folder.tree)
         for file in tree.files
         if benchmark_of(file.path)[0] == folder.benchmark
-        and file.path not in places
+        and file.path not in paths
         and file.hash not in contents
     ][:MOST_LISTED]

@@ -60,7 +60,7 @@ def read_marks(path: Path) -> dict[str, ReadMark]:
         if len(data) > LARGEST:
             raise ValueError(f"the file is larger than {LARGEST >> 20} MiB")
         records = msgspec.convert(read_toml(data.decode()), ReadRecords)
-        odd = next((each for each in records.files if not _HASH.fullmatch(each)), None)
+        odd = next((digest for digest in records.files if not _HASH.fullmatch(digest)), None)
         if odd is not None:
             raise ValueError(f"{odd} is not a hash; expected {2 * HASH_BYTES} hexadecimal digits")
     except OSError as error:

@@ -43,13 +43,13 @@ def specification(
     """
     title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
     whole = _whole(live)
-    layers = (_layer(each, kind, title, others) for each in whole["spec"]["layer"])
-    inner = whole["spec"] | {"layer": [each for each in layers if each is not None]}
+    layers = (_layer(layer, kind, title, others) for layer in whole["spec"]["layer"])
+    inner = whole["spec"] | {"layer": [layer for layer in layers if layer is not None]}
     # The results of one benchmark differ in scale (seconds, hours) and unit (samples, epochs)
-    found = whole | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
+    picture = whole | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
     # Expressions refer to this list by name; the titles themselves are data
-    known = {"name": "titles", "value": [[*lines] for lines in titles]}
-    return found | {"params": [known, *found.get("params", ())]}
+    parameter = {"name": "titles", "value": [[*lines] for lines in titles]}
+    return picture | {"params": [parameter, *picture.get("params", ())]}
 
 
 @cache
@@ -69,8 +69,8 @@ def _whole(live: bool) -> dict[str, Any]:
     chart = altair.layer(*layers, data=altair.NamedData(name="rows"))
     chart = chart.properties(width=WIDTH, height=HEIGHT).facet(facet=facet, columns=COLUMNS)
     chart = chart.add_params(altair.param(name="chosen", value=[])) if live else chart
-    found: dict[str, Any] = chart.to_dict(validate=False)
-    return {name: part for name, part in found.items() if name not in ("data", "$schema")}
+    drawn: dict[str, Any] = chart.to_dict(validate=False)
+    return {name: part for name, part in drawn.items() if name not in ("data", "$schema")}
 
 
 def _layer(
@@ -90,7 +90,7 @@ def _layer(
     named = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
     if "tooltip" in encoding:
         titles = {"x": title or kind.over, "value": kind.name}
-        tips = [each | {"title": titles.get(each["field"], "run")} for each in encoding["tooltip"]]
+        tips = [tip | {"title": titles.get(tip["field"], "run")} for tip in encoding["tooltip"]]
         named["tooltip"] = tips
     return layer | {"encoding": encoding | named}
 
@@ -123,17 +123,17 @@ def _curves(altair: Any, x: Any, y: Any, *, live: bool) -> list[Any]:
 
 def _reference(altair: Any, *, live: bool) -> list[Any]:
     """The band of single runs, the mean, and the lowest accepted mean."""
-    known = altair.Chart().transform_filter("isValid(datum.mean)")
+    base = altair.Chart().transform_filter("isValid(datum.mean)")
     tips = [
         altair.Tooltip("mean:Q", title="mean of the reference", format=",.6~g"),
         altair.Tooltip("minimum:Q", title="lowest accepted mean", format=",.6~g"),
         altair.Tooltip("low:Q", title="band of single runs from", format=",.6~g"),
         altair.Tooltip("high:Q", title="to", format=",.6~g"),
     ]
-    band = known.mark_rect(opacity=0.13, color="#e07b00").encode(x="low:Q", x2="high:Q")
-    mean = known.mark_rule(strokeDash=[4, 3], color=REFERENCE).encode(x="mean:Q")
-    least = known.mark_rule(strokeDash=[1, 2], color=FAR).encode(x="minimum:Q")
-    return [each.encode(tooltip=tips) if live else each for each in (band, mean, least)]
+    band = base.mark_rect(opacity=0.13, color="#e07b00").encode(x="low:Q", x2="high:Q")
+    mean = base.mark_rule(strokeDash=[4, 3], color=REFERENCE).encode(x="mean:Q")
+    least = base.mark_rule(strokeDash=[1, 2], color=FAR).encode(x="minimum:Q")
+    return [layer.encode(tooltip=tips) if live else layer for layer in (band, mean, least)]
 
 
 def _target(altair: Any) -> Any:

@@ -101,16 +101,16 @@ def _readme(review: Review, title: str) -> str:
 
 def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:
     folder.mkdir()
-    found: dict[str, Sequence[Picture]] = {}
+    by_benchmark: dict[str, Sequence[Picture]] = {}
     for benchmark, slug in benchmark_slugs(review).items():
-        results = [each for each in review.results if each.benchmark == benchmark]
-        made = []
+        results = [result for result in review.results if result.benchmark == benchmark]
+        drawn = []
         for picture in pictures(benchmark, slug, results):
             _write(folder / f"{picture.name}.svg", picture.svg)
             _write(folder / f"{picture.name}.js", data_script(picture))
-            made.append(picture._replace(svg="", data={}))
-        found[benchmark] = made
-    return found
+            drawn.append(picture._replace(svg="", data={}))
+        by_benchmark[benchmark] = drawn
+    return by_benchmark
 
 
 def _objections(review: Review, title: str, rules: RuleTexts) -> Iterator[tuple[str, str]]:
@@ -119,8 +119,8 @@ def _objections(review: Review, title: str, rules: RuleTexts) -> Iterator[tuple[
 
     for objection in review.objections:
         yield f"{objection.id}.toml", record_text(record_of(objection))
-    named = {each.submitter for each in review.submissions}
-    names = sorted(named | {each.submitter for each in review.objections})
+    named = {submission.submitter for submission in review.submissions}
+    names = sorted(named | {objection.submitter for objection in review.objections})
     for name, slug in slugs(names, "").items():
         text = letters(name, review.objections, title, review.confidential, says)
         yield f"{slug.removeprefix('-')}.md", text

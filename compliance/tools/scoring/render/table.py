@@ -30,7 +30,7 @@ def table(
     listed = list(rows)
     widths = _widths(heads, [row for row in listed if not isinstance(row, Heading)], width, left)
     lines = _row(heads, widths, left)
-    lines.append(GAP.join("-" * one for one in widths))
+    lines.append(GAP.join("-" * column_width for column_width in widths))
     for row in listed:
         if isinstance(row, Heading):
             lines += wrap(row.text, width, "", "  ")
@@ -58,10 +58,10 @@ def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[int]) -> li
     wrapped = [wrap(cell, widths[i]) if i in left else [cell] for i, cell in enumerate(cells)]
     height = max(map(len, wrapped))
     lines = []
-    for at in range(height):
+    for line_index in range(height):
         parts = []
         for index, lines_of in enumerate(wrapped):
-            text = lines_of[at] if at < len(lines_of) else ""
+            text = lines_of[line_index] if line_index < len(lines_of) else ""
             room = " " * max(0, widths[index] - columns(text))
             parts.append(text + room if index in left else room + text)
         lines.append(GAP.join(parts))

@@ -79,7 +79,7 @@ def log_ratios(
 
 def _combined(base: Any, other: Any, dropped: tuple[int, int], combine: Any) -> Any:
     np = numpy()
-    means = [olympic_means(each, drop) for each, drop in zip((base, other), dropped, strict=True)]
+    means = [olympic_means(runs, drop) for runs, drop in zip((base, other), dropped, strict=True)]
     return (np.log(means[0]) - np.log(means[1])) @ combine
 
 

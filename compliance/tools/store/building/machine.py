@@ -13,23 +13,27 @@ def machine_of(result: Result) -> dict[str, Any]:
     described = result.description
     logged = result.runs[0].facts
     nodes, chips, chip, category, framework = logged.nodes, None, "", logged.status, ""
-    own: int | None = None
+    accelerators: int | None = None
     if described is not None:
         nodes = described.nodes if described.nodes is not None else nodes
         category = described.category or described.status
         framework = described.framework
         # HPC systems may only have processors
         counted = described.accelerators or described.processors
-        own = described.accelerators
+        accelerators = described.accelerators
         chips = counted
-        chip = described.accelerator_model_name if own else described.host_processor_model_name
+        chip = (
+            described.accelerator_model_name
+            if accelerators
+            else described.host_processor_model_name
+        )
     if not chips:
         stated = logged.run.accelerators
         chips = int(stated) if stated else None
     return {
         "nodes": nodes,
         "chips": chips,
-        "chip": chip_of(chip) if own else chip,
+        "chip": chip_of(chip) if accelerators else chip,
         "chip_as_written": chip,
         "system_name": (described.system_name if described else None) or logged.platform,
         "category": category_name(category) if category else None,

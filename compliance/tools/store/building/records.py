@@ -69,7 +69,7 @@ def take(task: Task, log: Log) -> LogRows | None:
         lines[starts[0]] if starts else 1,
         _since(begun, records[epochs[0]].time_ms) if epochs else None,
         _evaluating(run, begun),
-        len({repr(position(records[at], ("epoch_num",)) or at) for at in epochs}),
+        len({repr(position(records[index], ("epoch_num",)) or index) for index in epochs}),
     )
 
 
@@ -157,28 +157,28 @@ def _since(begun: float | None, time: float) -> float | None:
 def _evaluations(run: Run, begun: float | None, arrow: Any) -> Any:
     rows = [_evaluation(run, index, begun) for index in evaluations(run)]
     columns = [*zip(*rows, strict=True)] or [()] * 7
-    lines, times, minutes, metrics, values, places, units = columns
+    lines, times, minutes, metrics, values, positions, units = columns
     number, text = arrow.float64(), arrow.string()
-    made = [
+    arrays = [
         arrow.array(lines, arrow.int64()),
         arrow.array(range(1, len(rows) + 1), arrow.int64()),
-        *(arrow.array(each, number) for each in (times, minutes)),
+        *(arrow.array(column, number) for column in (times, minutes)),
         _texts(metrics, arrow),
-        *(arrow.array(each, number) for each in (values, places)),
+        *(arrow.array(column, number) for column in (values, positions)),
         arrow.array(units, text),
     ]
-    return arrow.record_batch(made, [*EVALUATION])
+    return arrow.record_batch(arrays, [*EVALUATION])
 
 
 def _evaluation(run: Run, index: int, begun: float | None) -> tuple[Any, ...]:
     record = run.records[index]
-    metric, value, at = metadata_of(record).get("metric"), record.value, position(record)
+    metric, value, progress = metadata_of(record).get("metric"), record.value, position(record)
     # 0.5 logs {"epoch": 0, "value": 0.53}
     if isinstance(value, dict):
         epoch = as_number(value.get("epoch"))
-        at = at or (None if epoch is None else ("epoch", epoch))
+        progress = progress or (None if epoch is None else ("epoch", epoch))
         value = value.get("value")
-    unit, far = at or (None, None)
+    unit, far = progress or (None, None)
     name = metric if isinstance(metric, str) else record.key
     time = record.time_ms
     return run.line(index), time, _since(begun, time), name, as_number(value), far, unit
@@ -193,9 +193,9 @@ def _evaluating(run: Run, begun: float | None) -> float | None:
     first = -math.inf if begun is None else begun
     last = run.records[stops[0]].time_ms if stops else math.inf
     marks = sorted(
-        (run.records[at].time_ms, at, key)
+        (run.records[index].time_ms, index, key)
         for key in ("eval_start", "eval_stop")
-        for at in run.where.get(key, ())
+        for index in run.where.get(key, ())
     )
     opened: float | None = None
     spent, closed = 0.0, 0
