@@ -61,8 +61,8 @@ def _selectors(option: str, globs: Iterable[str]) -> tuple[str, ...]:
     if isinstance(globs, str):
         raise UsageFault(f"{option} is the string {globs!r}; expected a list such as [{globs!r}]")
     selectors = tuple(globs)
-    if odd := next((selector for selector in selectors if not isinstance(selector, str)), None):
-        raise UsageFault(f"{option} has {odd!r}; expected rule ids or globs, as strings")
+    if invalid := next((selector for selector in selectors if not isinstance(selector, str)), None):
+        raise UsageFault(f"{option} has {invalid!r}; expected rule ids or globs, as strings")
     if selectors:
         # Builds the rules of every round, which a call without selectors does not need
         from podium.compliance.rulebook.selectors import unmatched

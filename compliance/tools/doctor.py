@@ -220,34 +220,34 @@ def _head(name: str, rules: Rules, remarks: Sequence[str], width: int) -> list[s
 def _steps(
     path: Path, report: Outcome, parts: list[StepStatus], logs: Path, width: int
 ) -> Iterator[str]:
-    begun = {"", *(file.kind for file in report.files), *(["result"] if report.results else [])}
+    kinds = {"", *(file.kind for file in report.files), *(["result"] if report.results else [])}
     names = {"path": _quoted(path), "logs": _quoted(logs)}
     for number, part in enumerate(parts, 1):
-        is_begun = part.step.begins_with in begun
-        yield from _part(number, part, names, width, begun=is_begun)
+        is_begun = part.step.begins_with in kinds
+        yield from _part(number, part, names, width, is_begun=is_begun)
     count = sum(len(part.to_do) for part in parts)
     yield ""
     yield _last(count, path, report)
 
 
 def _part(
-    number: int, part: StepStatus, names: Mapping[str, str], width: int, *, begun: bool
+    number: int, part: StepStatus, names: Mapping[str, str], width: int, *, is_begun: bool
 ) -> Iterator[str]:
-    state = "done" if begun else "nothing to check yet"
+    state = "done" if is_begun else "nothing to check yet"
     if part.to_do:
         state = f"{len(part.to_do)} to do"
     if part.advised:
         state += f" ({part.advised} advised)"
     yield f"{number:2}. {part.step.title}: {state}"
-    listed = part.to_do[:SHOWN]
-    for finding in listed:
+    findings = part.to_do[:SHOWN]
+    for finding in findings:
         yield from wrap(
             f"{clean(finding.path)}: {clean(finding.message)}", width, "    - ", "      "
         )
         if finding.hint:
             yield from wrap(clean(finding.hint), width, "      > ", "        ")
-    if len(part.to_do) > len(listed):
-        yield f"    - and {len(part.to_do) - len(listed)} more"
+    if len(part.to_do) > len(findings):
+        yield f"    - and {len(part.to_do) - len(findings)} more"
     if part.to_do:
         yield f"      $ {part.step.command.format_map(names)}"
 

@@ -88,11 +88,11 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     # One open file for hashes and content, so that the archive cannot be replaced in between
     draft_context = draft_folder(output, durable=options.durable)
     with _archive(archive) as stream, draft_context as draft, ExitStack() as stack:
-        stated = stated_hashes(archive)
+        hashes = stated_hashes(archive)
         if options.sha256 is not None:
-            stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
+            hashes.append(("sha256", checked_hash(options.sha256), "--sha256"))
         display_path = clean(archive.name)
-        check_hashes(stream, stated, display_path)
+        check_hashes(stream, hashes, display_path)
         with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
             if archived.encrypted:
                 # A kill must not leave the decrypted files behind
@@ -110,14 +110,14 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
             archived.how,
             unpacking.files,
             unpacking.size,
-            _checks(stated, options),
+            _checks(hashes, options),
             archived.old,
             not archived.authenticated and options.sha256 is None and options.receipt is None,
         )
 
 
-def _checks(stated: list[tuple[str, str, str]], options: UnpackOptions) -> tuple[str, ...]:
-    hashes = [f"{kind} matches {source}" for kind, _, source in stated]
+def _checks(expected: list[tuple[str, str, str]], options: UnpackOptions) -> tuple[str, ...]:
+    hashes = [f"{kind} matches {source}" for kind, _, source in expected]
     receipt = options.receipt
     if receipt is not None:
         hashes.append(f"{len(receipt.files)} files match the receipt")

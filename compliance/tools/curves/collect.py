@@ -48,9 +48,9 @@ def collect(paths: Sequence[Path], request: CurveRequest) -> list[Curve]:
 
     Raises NothingToJudge if there is none, UsageFault for a tracker file that cannot be read.
     """
-    everything = [curve for path in _files(paths) for curve in _curves(path, request)]
-    logs = [curve for curve in everything if curve.source == "log"]
-    tracked = [curve for curve in everything if curve.source != "log"]
+    curves = [curve for path in _files(paths) for curve in _curves(path, request)]
+    logs = [curve for curve in curves if curve.source == "log"]
+    tracked = [curve for curve in curves if curve.source != "log"]
     selected = [curve for curve in tracked if request.metric in ("", curve.name)]
     if selected or (logs and not request.metric):
         return [*logs, *selected]
@@ -94,8 +94,8 @@ def _tracked(path: Path, request: CurveRequest) -> Iterator[Curve]:
         is_run = data.startswith(MAGIC)
         series = read_run(data, request.counted_by) if is_run else read_events(data)
     except (OSError, BadRecording) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UsageFault(f"{path} {why}") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageFault(f"{path} {reason}") from None
     unit = request.counted_by if is_run and request.counted_by else STEP
     for name, points in sorted(series.items()):
         finite = tuple(

@@ -36,8 +36,10 @@ class Agreement(NamedTuple):
 def agreement(curve: Curve, log: Curve) -> Agreement:
     """The difference of a tracker's values from the log's values at the same progress."""
     logged = {point.at: point.value for point in log.points}
-    apart = [abs(point.value - logged[point.at]) for point in curve.points if point.at in logged]
-    return Agreement(len(apart), max(apart, default=0.0))
+    differences = [
+        abs(point.value - logged[point.at]) for point in curve.points if point.at in logged
+    ]
+    return Agreement(len(differences), max(differences, default=0.0))
 
 
 def text(curves: Sequence[Curve], width: int) -> str:
@@ -63,8 +65,8 @@ def _row(curve: Curve, log: Curve | None) -> list[str]:
         return row
     if curve is log:
         return [*row, "", ""]
-    common, apart = agreement(curve, log)
-    return [*row, str(common), f"{apart:.3g}" if common else "-"]
+    common, difference = agreement(curve, log)
+    return [*row, str(common), f"{difference:.3g}" if common else "-"]
 
 
 def json(curves: Sequence[Curve]) -> str:
@@ -96,8 +98,8 @@ def draw(curves: Sequence[Curve], path: Path) -> None:
     names = list(dict.fromkeys(curve.name for curve in tracked)) or [""]
     with plots(path, len(names)) as panels:
         for axes, name in zip(panels, names, strict=True):
-            shown = [*logs, *(curve for curve in tracked if curve.name == name)]
-            for curve in shown:
+            drawn_curves = [*logs, *(curve for curve in tracked if curve.name == name)]
+            for curve in drawn_curves:
                 ats, values = zip(
                     *((position, value) for position, _, value in curve.points), strict=True
                 )
@@ -105,6 +107,8 @@ def draw(curves: Sequence[Curve], path: Path) -> None:
                 axes.plot(
                     ats, values, style, label=clean(Path(curve.path).name).replace("$", r"\$")
                 )
-            axes.set_xlabel(" or ".join(dict.fromkeys(curve.unit for curve in shown if curve.unit)))
+            axes.set_xlabel(
+                " or ".join(dict.fromkeys(curve.unit for curve in drawn_curves if curve.unit))
+            )
             axes.set_title(clean(name or logs[0].name).replace("$", r"\$"))
             axes.legend()

@@ -90,7 +90,7 @@ def read_run(data: bytes, counted_by: str = "") -> dict[str, list[Point]]:
 
 
 def _records(data: bytes) -> Iterator[bytes]:
-    offset, begun = HEADER, b""
+    offset, record = HEADER, b""
     while offset + PIECE <= len(data):
         remaining = BLOCK - offset % BLOCK
         if remaining < PIECE:  # too short for a piece: padding
@@ -103,9 +103,9 @@ def _records(data: bytes) -> Iterator[bytes]:
         offset += PIECE + length
         if kind not in (WHOLE, FIRST, MIDDLE, LAST):
             raise ValueError(f"a piece is of kind {kind}")
-        begun = piece if kind in (WHOLE, FIRST) else begun + piece
+        record = piece if kind in (WHOLE, FIRST) else record + piece
         if kind in (WHOLE, LAST):
-            yield begun
+            yield record
 
 
 def _row(message: bytes) -> tuple[float | None, Mapping[str, float]]:

@@ -64,8 +64,8 @@ LONGEST_S = 900.0
 """Time limit of a process for one benchmark: the official checker is slow."""
 
 
-def _lost(task: Task, why: str) -> ComparedLogs:
-    raise UsageFault(f"{task.which} could not be compared: a process {why}")
+def _lost(task: Task, reason: str) -> ComparedLogs:
+    raise UsageFault(f"{task.which} could not be compared: a process {reason}")
 
 
 def compare(scope: DriftScope, python: str | None, jobs: int) -> Comparison:
@@ -74,10 +74,10 @@ def compare(scope: DriftScope, python: str | None, jobs: int) -> Comparison:
     A round that only the release has is compared with our newest earlier round.
     """
     name = python or sys.executable
-    about = Installed.about(name)
-    pairs = [*_pairs(scope, about)]
+    release = Installed.about(name)
+    pairs = [*_pairs(scope, release)]
     tasks = [
-        task for rules, ruleset in pairs for task in _tasks(rules, ruleset, scope, about, name)
+        task for rules, ruleset in pairs for task in _tasks(rules, ruleset, scope, release, name)
     ]
     if not tasks:
         raise UsageFault("nothing to compare: no such round and benchmark in podium or the release")
@@ -92,15 +92,15 @@ def compare(scope: DriftScope, python: str | None, jobs: int) -> Comparison:
         row
         for rules, ruleset in pairs
         if rules.name == ruleset
-        for row in compare_round(rules, about, scope.benchmark)
+        for row in compare_round(rules, release, scope.benchmark)
     )
     of_logs = (row for result in results for row in result.rows)
-    rows = merged([*_whole_rounds(scope, about), *tables, *of_logs])
+    rows = merged([*_whole_rounds(scope, release), *tables, *of_logs])
     return Comparison(
-        about,
+        release,
         name,
         tuple(dict.fromkeys(f"{rules.usage} {ruleset}" for rules, ruleset in pairs)),
-        tuple(rules.title for rules in _ours(scope) if not about.files(rules.usage, rules.name)),
+        tuple(rules.title for rules in _ours(scope) if not release.files(rules.usage, rules.name)),
         sum(result.logs for result in results),
         tuple(sorted(rows, key=_order)),
     )
@@ -121,12 +121,12 @@ def _ours(scope: DriftScope) -> Iterator[Round]:
                 yield rules
 
 
-def _pairs(scope: DriftScope, about: About) -> Iterator[tuple[Round, str]]:
+def _pairs(scope: DriftScope, release: About) -> Iterator[tuple[Round, str]]:
     """Our rounds, each with the name of the official round to compare with."""
     for rules in _ours(scope):
-        if about.files(rules.usage, rules.name):
+        if release.files(rules.usage, rules.name):
             yield rules, rules.name
-    for usage, name in _unknown(about):
+    for usage, name in _unknown(release):
         # The rows of an unknown round are compared only if the user names the round
         if scope.round == name and scope.usage in ("", usage):
             before = [
@@ -138,24 +138,24 @@ def _pairs(scope: DriftScope, about: About) -> Iterator[tuple[Round, str]]:
                 yield before[-1], name
 
 
-def _unknown(about: About) -> list[tuple[str, str]]:
+def _unknown(release: About) -> list[tuple[str, str]]:
     """Rounds that only the release has."""
-    pairs = (title.split(" ") for title in about.rules)
+    pairs = (title.split(" ") for title in release.rules)
     return [(usage, name) for usage, name in pairs if name not in rounds_of(usage)]
 
 
-def _whole_rounds(scope: DriftScope, about: About) -> Iterator[Disagreement]:
-    for usage, name in _unknown(about):
+def _whole_rounds(scope: DriftScope, release: About) -> Iterator[Disagreement]:
+    for usage, name in _unknown(release):
         if scope.usage in ("", usage) and scope.round in ("", name) and not scope.benchmark:
-            official_text = f"{len(about.files(usage, name))} rule files"
+            official_text = f"{len(release.files(usage, name))} rule files"
             yield Disagreement(usage, name, "", "", "", "", "no such round", official_text)
 
 
 def _tasks(
-    rules: Round, ruleset: str, scope: DriftScope, about: About, python: str
+    rules: Round, ruleset: str, scope: DriftScope, release: About, python: str
 ) -> Iterator[Task]:
-    files = about.files(rules.usage, ruleset)
-    done: set[tuple[str, str, str]] = set()
+    files = release.files(rules.usage, ruleset)
+    compared: set[tuple[str, str, str]] = set()
     for log_kind in cases():
         if log_kind[:2] != (rules.usage, rules.name) or scope.benchmark not in (
             "",
@@ -168,8 +168,8 @@ def _tasks(
             deciding_file = place_of(log_kind, key, files)
             # Rows that apply to all benchmarks are tried with the logs of one benchmark only
             about_row = (deciding_file.division, deciding_file.benchmark or "", key)
-            if deciding_file.benchmark or about_row not in done:
-                done.add(about_row)
+            if deciding_file.benchmark or about_row not in compared:
+                compared.add(about_row)
                 keys.append(key)
         yield Task(log_kind, ruleset, tuple(keys), files, python)
 

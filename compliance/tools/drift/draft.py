@@ -51,12 +51,12 @@ class _Draft:
         self.made, self.base, self.name = comparison, base, name
         self.files = comparison.about.files(base.usage, name)
         self.constant = f"V{name.replace('.', '_')}"
-        listed = _names(self.files)
+        benchmarks = _names(self.files)
         base_listed = base.listed
         self.retired = [
-            benchmark for benchmark in base_listed if listed and benchmark not in listed
+            benchmark for benchmark in base_listed if benchmarks and benchmark not in benchmarks
         ]
-        self.new = [benchmark for benchmark in listed if benchmark not in base_listed]
+        self.new = [benchmark for benchmark in benchmarks if benchmark not in base_listed]
         self.rows = [row for row in rows if row.key != NAMES and row.benchmark not in self.retired]
 
     def text(self) -> str:
@@ -79,9 +79,11 @@ class _Draft:
     # --- parts ---
 
     def _head(self, base: str, body: str) -> str:
-        about = f"{self.base.usage.capitalize()} {self.name}: what changed since {self.base.name}."
+        summary = (
+            f"{self.base.usage.capitalize()} {self.name}: what changed since {self.base.name}."
+        )
         lines = [
-            f'"""{about}"""',
+            f'"""{summary}"""',
             "",
             f"# A draft from the rule files of mlperf-logging {self.made.about.version}: compare",
             "# it with the written rules, and complete the parts marked with `to write`",

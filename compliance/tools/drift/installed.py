@@ -29,8 +29,8 @@ class KeyRule(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The full entry on one line."""
         first = (f"first: {test}" for test in self.first)
-        some = (f"some: {test}" for test in self.some)
-        return "; ".join(filter(None, (*self.each, *first, *some, self.times)))
+        tests = (f"some: {test}" for test in self.some)
+        return "; ".join(filter(None, (*self.each, *first, *tests, self.times)))
 
 
 class OfficialPoint(msgspec.Struct, frozen=True):
@@ -129,8 +129,8 @@ class Installed:
         if line:
             return line
         assert self._process.stderr is not None
-        why = (self._process.stderr.read().strip().splitlines() or ["no reason given"])[-1]
+        reason = (self._process.stderr.read().strip().splitlines() or ["no reason given"])[-1]
         raise UsageFault(
-            f"the official checker does not run: {why}; install mlperf-logging for "
+            f"the official checker does not run: {reason}; install mlperf-logging for "
             f"{self.python}, or pass a Python that has it with --python"
         )

@@ -155,8 +155,10 @@ def main() -> int:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             version = importlib.metadata.version("mlperf-logging")
         tables = ("rules", "runs", "names", "points", "aliases")
-        about = {"version": version} | {name: getattr(checker, name)() for name in tables}
-        out.write(json.dumps(about) + "\n")
+        tables_of_release = {"version": version} | {
+            name: getattr(checker, name)() for name in tables
+        }
+        out.write(json.dumps(tables_of_release) + "\n")
         return 0
     for line in sys.stdin:
         request = json.loads(line)

@@ -95,8 +95,8 @@ def row_text(row: Row | None) -> str:
     """The requirements of our row on one line; empty for None."""
     if row is None:
         return ""
-    some = "".join(f"; some: {constraint.text()}" for constraint in row.some)
-    return f"{cell(row)}{some}; {times_text(row.times)}"
+    alternatives = "".join(f"; some: {constraint.text()}" for constraint in row.some)
+    return f"{cell(row)}{alternatives}; {times_text(row.times)}"
 
 
 def row_at(rules: Round, deciding_file: DecidingFile, key: str) -> Row | None:
@@ -164,8 +164,8 @@ def _row(row: Disagreement, width: int) -> Iterator[str]:
     for name, text in (("ours", row.ours), ("theirs", row.theirs)):
         yield from _labelled(name, text or "nothing", width)
     for example in row.examples:
-        shown = f"{example.logged}: ours {example.ours}, theirs {example.theirs}"
-        yield from _labelled("log", shown, width)
+        verdicts = f"{example.logged}: ours {example.ours}, theirs {example.theirs}"
+        yield from _labelled("log", verdicts, width)
 
 
 def _labelled(name: str, text: str, width: int) -> Iterator[str]:

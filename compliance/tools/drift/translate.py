@@ -54,23 +54,27 @@ def drafted_row(key: str, rule: KeyRule) -> Drafted:
         remarks.append(f"of the first record: {test}")
     times = _times(rule.times)
     words += [times] if times else []
-    some: list[str] = []
+    alternatives: list[str] = []
     for test in rule.some:
         constraints, untranslated = translated(test)
-        some += constraints
+        alternatives += constraints
         remarks += [f"of some record: {part}" for part in untranslated]
-    if some:
-        words.append(f"some=({some[0]},)" if len(some) == 1 else f"some=({', '.join(some)})")
+    if alternatives:
+        words.append(
+            f"some=({alternatives[0]},)"
+            if len(alternatives) == 1
+            else f"some=({', '.join(alternatives)})"
+        )
     return Drafted(tuple(words), tuple(remarks))
 
 
 def constant_of(key: str) -> str:
     """The name of a key in the vocabulary; for an unknown key, the name that it would get."""
     known_key = k.known(key)
-    named = (
+    names = (
         name for name, value in vars(k).items() if value is known_key and known_key is not None
     )
-    return next(named, re.sub(r"\W", "_", key).upper())
+    return next(names, re.sub(r"\W", "_", key).upper())
 
 
 def _times(text: str) -> str:

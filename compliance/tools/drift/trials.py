@@ -46,31 +46,31 @@ def trials(
 
     `official_rules` are the rules of the other checker, whose bounds are tried too.
     """
-    good = good_records(log_kind)
-    yield Trial("", "a log that satisfies every rule", good)
+    valid_records = good_records(log_kind)
+    yield Trial("", "a log that satisfies every rule", valid_records)
     rows = effective(log_kind)
     for key in keys:
         rule = official_rules.get(key, KeyRule())
-        positions = [i for i, record in enumerate(good) if record.key == key]
+        positions = [i for i, record in enumerate(valid_records) if record.key == key]
         if not positions:
-            yield from _added(good, key, rule)
+            yield from _added(valid_records, key, rule)
             continue
-        yield Trial(key, "not logged", tuple(r for r in good if r.key != key))
-        yield from _repeated(good, key, positions[0])
-        seen: set[str] = set()
+        yield Trial(key, "not logged", tuple(r for r in valid_records if r.key != key))
+        yield from _repeated(valid_records, key, positions[0])
+        tried: set[str] = set()
         constraints = all_of(rows[key][1]) if key in rows else ()
-        run = Run([*good])
+        run = Run([*valid_records])
         for constraint in constraints:
             run.position = positions[0]
-            variations = constraint.variations(good[positions[0]], run)
-            yield from _changed(good, key, islice(_safe(variations), MOST), seen)
-        first = good[positions[0]]
+            variations = constraint.variations(valid_records[positions[0]], run)
+            yield from _changed(valid_records, key, islice(_safe(variations), MOST), tried)
+        first = valid_records[positions[0]]
         values = (*ODD, *islice(_literals(rule), MOST))
         others = (msgspec.structs.replace(first, value=value) for value in values)
-        yield from _changed(good, key, others, seen)
-        yield from _without_members(good, key, first)
+        yield from _changed(valid_records, key, others, tried)
+        yield from _without_members(valid_records, key, first)
         if key in PHASES:
-            yield from _moved(good, key)
+            yield from _moved(valid_records, key)
 
 
 def _safe(records: Iterator[Record]) -> Iterator[Record]:
@@ -82,15 +82,15 @@ def _safe(records: Iterator[Record]) -> Iterator[Record]:
 
 
 def _changed(
-    good: Sequence[Record], key: str, records: Iterable[Record], seen: set[str]
+    valid_records: Sequence[Record], key: str, records: Iterable[Record], tried: set[str]
 ) -> Iterator[Trial]:
     """Logs in which all records of a key get the value, metadata and namespace of another."""
     for other in records:
         content = repr((other.value, other.metadata, other.namespace, other.time_ms))
-        if content in seen:
+        if content in tried:
             continue
-        seen.add(content)
-        first = next(record for record in good if record.key == key)
+        tried.add(content)
+        first = next(record for record in valid_records if record.key == key)
         shift = other.time_ms - first.time_ms
         same = other.metadata == first.metadata
 
@@ -105,7 +105,9 @@ def _changed(
                 time_ms=record.time_ms + shift,
             )
 
-        changed_log = tuple(like(record) if record.key == key else record for record in good)
+        changed_log = tuple(
+            like(record) if record.key == key else record for record in valid_records
+        )
         yield Trial(key, _words(other, first), changed_log)
 
 
@@ -119,26 +121,30 @@ def _words(other: Record, first: Record) -> str:
     return f"value {other.value!r}"
 
 
-def _added(good: Sequence[Record], key: str, rule: KeyRule) -> Iterator[Trial]:
+def _added(valid_records: Sequence[Record], key: str, rule: KeyRule) -> Iterator[Trial]:
     """Logs with a key that our tables do not have."""
-    position = next(i for i, record in enumerate(good) if record.key in ("init_stop", "run_start"))
+    position = next(
+        i for i, record in enumerate(valid_records) if record.key in ("init_stop", "run_start")
+    )
     values = dict.fromkeys(map(repr, (*islice(_literals(rule), MOST), *ODD, *COMMON_VALUES)))
     for text in values:
         value = ast.literal_eval(text)
-        record = record_of(key, value, {}, int(good[position].time_ms))
-        yield Trial(key, f"value {text}", (*good[:position], record, *good[position:]))
+        record = record_of(key, value, {}, int(valid_records[position].time_ms))
+        yield Trial(
+            key, f"value {text}", (*valid_records[:position], record, *valid_records[position:])
+        )
 
 
-def _repeated(good: Sequence[Record], key: str, position: int) -> Iterator[Trial]:
-    first = good[position]
+def _repeated(valid_records: Sequence[Record], key: str, position: int) -> Iterator[Trial]:
+    first = valid_records[position]
     for value in (first.value, "another"):
-        again = msgspec.structs.replace(first, value=value)
+        repeated = msgspec.structs.replace(first, value=value)
         label = "the same value" if value is first.value else "another value"
-        records = (*good[: position + 1], again, *good[position + 1 :])
+        records = (*valid_records[: position + 1], repeated, *valid_records[position + 1 :])
         yield Trial(key, f"logged again, with {label}", records)
 
 
-def _without_members(good: Sequence[Record], key: str, first: Record) -> Iterator[Trial]:
+def _without_members(valid_records: Sequence[Record], key: str, first: Record) -> Iterator[Trial]:
     for name in first.metadata:
         records = tuple(
             msgspec.structs.replace(
@@ -146,16 +152,16 @@ def _without_members(good: Sequence[Record], key: str, first: Record) -> Iterato
             )
             if record.key == key
             else record
-            for record in good
+            for record in valid_records
         )
         yield Trial(key, f"no {name} in its metadata", records)
 
 
-def _moved(good: Sequence[Record], key: str) -> Iterator[Trial]:
-    key_records = tuple(record for record in good if record.key == key)
-    rest = tuple(record for record in good if record.key != key)
-    yield Trial(key, "logged first", (*key_records, *rest))
-    yield Trial(key, "logged last", (*rest, *key_records))
+def _moved(valid_records: Sequence[Record], key: str) -> Iterator[Trial]:
+    key_records = tuple(record for record in valid_records if record.key == key)
+    other_records = tuple(record for record in valid_records if record.key != key)
+    yield Trial(key, "logged first", (*key_records, *other_records))
+    yield Trial(key, "logged last", (*other_records, *key_records))
 
 
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?")
@@ -185,18 +191,18 @@ def batches(
 ) -> Iterator[Batch]:
     """The valid log first, then all others: alone, or with as many others as possible."""
     bound = _bound(log_kind, official_rules)
-    good: Trial | None = None
+    valid_trial: Trial | None = None
     free: dict[str, list[Trial]] = {}
     for trial in trials:
-        good = good or trial
+        valid_trial = valid_trial or trial
         if not trial.key or trial.key in bound:
             yield Batch((trial,), trial)
         else:
             free.setdefault(trial.key, []).append(trial)
     for turn in zip_longest(*free.values()):
         chosen = tuple(trial for trial in turn if trial is not None)
-        assert good is not None
-        yield Batch(chosen, _merged(good.records, chosen))
+        assert valid_trial is not None
+        yield Batch(chosen, _merged(valid_trial.records, chosen))
 
 
 def _bound(log_kind: LogKind, official_rules: Mapping[str, KeyRule]) -> frozenset[str]:
@@ -207,16 +213,16 @@ def _bound(log_kind: LogKind, official_rules: Mapping[str, KeyRule]) -> frozense
     for key, row in rows.items():
         bound |= needs_of(all_of(row)) - {key}
     for key, rule in official_rules.items():
-        named = {*re.findall(r"\w+", rule.text)} - {key}
-        bound |= named & official_rules.keys()
+        words = {*re.findall(r"\w+", rule.text)} - {key}
+        bound |= words & official_rules.keys()
     return frozenset(bound | {"global_batch_size", "opt_name"})
 
 
-def _merged(good: tuple[Record, ...], trials: tuple[Trial, ...]) -> Trial:
+def _merged(valid_records: tuple[Record, ...], trials: tuple[Trial, ...]) -> Trial:
     changed = {trial.key: [r for r in trial.records if r.key == trial.key] for trial in trials}
     # Keys that the valid log lacks have no order: they come first
-    records = [r for key in changed.keys() - {r.key for r in good} for r in changed[key]]
-    for record in good:
+    records = [r for key in changed.keys() - {r.key for r in valid_records} for r in changed[key]]
+    for record in valid_records:
         if record.key in changed:
             # All records of a key at the place of the first one
             records += changed[record.key]

@@ -12,16 +12,16 @@ from podium.rules.convergence.data import Point, points_of
 from podium.rules.model.round import Round
 
 
-def compare_round(rules: Round, about: About, benchmark: str = "") -> Iterator[Disagreement]:
+def compare_round(rules: Round, release: About, benchmark: str = "") -> Iterator[Disagreement]:
     """The differences of a round, or of one benchmark in it.
 
     Tables that a release does not have are skipped; older releases have no points, for example.
     """
     title = f"{rules.usage} {rules.name}"
     names = [benchmark] if benchmark else [*rules.allowed]
-    yield from _names(rules, about.names.get(title, ()), benchmark)
-    yield from _aliases(rules, about, benchmark)
-    runs, points = about.runs.get(rules.usage, {}), about.points.get(title, {})
+    yield from _names(rules, release.names.get(title, ()), benchmark)
+    yield from _aliases(rules, release, benchmark)
+    runs, points = release.runs.get(rules.usage, {}), release.points.get(title, {})
     for name in names:
         our_runs = rules.benchmark(name).runs
         if runs and name in rules.allowed and runs.get(name) != our_runs:
@@ -38,11 +38,11 @@ def _names(rules: Round, official_names: tuple[str, ...], benchmark: str) -> Ite
             yield _row(rules, name, "benchmark", "benchmark_meta", our_name, official_name)
 
 
-def _aliases(rules: Round, about: About, benchmark: str) -> Iterator[Disagreement]:
-    for alias, name in about.aliases.items():
-        meant = rules.aliases.get(alias) or intended(alias, rules)
-        if name in rules.allowed and meant != name and benchmark in ("", name):
-            yield _row(rules, name, f"alias {alias}", "result_summarizer", meant, name)
+def _aliases(rules: Round, release: About, benchmark: str) -> Iterator[Disagreement]:
+    for alias, name in release.aliases.items():
+        our_name = rules.aliases.get(alias) or intended(alias, rules)
+        if name in rules.allowed and our_name != name and benchmark in ("", name):
+            yield _row(rules, name, f"alias {alias}", "result_summarizer", our_name, name)
 
 
 def _points(

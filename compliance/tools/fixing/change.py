@@ -71,7 +71,7 @@ Plan = FileChange | ManualFix
 
 def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], list[ManualFix]]:
     """Make changes in a tree; returns the finished changes, and the failures with the reason."""
-    done: list[FileChange] = []
+    applied: list[FileChange] = []
     failed: list[ManualFix] = []
     # Renames last, so that all other changes can use the original paths
     others = [change for change in changes if not change.to]
@@ -82,8 +82,8 @@ def apply(root: Path, changes: Sequence[FileChange]) -> tuple[list[FileChange], 
         except OSError as error:
             failed.append(ManualFix(change.path, (error.strerror or str(error)).lower()))
         else:
-            done.append(change)
-    return done, failed
+            applied.append(change)
+    return applied, failed
 
 
 def _in_turn(root: Path, renames: list[FileChange]) -> Iterator[FileChange]:

@@ -92,8 +92,8 @@ def _change(change: FileChange, width: int) -> Iterator[str]:
     elif change.action is Action.MODE:
         target += " from {:04o} to {:04o}".format(*change.modes)
     yield from wrap(f"{change.action.value:7} {target}", width, "  ", " " * 10)
-    for why in change.why:
-        yield from wrap(clean(why), width, " " * 10, " " * 10)
+    for reason in change.why:
+        yield from wrap(clean(reason), width, " " * 10, " " * 10)
     # A difference is not wrapped, so that its lines match the lines of the file
     yield from (f"    {line}" for line in _difference(change))
 

@@ -82,16 +82,16 @@ def _mode(item: Item) -> Iterator[FileChange]:
         mode = stat.S_IMODE(os.lstat(item.full).st_mode)
     except OSError:
         return
-    new_mode, why = mode, []
+    new_mode, reasons = mode, []
     if not mode & stat.S_IRUSR:
         new_mode |= usual_mode(0o444)
-        why.append("the file is not readable")
+        reasons.append("the file is not readable")
     if _is_script(item) and not mode & stat.S_IXUSR:
         # Everyone with read permission gets execute permission
         new_mode |= (new_mode & 0o444) >> 2
-        why.append("the script is not executable")
-    if why:
-        yield FileChange(Action.MODE, item.path, tuple(why), modes=(mode, new_mode))
+        reasons.append("the script is not executable")
+    if reasons:
+        yield FileChange(Action.MODE, item.path, tuple(reasons), modes=(mode, new_mode))
 
 
 def _is_script(item: Item) -> bool:

@@ -172,12 +172,12 @@ def _first(
     if match is not None or folder.scaling != "weak" or system is None:
         return match
     # HPC rules: borrowed instances may be submitted with the original ones, under another system
-    alike = [
+    same_machine = [
         result
         for result in own_results
         if result.description and machine(result.description) == machine(system)
     ]
-    return max(alike, key=lambda result: result.proven or 0, default=None)
+    return max(same_machine, key=lambda result: result.proven or 0, default=None)
 
 
 def _same_machine(result: EarlierResult, first: EarlierResult) -> bool:
@@ -214,15 +214,17 @@ def _changed(
     profile = context.profile
     if not context.rules.benchmark(first.benchmark).borrowable:
         return NOT_ALLOWED.found(profile, location, **values, benchmark=first.benchmark)
-    apart = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
+    differences = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
     # No tree declares the lender: assume the result that differs least
-    nearest = min(apart, key=lambda display_path: len(apart[display_path]), default=None)
+    nearest = min(
+        differences, key=lambda display_path: len(differences[display_path]), default=None
+    )
     if nearest is None:
         problem = "no other submitter has a result of the benchmark to borrow from"
-    elif not apart[nearest]:
+    elif not differences[nearest]:
         return GROUP.found(profile, location, **values, lender=nearest)
     else:
-        names = join_limited(apart[nearest])
+        names = join_limited(differences[nearest])
         problem = f"expected all settings of one lender, but {nearest} differs in {names}"
     # Only a warning: the rules allow more changes with evidence, which is not in a tree
     return NOT_A_GROUP.found(profile, location, **values, problem=problem)

@@ -59,11 +59,11 @@ class _Timed(msgspec.Struct, frozen=True):
         """The share that it takes more than the preview (negative: less), and the quantity."""
         if self.joules is not None and preview.joules:
             return self.joules / preview.joules - 1, "energy"
-        lost = self.minutes / preview.minutes
+        ratio = self.minutes / preview.minutes
         # Size does not excuse a larger system: its time must be as good
         if self.scale >= preview.scale:
-            return lost - 1, "time"
-        return lost * self.scale / preview.scale - 1, "time on all accelerators together"
+            return ratio - 1, "time"
+        return ratio * self.scale / preview.scale - 1, "time on all accelerators together"
 
     def taken(self) -> str:
         """The time, energy and scale, for a message."""
@@ -82,8 +82,12 @@ def followed(
         return
     available = _available(tree, results, context)
     for hardware, previewed in previews.items():
-        alike = [timed for name, timed in available.items() if hardware in name or name in hardware]
-        yield from _followed(previewed, [*chain(*alike)] if alike else None, tree, context)
+        successors = [
+            timed for name, timed in available.items() if hardware in name or name in hardware
+        ]
+        yield from _followed(
+            previewed, [*chain(*successors)] if successors else None, tree, context
+        )
 
 
 def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
@@ -149,10 +153,12 @@ def _followed(
         pairs = [
             *_pairs([entry for entry in comparable if entry.benchmark == benchmark], own_results)
         ]
-        lost = [(then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING]
-        if pairs and not lost:
+        slower_pairs = [
+            (then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING
+        ]
+        if pairs and not slower_pairs:
             return  # one benchmark is enough
-        slower += [_slower(then, now, context) for then, now in lost]
+        slower += [_slower(then, now, context) for then, now in slower_pairs]
     if slower:
         yield from slower
         return
@@ -214,18 +220,18 @@ def _pairs(previewed: list[_Timed], own_results: list[_Timed]) -> Iterator[tuple
     ordered = sorted(previewed, key=_SCALE)
     # A single preview is both smallest and largest: as a key it is compared once
     for then, pick in {ordered[-1]: max, ordered[0]: min}.items():
-        alike = [entry for entry in own_results if entry.division == then.division]
-        same = [entry for entry in alike if entry.scale == then.scale]
-        if alike:
+        same_division = [entry for entry in own_results if entry.division == then.division]
+        same = [entry for entry in same_division if entry.scale == then.scale]
+        if same_division:
             # Of several results at one scale, the fastest shows the performance of the system
-            yield then, min(same, key=_MINUTES) if same else pick(alike, key=_SCALE)
+            yield then, min(same, key=_MINUTES) if same else pick(same_division, key=_SCALE)
 
 
 _SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
 
 
 def _slower(then: _Timed, now: _Timed, context: JudgingContext) -> Finding:
-    lost, quantity = now.lost_to(then)
+    share, quantity = now.lost_to(then)
     limit = f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if quantity == "time" else ""
     return SLOWER.found(
         context.profile,
@@ -234,7 +240,7 @@ def _slower(then: _Timed, now: _Timed, context: JudgingContext) -> Finding:
         title=then.title,
         then=then.taken(),
         path_then=then.display_path,
-        lost=lost,
+        lost=share,
         what=quantity,
         most=MOST_LOST,
         limit=limit,

@@ -100,8 +100,8 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
     earlier = Earlier()
     for path in trees:
         # The round of the submission would misjudge the logs of an earlier one
-        alone = replace(options, round=None)
-        add_tree(earlier, path, judge_paths([path], alone), alone)
+        own_options = replace(options, round=None)
+        add_tree(earlier, path, judge_paths([path], own_options), own_options)
     return earlier
 
 
@@ -120,7 +120,7 @@ def add_tree(
         if facts is None:
             continue
         location = place_of(Path(target.folder), target.display_path)
-        described = (
+        description_path = (
             "" if location.description is None else os.path.relpath(location.description, path)
         )
         before = EarlierRun(
@@ -128,7 +128,7 @@ def add_tree(
             submitter=location.submitter,
             title=_title(choice),
             description=location.description,
-            described=f"{prefix}{described}",
+            described=f"{prefix}{description_path}",
         )
         earlier.runs.add(facts.fingerprint, before)
 
@@ -176,7 +176,7 @@ def resubmitted(
     """Findings about logs that are also in an earlier tree."""
     compared = set()
     for verdict in results:
-        again: list[EarlierRun] = []
+        earlier_runs: list[EarlierRun] = []
         for run in verdict.result.runs:
             before, shifted = earlier.runs.find(run.facts.fingerprint)
             if before is None:
@@ -184,18 +184,18 @@ def resubmitted(
             if shifted:
                 yield _shifted(run, before, context)
             else:
-                again.append(before)
+                earlier_runs.append(before)
         # Checked first: another submitter's logs are wrong in the same round, too
-        yield from _others(tree, verdict, again, context)
+        yield from _others(tree, verdict, earlier_runs, context)
         # Logs that were first submitted in this round may stay
-        again = [before for before in again if before.title != context.rules.title]
-        if again:
-            yield _again(tree, verdict, again, context)
+        earlier_runs = [before for before in earlier_runs if before.title != context.rules.title]
+        if earlier_runs:
+            yield _again(tree, verdict, earlier_runs, context)
             system = verdict.folder.system
             # Results of many benchmarks share a description: compare it once
             if system not in compared and system in tree.systems:
                 compared.add(system)
-                yield from _system(tree, system, again[0], context)
+                yield from _system(tree, system, earlier_runs[0], context)
 
 
 def _shifted(run: Run, before: EarlierRun, context: JudgingContext) -> Finding:
@@ -205,17 +205,17 @@ def _shifted(run: Run, before: EarlierRun, context: JudgingContext) -> Finding:
 
 
 def _again(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[EarlierRun], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, earlier_runs: Sequence[EarlierRun], context: JudgingContext
 ) -> Finding:
     allowed = context.rules.package.resubmission
     return RESUBMITTED.found(
         context.profile,
         tree.place(verdict.folder.path),
         severity=None if allowed else Severity.WARNING,
-        count=len(again),
+        count=len(earlier_runs),
         runs=len(verdict.result.runs),
-        before=again[0].display_path,
-        title=again[0].title,
+        before=earlier_runs[0].display_path,
+        title=earlier_runs[0].title,
         refusal=""
         if allowed
         else f"; {context.rules.title} does not accept logs of earlier rounds",
@@ -223,9 +223,9 @@ def _again(
 
 
 def _others(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[EarlierRun], context: JudgingContext
+    tree: Tree, verdict: ResultVerdict, earlier_runs: Sequence[EarlierRun], context: JudgingContext
 ) -> Iterator[Finding]:
-    names = {before.submitter for before in again if before.submitter}
+    names = {before.submitter for before in earlier_runs if before.submitter}
     others = sorted(name for name in names if not same_organization(name, tree.submitter))
     if others:
         yield OTHER_SUBMITTER.found(

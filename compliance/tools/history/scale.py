@@ -39,7 +39,7 @@ def proven_scale(result: Result, pruned: Iterable[RunFacts] = ()) -> float | Non
     size of all its instances, including `pruned` ones.
     """
     system = result.description
-    described = scale(system)
+    described_scale = scale(system)
     runs = [run.facts.run for run in result.runs]
     scales = [
         size
@@ -47,6 +47,6 @@ def proven_scale(result: Result, pruned: Iterable[RunFacts] = ()) -> float | Non
         # Nodes are not compared with accelerators
         if (size := run.accelerators if system and system.accelerators else run.nodes)
     ]
-    if not scales or not described:
-        return described
-    return min(described, sum(scales) if result.weak else max(scales))
+    if not scales or not described_scale:
+        return described_scale
+    return min(described_scale, sum(scales) if result.weak else max(scales))

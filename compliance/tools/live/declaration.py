@@ -45,8 +45,8 @@ class Declaration:
     @property
     def misspelt(self) -> dict[str, str]:
         """Names that look like a key, with that key."""
-        near = {name: k.nearest(name) for name in self.others}
-        return {name: key.name for name, key in near.items() if key is not None}
+        nearest_keys = {name: k.nearest(name) for name in self.others}
+        return {name: key.name for name, key in nearest_keys.items() if key is not None}
 
 
 def read_declaration(path: Path) -> Declaration:

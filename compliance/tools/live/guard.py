@@ -119,8 +119,10 @@ class Guard:
         # The log takes precedence: `podium check` will judge it
         division = text_of(run.value(NAMES[0])) or self.declared.division
         benchmark = text_of(rules.named_by(run)) or self.declared.benchmark
-        named = bool(benchmark) or NAMES[1] in run.where
-        self.is_constant = named and (not rules.divided or bool(division) or NAMES[0] in run.where)
+        is_named = bool(benchmark) or NAMES[1] in run.where
+        self.is_constant = is_named and (
+            not rules.divided or bool(division) or NAMES[0] in run.where
+        )
         reading = Reading(run, rules)
         self.scopes: list[Scope] = reading.scopes_of(division, benchmark)
         self._undecided = frozenset(self._may_be_overruled(self.scopes))
@@ -232,8 +234,8 @@ class Guard:
         missing = (entry for entry in self.missing() if entry.role not in _AFTER_START)
         keys = [entry.key for entry in missing if entry.key not in _MEASURED]
         if keys and self.is_constant:
-            named = f"{', '.join(keys)} {_is(keys)}"
-            yield NOT_YET_LOGGED.found(self.profile, self.path, missing=named)
+            message = f"{', '.join(keys)} {_is(keys)}"
+            yield NOT_YET_LOGGED.found(self.profile, self.path, missing=message)
 
     def _at_stop(self) -> Iterator[Finding]:
         """The keys that are missing when the run stops, except those that may come later."""
@@ -259,14 +261,14 @@ class Guard:
         """Record findings; return those with a new rule or a higher severity than before."""
         before = self._reported
         # Reported again only with a higher severity: a repeat becomes an error if its values differ
-        fresh = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
-        for finding in fresh:
+        news = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
+        for finding in news:
             before[finding.id] = max(
                 finding.severity, before.get(finding.id, finding.severity), key=_rank
             )
             self._gates.retire(finding.id)
-        self.findings += fresh
-        return tuple(fresh)
+        self.findings += news
+        return tuple(news)
 
     def _log(self) -> Log:
         run = self.run

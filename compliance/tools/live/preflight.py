@@ -143,20 +143,20 @@ def _feed(
 
 def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
     """The keys, each after those that its rules refer to: a mapping has no order."""
-    placed: dict[str, None] = {}
+    ordered: dict[str, None] = {}
 
     # `above` breaks cycles of keys that refer to each other
     def add(key: str, above: tuple[str, ...]) -> None:
         for row in (row for scope in guard.scopes for row in scope.rows if row.name == key):
             for need in sorted(needs_of((*row.each, *(row.policy or ())))):
-                if need in values and need not in placed and need not in above:
+                if need in values and need not in ordered and need not in above:
                     add(need, (*above, key))
-        placed[key] = None
+        ordered[key] = None
 
     for key in values:
-        if key not in placed:
+        if key not in ordered:
             add(key, ())
-    return [*placed]
+    return [*ordered]
 
 
 def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
@@ -173,18 +173,18 @@ def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
 
 def _misspelt(declared: Declaration, missing: Sequence[str], path: str) -> Iterator[Finding]:
     """The names that look like a key; names like a missing key also by their words."""
-    for name, meant in (near_misses(declared.others, missing) | declared.misspelt).items():
-        if meant not in declared.values:
+    for name, key in (near_misses(declared.others, missing) | declared.misspelt).items():
+        if key not in declared.values:
             yield Finding(
                 "log.misspelt-key",
                 Severity.WARNING,
                 path,
                 None,
                 name,
-                f"the key is {name!r:.60}; did you mean {meant}?",
-                meant,
+                f"the key is {name!r:.60}; did you mean {key}?",
+                key,
                 name,
-                f"declare it as {meant}",
+                f"declare it as {key}",
             )
 
 

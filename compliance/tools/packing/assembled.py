@@ -47,8 +47,8 @@ class Assembled(NamedTuple):
         """The logs that the plan refuses, each with the reason."""
         logs = [log for log in self.plan.left_out if log.refused]
         lines = [f"{log.display_path} is left out: {log.why}" for log in logs[:MOST]]
-        more = len(logs) - len(lines)
-        return [*lines, f"{plural(more, 'more log')} left out"] if more else lines
+        surplus = len(logs) - len(lines)
+        return [*lines, f"{plural(surplus, 'more log')} left out"] if surplus else lines
 
 
 class _Allowed:
@@ -143,5 +143,5 @@ def with_assembled(
 
 def _fault_text(folder: Path, faults: list[Remark]) -> str:
     first = f"{folder / CONFIG_FILE}: {faults[0].path}: {faults[0].message}"
-    more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
-    return f"{first}{more}; `podium pack {folder} --dry-run` lists them"
+    suffix = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+    return f"{first}{suffix}; `podium pack {folder} --dry-run` lists them"

@@ -134,8 +134,8 @@ def _check_names(skeleton: Skeleton) -> None:
         _check_system(system)
     for name in skeleton.benchmarks:
         if name not in benchmark_names(rules):
-            why, hint = about_name(name, rules)
-            raise UsageFault(f"--benchmark: {why}; {hint}")
+            reason, hint = about_name(name, rules)
+            raise UsageFault(f"--benchmark: {reason}; {hint}")
 
 
 def _check_system(name: str) -> None:

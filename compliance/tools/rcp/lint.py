@@ -64,12 +64,14 @@ def lint(rules: Round, points: Sequence[Point]) -> list[Finding]:
     by_benchmark: dict[str, list[Point]] = {}
     for point in points:
         by_benchmark.setdefault(point.benchmark, []).append(point)
-    for benchmark, some in by_benchmark.items():
+    for benchmark, benchmark_points in by_benchmark.items():
         if benchmark not in rules.benchmarks and not rounds_with_points(rules.usage, benchmark):
             name, listed = benchmark or "an empty name", ", ".join(rules.listed)
-            findings.append(_found(BENCHMARK, some[0], name=name, title=rules.title, listed=listed))
+            findings.append(
+                _found(BENCHMARK, benchmark_points[0], name=name, title=rules.title, listed=listed)
+            )
             continue
-        findings += _of_benchmark(rules, benchmark, some)
+        findings += _of_benchmark(rules, benchmark, benchmark_points)
     return findings
 
 
@@ -88,10 +90,10 @@ def _of_benchmark(rules: Round, benchmark: str, points: list[Point]) -> Iterator
 
 
 def _duplicates(points: list[Point]) -> Iterator[Finding]:
-    named = {point.id: point for point in points}
+    points_by_id = {point.id: point for point in points}
     for name, count in Counter(point.id for point in points).items():
         if count > 1:
-            yield _found(DUPLICATE_ID, named[name], count=count, name=name)
+            yield _found(DUPLICATE_ID, points_by_id[name], count=count, name=name)
     sizes: dict[float, str] = {}
     values: dict[tuple[float, ...], str] = {}
     for point in points:
@@ -112,9 +114,9 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     # If most values are equal the distance is 0: half the median prevents outliers among their
     # neighbors
     limit = max(FAR * MAD_TO_DEVIATION * distance, 0.5 * middle)
-    far = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
-    if far:
-        yield _found(OUTLIER, point, values=join_limited(far, 4), median=middle)
+    outliers = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
+    if outliers:
+        yield _found(OUTLIER, point, values=join_limited(outliers, 4), median=middle)
     if point.batch_size != int(point.batch_size):
         yield _found(BATCH_SIZE, point, size=point.batch_size)
 
@@ -195,33 +197,33 @@ def _precision(rules: Round, point: Point) -> Iterator[Finding]:
         if len(accepted) > 1:
             yield _found(NO_PRECISION, point, **values)
         return
-    named = {_SPELLED.get(name, name) for name in _FORMAT.findall(precision.upper())}
-    other = named - {*accepted}
+    formats = {_SPELLED.get(name, name) for name in _FORMAT.findall(precision.upper())}
+    other = formats - {*accepted}
     # The method that emulates FP32 may be named, too
-    if named <= other or (other and "EMULAT" not in precision.upper()):
+    if formats <= other or (other and "EMULAT" not in precision.upper()):
         yield _found(PRECISION, point, given=precision, **values)
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
-    named = {point.id: point for point in points}
+    points_by_id = {point.id: point for point in points}
     # Not for points with too few values for a mean, which _run_count reports
     methods = {p: references(p, rules, benchmark, points) for p in Profile}
     used = {p: {reference.ids[0] for reference in methods[p].used} for p in Profile}
     for reference in methods[Profile.POLICY].every:
         name = reference.ids[0]
         if all(name not in used[p] for p in Profile):
-            yield _found(UNUSED, named[name])
+            yield _found(UNUSED, points_by_id[name])
         elif name not in used[Profile.POLICY]:
             problem = "keeps it, although two others undercut it"
-            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
+            yield _found(PRUNING_DIFFERS, points_by_id[name], problem=problem)
         elif name not in used[Profile.VERIFIER]:
             problem = "drops it, although no two others undercut it"
-            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
+            yield _found(PRUNING_DIFFERS, points_by_id[name], problem=problem)
     for reference in methods[Profile.POLICY].every:
         if reference.deviation == 0:
-            yield _found(NO_SPREAD, named[reference.ids[0]])
+            yield _found(NO_SPREAD, points_by_id[reference.ids[0]])
         elif not math.isfinite(reference.maximum_speedup):
-            yield _found(NO_MINIMUM, named[reference.ids[0]])
+            yield _found(NO_MINIMUM, points_by_id[reference.ids[0]])
 
 
 # --- as text and JSON -----------------------------------------------------------------------------

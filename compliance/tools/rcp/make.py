@@ -46,13 +46,13 @@ class Origin:
 
     def members(self) -> dict[str, str]:
         """The given members."""
-        named = {
+        values = {
             "Creator": self.creator,
             "When": self.when,
             "Platform": self.platform,
             "Precision": self.precision,
         }
-        return {name: value for name, value in named.items() if value}
+        return {name: value for name, value in values.items() if value}
 
 
 def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
@@ -64,9 +64,9 @@ def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
     for _, judged in files.verdicts():
         if judged.kind != "log" or not isinstance(judged.verdict.facts, Facts):
             continue
-        why = _unfit(judged.verdict)
-        if why:
-            left_out.setdefault(why, []).append(judged.display_path)
+        reason = _unfit(judged.verdict)
+        if reason:
+            left_out.setdefault(reason, []).append(judged.display_path)
             continue
         run = judged.verdict.facts.run
         assert run.benchmark is not None
@@ -75,7 +75,9 @@ def make(paths: Sequence[Path], options: Options, origin: Origin) -> MadePoints:
     if not groups:
         raise NothingToJudge(f"no log can be used: {_all_of(left_out)}")
     remarks = [
-        f"{path} is skipped: {why}" for why, unfit in left_out.items() for path in sorted(unfit)
+        f"{path} is skipped: {reason}"
+        for reason, unfit in left_out.items()
+        for path in sorted(unfit)
     ]
     return _made(rules, groups, origin, remarks)
 
@@ -93,8 +95,8 @@ def _runs(path: Path) -> list[Path]:
 def _all_of(left_out: Mapping[str, Sequence[str]]) -> str:
     """Each reason, with the number and the names of its logs."""
     return "; ".join(
-        f"{plural(len(paths), 'log')} ({join_limited(sorted(paths), 12)}): {why}"
-        for why, paths in left_out.items()
+        f"{plural(len(paths), 'log')} ({join_limited(sorted(paths), 12)}): {reason}"
+        for reason, paths in left_out.items()
     )
 
 
@@ -123,8 +125,8 @@ def _made(
 ) -> MadePoints:
     records: dict[str, Any] = {}
     for (benchmark, size), facts in sorted(groups.items()):
-        whole = int(size) if size == int(size) else size
-        name = f"{benchmark}_ref_{whole}"
+        batch_size = int(size) if size == int(size) else size
+        name = f"{benchmark}_ref_{batch_size}"
         benchmark_rules = rules.benchmark(benchmark)
         # The official form has a separate member for samples, which only two benchmarks use
         member = MEMBERS[benchmark_rules.convergence.points_unit]
@@ -137,7 +139,7 @@ def _made(
         records[name] = {
             "Benchmark": benchmark,
             **origin.members(),
-            "BS": whole,
+            "BS": batch_size,
             "Hyperparams": settings,
             member: sorted(_plain(log.run.to_converge) for log in facts),
         }

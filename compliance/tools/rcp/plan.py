@@ -223,11 +223,11 @@ def _due_lines(planned: Plan, width: int) -> list[str]:
     days, due = planned.rules.package.points_due_days, planned.points_due
     if days is None:
         return []
-    by = f"by {due}, " if due else ""
+    date_text = f"by {due}, " if due else ""
     deadline = f" of {planned.deadline}" if due else " (set `deadline` in podium.toml for the date)"
     text = (
-        f"New reference points are due {by}{days} days before the deadline{deadline}. Evidence for "
-        "an appeal comes with the submission."
+        f"New reference points are due {date_text}{days} days before the deadline{deadline}. "
+        "Evidence for an appeal comes with the submission."
     )
     return ["", *wrap(text, width)]
 
@@ -249,8 +249,8 @@ def _nothing(planned: Plan) -> str:
 def _progress_lines(planned: Plan, progress: Progress, unit: str, width: int) -> list[str]:
     assert planned.reference is not None
     assert planned.minimum is not None
-    done = len(progress.finished)
-    lines = wrap(f"{done} of {planned.known.needed} runs are finished.", width)
+    finished = len(progress.finished)
+    lines = wrap(f"{finished} of {planned.known.needed} runs are finished.", width)
     if progress.outlook in ("passed", "failed"):
         mean = "no mean" if math.isinf(progress.lowest) else f"a mean of {figure(progress.lowest)}"
         lines += wrap(f"Their result is {mean}: the test is {progress.outlook}.", width)

@@ -71,13 +71,13 @@ def curve_of(
 
 def chart(curve: Curve, width: int = 80) -> list[str]:
     """The curve drawn with characters, at most `width` columns wide."""
-    everything = curve.everything
-    if not everything:
+    points = curve.everything
+    if not points:
         return []
-    low, high = _span([y for _, y in everything], 0.05)
+    low, high = _span([y for _, y in points], 0.05)
     labels = [_label(high), _label((low + high) / 2), _label(low)]
     margin = max(map(len, labels))
-    grid = _Grid(everything, low, high, max(20, min(width, 100) - margin - 2))
+    grid = _Grid(points, low, high, max(20, min(width, 100) - margin - 2))
     # More important marks are drawn later, over the rest
     grid.line(curve.limits, "_")
     grid.line(curve.used, ".")
@@ -103,8 +103,8 @@ def chart(curve: Curve, width: int = 80) -> list[str]:
 def _span(values: Sequence[float], room: float) -> Pair:
     low, high = min(values), max(values)
     # Equal values also need a nonzero span for the division
-    more = (high - low) * room or abs(high) * room or 1.0
-    return max(0.0, low - more) if low >= 0 else low - more, high + more
+    margin = (high - low) * room or abs(high) * room or 1.0
+    return max(0.0, low - margin) if low >= 0 else low - margin, high + margin
 
 
 def _label(value: float) -> str:

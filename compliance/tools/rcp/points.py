@@ -36,9 +36,9 @@ def points_for(rules: Round, benchmark: str, file: Path | None) -> tuple[Point, 
     points = points_of(rules.usage, rules.name, benchmark)
     # An empty list is correct for minigo, which is not tested, but a misspelled name is an error
     if not points and benchmark not in rules.benchmarks:
-        listed = ", ".join(sorted(rules.listed))
+        names = ", ".join(sorted(rules.listed))
         raise UsageFault(
-            f"{benchmark} is not a benchmark of {rules.title}; expected one of {listed}"
+            f"{benchmark} is not a benchmark of {rules.title}; expected one of {names}"
         )
     return points
 

@@ -56,13 +56,14 @@ def read_before(folder: Path) -> EarlierReview:
     review = _read(folder / REVIEW_FILE, Review)
     if review.anonymous:
         raise UsageFault(f"{folder} is anonymous; --against needs the review with names")
-    odd = next(
+    invalid_id = next(
         (objection.id for objection in review.objections if not PLAIN.fullmatch(objection.id)), None
     )
-    if odd is not None:
+    if invalid_id is not None:
         # The id becomes a file name
         raise UsageFault(
-            f"{folder / REVIEW_FILE} has the objection id {clean(odd)!r}; expected a file name"
+            f"{folder / REVIEW_FILE} has the objection id {clean(invalid_id)!r}; "
+            "expected a file name"
         )
     files = _read(folder / MANIFEST_FILE, dict[str, str])
     records = read_records(folder)
@@ -96,12 +97,12 @@ def followed(
         for objection in now
     ]
     ids = {objection.id for objection in now}
-    met = [
+    resolved = [
         _met(objection, is_present=objection.submission in submissions)
         for objection in before.objections
         if objection.id not in ids
     ]
-    return [*current, *met]
+    return [*current, *resolved]
 
 
 def _new(objection: Objection) -> Objection:
@@ -150,13 +151,13 @@ def compared(
 ) -> Against:
     """The changes since the earlier review; `rules` are the usage and the name of the round."""
     questions = _Asked(before.objections)
-    apart = differences(before.files, files)
-    changed = [*_results(before.review.results, results, apart, questions, rules)]
+    differing_files = differences(before.files, files)
+    changed = [*_results(before.review.results, results, differing_files, questions, rules)]
     folders = tuple(f"{result.path}/" for result in (*before.review.results, *results))
     # Logs are reported with their results
     others: dict[str, Sequence[str]] = {
         kind: [path for path in paths if not path.startswith(folders)]
-        for kind, paths in apart.items()
+        for kind, paths in differing_files.items()
     }
     unasked = [change.path for change in changed if not change.asked]
     unasked += sorted(
@@ -197,19 +198,19 @@ def _above(path: str) -> Iterator[str]:
 def _results(
     then: Sequence[ResultEntry],
     now: Sequence[ResultEntry],
-    apart: Mapping[str, list[str]],
+    differing_files: Mapping[str, list[str]],
     questions: _Asked,
     rules: tuple[str, str],
 ) -> Iterator[ResultChange]:
     old, new = ({entry.path: entry for entry in entries} for entries in (then, now))
     for path in sorted(old.keys() | new.keys()):
-        about = questions.about_result(path)
+        is_asked = questions.about_result(path)
         if path not in new:
-            yield ResultChange(path=path, kind="removed", asked=about)
+            yield ResultChange(path=path, kind="removed", asked=is_asked)
         elif path not in old:
-            yield ResultChange(path=path, kind="added", asked=about)
+            yield ResultChange(path=path, kind="added", asked=is_asked)
         else:
-            change = _result(old[path], new[path], apart, about, then, rules)
+            change = _result(old[path], new[path], differing_files, is_asked, then, rules)
             if change is not None:
                 yield change
 
@@ -217,7 +218,7 @@ def _results(
 def _result(
     then: ResultEntry,
     now: ResultEntry,
-    apart: Mapping[str, list[str]],
+    differing_files: Mapping[str, list[str]],
     is_asked: bool,
     others: Sequence[ResultEntry],
     rules: tuple[str, str],
@@ -231,14 +232,14 @@ def _result(
     }
     logs = [
         f"{path} ({kind})"
-        for kind, paths in apart.items()
+        for kind, paths in differing_files.items()
         for path in paths
         if path.startswith(f"{now.path}/")
     ]
     minutes = (then.score, now.score) if then.score != now.score else None
     if not (settings or logs or minutes):
         return None
-    edits = edits_of(then, now, apart)
+    edits = edits_of(then, now, differing_files)
     lender, allowed = "", ""
     if settings:
         lender = _lender(now, after, others)

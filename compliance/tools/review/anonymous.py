@@ -143,7 +143,7 @@ def _without_hashes(result: ResultEntry) -> ResultEntry:
 
 def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:
     """Objections with numbers as ids: a hash of the place would be the same in the named review."""
-    placed = [
+    placed_objections = [
         replace(
             objection,
             id="",
@@ -158,7 +158,7 @@ def _numbered(objections: Iterable[Objection], kind: str) -> list[Objection]:
         replace(
             objection, id=f"{objection.submitter}-{plain_name(about(objection))}-{kind}-{number:03}"
         )
-        for number, objection in enumerate(sorted(placed, key=weight), 1)
+        for number, objection in enumerate(sorted(placed_objections, key=weight), 1)
     ]
 
 
@@ -183,12 +183,12 @@ class _Names:
 
     def _organizations(self) -> dict[str, str]:
         """Organizations that logs and descriptions name, with a replacement for each new one."""
-        named = {run.facts.org or "" for result in self.results for run in result.runs}
-        named |= {
+        names = {run.facts.org or "" for result in self.results for run in result.runs}
+        names |= {
             description.submitter for result in self.results if (description := result.description)
         }
         replacements, strangers = {}, []
-        for name in named - {"", *self.words}:
+        for name in names - {"", *self.words}:
             same = next((word for word in self.words if same_organization(word, name)), None)
             if same is None:
                 strangers.append(name)
@@ -212,9 +212,9 @@ class _Names:
 
     def _products(self) -> set[str]:
         """The names of accelerators and frameworks."""
-        described = [result.description for result in self.results if result.description]
-        names = {description.accelerator_model_name for description in described}
-        return (names | {description.framework for description in described}) - {""}
+        descriptions = [result.description for result in self.results if result.description]
+        names = {description.accelerator_model_name for description in descriptions}
+        return (names | {description.framework for description in descriptions}) - {""}
 
     def replacer(self, paths: Iterable[str], benchmarks: set[str]) -> Replace:
         """A function that replaces every name in a string.
@@ -228,12 +228,12 @@ class _Names:
         # A folder may be named with a common word, which is replaced in paths only
         files = {name: word for name, word in parts.items() if not name.isalpha()}
         within = self._within({part for name in benchmarks for part in _parts(name)})
-        whole = _whole_names(self.words)
-        products = {name: _without_vendor(name, whole) for name in self.products}
-        listed = sorted((product for product in products if product != products[product]), key=len)[
-            ::-1
-        ]
-        product = re.compile("|".join(map(re.escape, listed)) or r"(?!)")
+        name_pattern = _whole_names(self.words)
+        products = {name: _without_vendor(name, name_pattern) for name in self.products}
+        product_names = sorted(
+            (product for product in products if product != products[product]), key=len
+        )[::-1]
+        product = re.compile("|".join(map(re.escape, product_names)) or r"(?!)")
 
         def named(match: re.Match[str]) -> str:
             return replacements.get(match[0].casefold()) or _by_letters(match[0], self.words)
@@ -247,7 +247,7 @@ class _Names:
                 text = "/".join(replacements.get(part.casefold(), part) for part in text.split("/"))
                 text = _PATH.sub(pathed, text)
             text = _FILE_NAME.sub(lambda match: files.get(match[0].casefold(), match[0]), text)
-            text = whole.sub(named, text)
+            text = name_pattern.sub(named, text)
             return _WORD.sub(lambda match: within.get(match[0].casefold(), match[0]), text)
 
         return hide
@@ -314,8 +314,8 @@ def _whole_names(words: Iterable[str]) -> re.Pattern[str]:
         r"[-_ +.,]*".join(map(re.escape, filter(None, _SEPARATOR.split(name))))
         for name in sorted(names, key=len, reverse=True)
     ]
-    listed = "|".join(filter(None, forms)) or r"(?!)"
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{listed})(?![A-Za-z0-9])", re.IGNORECASE)
+    alternatives = "|".join(filter(None, forms)) or r"(?!)"
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 def _by_letters(text: str, words: Mapping[str, str]) -> str:

@@ -15,18 +15,22 @@ TEXTS = ("submission_", "s_n_")
 """Prefixes of keys that identify the submitter of a run and say nothing about its course."""
 
 
-def edits_of(then: ResultEntry, now: ResultEntry, apart: Mapping[str, list[str]]) -> list[str]:
+def edits_of(
+    then: ResultEntry, now: ResultEntry, differing_files: Mapping[str, list[str]]
+) -> list[str]:
     """A sentence for each kind of change to the logs of a result.
 
-    `apart` has the paths that were added, removed or changed.
+    `differing_files` has the paths that were added, removed or changed.
     """
     before, after = ({run.path: run for run in result.runs} for result in (then, now))
     names_by_change: dict[str, list[str]] = defaultdict(list)
-    for path in apart.get("changed", ()):
+    for path in differing_files.get("changed", ()):
         if path in before and path in after:
             names_by_change[_changed(before[path], after[path])].append(_name(path))
     for kind in ("added", "removed"):
-        names = [_name(path) for path in apart.get(kind, ()) if path in {**before, **after}]
+        names = [
+            _name(path) for path in differing_files.get(kind, ()) if path in {**before, **after}
+        ]
         if names:
             names_by_change[f"logs {kind}"] += names
     return [f"{change} in {_logs(names)}" for change, names in names_by_change.items()]

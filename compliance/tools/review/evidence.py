@@ -42,15 +42,15 @@ def lines(groups: Sequence[EvidenceGroup]) -> Iterator[str]:
     for group in groups:
         if not group.files:
             position = f":{group.line}" if group.line is not None else ""
-            again = f" ({group.places} times)" if group.places > 1 else ""
-            yield f"{group.path}{position}{again}: {group.message}"
+            times = f" ({group.places} times)" if group.places > 1 else ""
+            yield f"{group.path}{position}{times}: {group.message}"
         elif len(group.files) == 1:
             position = f":{group.line}" if group.line is not None else ""
-            again = f" ({group.places} times)" if group.places > 1 else ""
-            yield f"{group.path}/{group.files[0]}{position}{again}: {group.message}"
+            times = f" ({group.places} times)" if group.places > 1 else ""
+            yield f"{group.path}/{group.files[0]}{position}{times}: {group.message}"
         else:
             total = f"{len(group.files)} of {group.runs} runs"
-            named = ""
+            file_names = ""
             if len(group.files) != group.runs:
-                named = f" ({join_limited(list(group.files), MOST_NAMED)})"
-            yield f"{group.path}: {total}{named}, such as: {group.message}"
+                file_names = f" ({join_limited(list(group.files), MOST_NAMED)})"
+            yield f"{group.path}: {total}{file_names}, such as: {group.message}"

@@ -98,11 +98,11 @@ def _read_earlier(
     path: Path, options: Options, trees: EarlierTrees, names: Collection[str]
 ) -> Earlier:
     # Each is judged by the round that it names
-    alone = replace(options, round=None)
-    files = judge_paths([path], alone, with_trace=True)
-    results = [*results_of(files, alone)]
+    own_options = replace(options, round=None)
+    files = judge_paths([path], own_options, with_trace=True)
+    results = [*results_of(files, own_options)]
     titles = {result.rules.title for result in results}
     # Such as this round as it was first submitted
     name = titles.pop() if len(titles) == 1 and not titles & {*names} else path.resolve().name
-    add_tree(trees, path, files, alone, f"{name}, ")
-    return Earlier(name, results, read_code(path, alone))
+    add_tree(trees, path, files, own_options, f"{name}, ")
+    return Earlier(name, results, read_code(path, own_options))

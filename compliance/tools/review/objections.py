@@ -96,8 +96,8 @@ def _objection(
 
 def _order(finding: Finding) -> tuple[bool, int, str, int, str, str]:
     """The most severe first; a finding that only counts further findings comes last."""
-    more = _MORE.match(finding.message) is not None
-    return (more, RANK[finding.severity], *finding.sort_key())
+    is_summary = _MORE.match(finding.message) is not None
+    return (is_summary, RANK[finding.severity], *finding.sort_key())
 
 
 def _ask(finding: Finding, runs: Mapping[str, int]) -> str:
@@ -110,8 +110,8 @@ def _ask(finding: Finding, runs: Mapping[str, int]) -> str:
 
 def objection_id(submitter: str, path: str, rule: str) -> str:
     """The id of an objection and the name of its file, the same for every state of a round."""
-    whole = f"{path}\0{rule}"
-    mark = hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    identity = f"{path}\0{rule}"
+    mark = hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=4).hexdigest()
     return f"{plain_name(submitter)}-{plain_name(rule)}-{mark}"
 
 
@@ -130,16 +130,19 @@ def letter(objection: Objection, title: str, says: Says, most: int = 20) -> str:
     `title` is the title of the round; at most `most` lines of evidence are listed.
     """
     count = len(objection.evidence)
-    many = f" ({count} places)" if count > 1 else ""
-    lines = [f"**{title} review, {escape(objection.submitter)}: {about(objection)}{many}**", ""]
+    places_text = f" ({count} places)" if count > 1 else ""
+    lines = [
+        f"**{title} review, {escape(objection.submitter)}: {about(objection)}{places_text}**",
+        "",
+    ]
     lines += ["We reviewed your submission and found:", ""]
-    shown = [*evidence_lines(objection.folded)]
-    for line in shown[:most]:
+    evidence = [*evidence_lines(objection.folded)]
+    for line in evidence[:most]:
         lines += _indented(line)
-    if not shown:
+    if not evidence:
         lines += _indented(objection.message)
-    if len(shown) > most:
-        lines.append(f"    … and {len(shown) - most} more, listed in review.json")
+    if len(evidence) > most:
+        lines.append(f"    … and {len(evidence) - most} more, listed in review.json")
     lines.append("")
     demand = says(objection.rule)
     if demand:

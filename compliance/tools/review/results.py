@@ -196,16 +196,16 @@ def _entry(
 
 
 def _system(result: Result) -> SystemEntry:
-    described, location = result.description, result.place
-    if described is None:
+    description, location = result.description, result.place
+    if description is None:
         return SystemEntry(name=location.system)
     return SystemEntry(
         name=location.system,
-        status=described.category or described.status,
-        nodes=described.nodes,
-        accelerators=described.accelerators,
-        accelerator=described.accelerator_model_name,
-        framework=described.framework,
+        status=description.category or description.status,
+        nodes=description.nodes,
+        accelerators=description.accelerators,
+        accelerator=description.accelerator_model_name,
+        framework=description.framework,
     )
 
 

@@ -81,10 +81,10 @@ def review_round(
         notes=[objection for objection in candidates if objection.severity == "note"],
         against=against,
     )
-    whole = replace(outcome, findings=[*outcome.findings, *findings])
+    full_outcome = replace(outcome, findings=[*outcome.findings, *findings])
     if anonymous:
-        return Reviewed(anonymised(review, files, material), {}, whole, None)
-    return Reviewed(review, files, whole, _code(material, code))
+        return Reviewed(anonymised(review, files, material), {}, full_outcome, None)
+    return Reviewed(review, files, full_outcome, _code(material, code))
 
 
 def _code(material: Material, request: CodeRequest | None) -> CodeReview | None:

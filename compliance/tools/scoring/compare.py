@@ -54,10 +54,10 @@ def comparable(first: str, second: str, benchmark: str, other: str) -> str:
     # Results of the same round are always comparable
     if old == new:
         return ""
-    both = sorted((version_of(old), version_of(new)))
+    versions = sorted((version_of(old), version_of(new)))
     # Either round may state the span, and both rounds must be in it
     for low, high in filter(None, (first_benchmark.comparable, second_benchmark.comparable)):
-        if version_of(low) <= both[0] and both[1] <= version_of(high):
+        if version_of(low) <= versions[0] and versions[1] <= version_of(high):
             return ""
     return f"results of {benchmark} in {old} and {new} are not compatible"
 
@@ -77,12 +77,12 @@ def changes(now: Scores, then: Scores) -> list[ScoreChange]:
     pairs = []
     for entry in now.results:
         before = old.pop(_identity(entry), None)
-        why = ""
+        reason = ""
         if before is None:
-            why = "only in the first"
+            reason = "only in the first"
         else:
-            why = comparable(before.round, entry.round, before.benchmark, entry.benchmark)
-        pairs.append(ScoreChange(entry, before, why))
+            reason = comparable(before.round, entry.round, before.benchmark, entry.benchmark)
+        pairs.append(ScoreChange(entry, before, reason))
     pairs += [ScoreChange(None, entry, "only in the second") for entry in old.values()]
     return pairs
 

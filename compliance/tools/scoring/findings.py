@@ -101,10 +101,10 @@ def _absurd(scored: ScoredResult) -> Iterator[Finding]:
     points = [run.to_converge for _, run in converged if run.to_converge is not None]
     plain = [value for value in points if math.isfinite(value) and value > 0]
     # Infinite and negative counts must not shift the median to which the others are compared
-    usual = _usual(scored, plain)
+    usual_point = _usual(scored, plain)
     for index, run in converged:
-        why = _absurdity(run, usual)
-        if why:
+        reason = _absurdity(run, usual_point)
+        if reason:
             yield _found(
                 scored,
                 ABSURD_CONVERGENCE,
@@ -112,7 +112,7 @@ def _absurd(scored: ScoredResult) -> Iterator[Finding]:
                 key="eval_accuracy",
                 at=run.to_converge,
                 unit=run.unit,
-                why=why,
+                why=reason,
             )
 
 
@@ -124,14 +124,14 @@ def _usual(scored: ScoredResult, values: list[float]) -> float | None:
     return statistics.median(values) if len(values) > 2 else None
 
 
-def _absurdity(run: RunFacts, usual: float | None) -> str:
+def _absurdity(run: RunFacts, usual_point: float | None) -> str:
     point = run.to_converge
     if point is None:
         return ""
     if not math.isfinite(point) or point < 0:
         return "expected a finite, nonnegative number"
-    if usual and (point > FAR * usual or (point > 0 and point < usual / FAR)):
-        return f"expected about {usual:g}"
+    if usual_point and (point > FAR * usual_point or (point > 0 and point < usual_point / FAR)):
+        return f"expected about {usual_point:g}"
     return ""
 
 
@@ -202,10 +202,10 @@ def _broken(scored: ScoredResult) -> Iterator[Finding]:
 
 def _spread(scored: ScoredResult) -> Iterator[Finding]:
     result = scored.result
-    far = [] if result.throughput is not None else uneven(result.chosen)
+    outliers = [] if result.throughput is not None else uneven(result.chosen)
     # Times differ because convergence differs: only a different speed makes a run an outlier
-    if far:
-        differences = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in far]
+    if outliers:
+        differences = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in outliers]
         yield _found(scored, UNEVEN_SPEED, far=join_limited(differences, 6))
 
 

@@ -98,14 +98,14 @@ def results_of(
     """All results among the logs; `points` replace the reference points of the rounds."""
     wish = RoundRequest(options.usage, options.round)
     # A system has a folder for each benchmark, and one description for all of them
-    described = cache(_description)
+    cached_description = cache(_description)
     for folder, display_path, judged in _folders(files):
         # A path may contain several rounds: each folder is scored with the rules of its round
         rules = wish.choose(folder).rules
         runs = [_run(verdict) for verdict in judged]
         for group in _groups(runs, Path(folder).absolute().name, rules):
             location = filled(place_of(Path(folder), display_path), (r.facts for r in group), rules)
-            description = described(location.description)
+            description = cached_description(location.description)
             yield Result(
                 location, rules, options.profile, group, description, points, options.factors
             )

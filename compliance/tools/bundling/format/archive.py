@@ -51,9 +51,9 @@ def _header(entry: TreeEntry) -> bytes:
     info.linkname = entry.target
     # Owner and group stay empty, so that the archive names no account of the packing machine
     info.mtime = MOMENT
-    whole = entry.kind is MemberKind.FOLDER or entry.executable
+    all_bits = entry.kind is MemberKind.FOLDER or entry.executable
     # Fixed modes: the umask of the packing machine must not change the bytes
-    info.mode = 0o777 if entry.kind is MemberKind.LINK else 0o755 if whole else 0o644
+    info.mode = 0o777 if entry.kind is MemberKind.LINK else 0o755 if all_bits else 0o644
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
 
 
@@ -81,7 +81,7 @@ def _content(entry: TreeEntry) -> Iterator[bytes]:
 
 
 def _check_same(entry: TreeEntry, handle: int) -> None:
-    about = os.fstat(handle)
-    same = about.st_size == entry.size and about.st_mtime_ns == entry.changed_ns
-    if not (same and stat.S_ISREG(about.st_mode)):
+    status = os.fstat(handle)
+    same = status.st_size == entry.size and status.st_mtime_ns == entry.changed_ns
+    if not (same and stat.S_ISREG(status.st_mode)):
         raise Refused(f"{clean(entry.name)}: the file changed while it was read")

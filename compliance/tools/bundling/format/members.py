@@ -127,21 +127,21 @@ class Members:
         self._left = self._pad = 0
 
     def __iter__(self) -> Iterator[Member]:
-        stated: dict[str, str] = {}
+        overrides: dict[str, str] = {}
         records = 0
         while (info := self._header()) is not None:
             if info.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, *_NAMES):
                 records += 1
                 if records > MOST_EXTENSIONS:
                     raise Refused(f"{self._meter.where}: too many records before one member")
-                stated |= self._extension(info)
+                overrides |= self._extension(info)
                 continue
-            yield self._member(info, stated)
+            yield self._member(info, overrides)
             # If the caller skips the content, the next header comes only after it
             for _ in self.content():
                 pass
-            stated, records = {}, 0
-        if stated:
+            overrides, records = {}, 0
+        if overrides:
             raise Refused(f"{self._meter.where}: the archive ends before the member it announces")
         self._end()
 
@@ -178,8 +178,8 @@ class Members:
 
     # --- one member ---
 
-    def _member(self, info: tarfile.TarInfo, stated: dict[str, str]) -> Member:
-        name = stated.get("path", info.name)
+    def _member(self, info: tarfile.TarInfo, overrides: dict[str, str]) -> Member:
+        name = overrides.get("path", info.name)
         self._meter.where = display_path = clean(name[:200]) or "a member without a name"
         kind = _KINDS.get(info.type)
         if kind is None:
@@ -190,7 +190,7 @@ class Members:
         if kind is MemberKind.FOLDER:
             # In tar, folders end with a slash. A name of slashes only is refused later as absolute
             name = name.rstrip("/") if name.strip("/") else name
-        size = _number(stated["size"], display_path) if "size" in stated else info.size
+        size = _number(overrides["size"], display_path) if "size" in overrides else info.size
         if size < 0:
             raise Refused(f"{display_path}: the size is negative")
         # Readers disagree whether such content exists, and so where the next header starts
@@ -198,7 +198,7 @@ class Members:
             raise Refused(f"{display_path}: is a {kind} with content")
         self._meter.announce(size)
         self._left, self._pad = size, -size % BLOCK
-        target = stated.get("linkpath", info.linkname)
+        target = overrides.get("linkpath", info.linkname)
         if len(target.encode("utf-8", "surrogateescape")) > LONGEST_NAME:
             raise Refused(f"{display_path}: the link target is longer than {LONGEST_NAME} bytes")
         # Only the owner's executable bit of the mode counts: a setuid bit is never unpacked
@@ -212,11 +212,11 @@ class Members:
         if info.type in _NAMES:
             text = data.rstrip(b"\0").decode("utf-8", "surrogateescape")
             return {_NAMES[info.type]: text}
-        stated = _pax(data, f"after {position}")
+        extension = _pax(data, f"after {position}")
         # In this dialect, a sparse file has the type of a plain file, and only its keys differ
-        if odd := [key for key in stated if key.startswith("GNU.sparse")]:
-            raise Refused(f"after {position}: a sparse file ({clean(odd[0])})")
-        records = {key: text for key, text in stated.items() if key in _USED}
+        if sparse := [key for key in extension if key.startswith("GNU.sparse")]:
+            raise Refused(f"after {position}: a sparse file ({clean(sparse[0])})")
+        records = {key: text for key, text in extension.items() if key in _USED}
         # `git archive` writes a global header with a comment, which is harmless
         if records and info.type == tarfile.XGLTYPE:
             raise Refused(f"after {position}: a record that sets {min(records)} for all members")

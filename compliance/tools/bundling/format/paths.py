@@ -140,22 +140,26 @@ class TakenPaths:
 
     def _enter(self, folder: int, parts: tuple[str, ...], index: int, kind: MemberKind) -> int:
         """Add one name in the folder with that number; returns the number of the name."""
-        stated = index + 1 == len(parts)
+        is_stated = index + 1 == len(parts)
         name = folded(parts[index])
         other = self._taken.get((folder, name))
         if other is None:
             # One string object if both are equal, to save memory
             written = name if name == parts[index] else parts[index]
-            entry = _Place(len(self._taken) + 1, written, kind, stated)
+            entry = _Place(len(self._taken) + 1, written, kind, is_stated)
             self._taken[folder, name] = entry
             return entry.number
         # Tar may list a folder after files in it, but each member only once
-        again = stated and (other.stated or kind is not MemberKind.FOLDER)
-        if again or other.written != parts[index] or _is_folder(other.kind) != _is_folder(kind):
+        is_repeated = is_stated and (other.stated or kind is not MemberKind.FOLDER)
+        if (
+            is_repeated
+            or other.written != parts[index]
+            or _is_folder(other.kind) != _is_folder(kind)
+        ):
             raise Refused(
                 f"{clean('/'.join(parts))}: {_collision(other, parts[: index + 1], kind)}"
             )
-        if stated and not other.stated:
+        if is_stated and not other.stated:
             self._taken[folder, name] = other._replace(stated=True)
         return other.number
 

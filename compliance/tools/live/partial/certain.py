@@ -135,11 +135,11 @@ class Gates:
     `named`: division and benchmark are final.
     """
 
-    def __init__(self, context: Context, checks: Iterable[Check], named: bool) -> None:
+    def __init__(self, context: Context, checks: Iterable[Check], has_names: bool) -> None:
         self.by_key: dict[str, list[tuple[Check, Worth]]] = {}
         self.checks: list[Check] = []
         for check in checks:
-            if check.watches and check.applies(context) and (named or not check.needs_names):
+            if check.watches and check.applies(context) and (has_names or not check.needs_names):
                 self.checks.append(check)
                 self._open(check, context)
 

@@ -29,8 +29,12 @@ def declared(
     if division and division not in DIVISIONS:
         raise UsageFault(f"expected the division {' or '.join(DIVISIONS)}, got {division}")
     if benchmark and benchmark not in rules.benchmarks:
-        near = difflib.get_close_matches(benchmark, rules.benchmarks, n=2)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of {_all(rules)}"
+        suggestions = difflib.get_close_matches(benchmark, rules.benchmarks, n=2)
+        hint = (
+            f"did you mean {' or '.join(suggestions)}?"
+            if suggestions
+            else f"expected one of {_all(rules)}"
+        )
         raise UsageFault(f"{benchmark} is not a benchmark of {rules.title}; {hint}")
     return Declared(rules, division or "", benchmark or "")
 

@@ -69,15 +69,15 @@ class GrowingLog:
                 lines=[*log.lines],
             )
             last._take(self.rest)
-            log, odd = last.log, last.odd
+            log, is_odd = last.log, last.odd
         else:
-            odd = self.odd
+            is_odd = self.odd
         log = replace(log, faults=log.faults[:])
         if not self.compressed:
             log.line_count = self.lines + count_lines(self.rest)
         name_truncation(log)
         # Where each token-bearing line is a record, `places` is left out, as by the reader.
-        return log if odd or self.compressed else replace(log, places=None)
+        return log if is_odd or self.compressed else replace(log, places=None)
 
     def _take(self, data: bytes) -> list[Record]:
         piece = parse_part(data)

@@ -51,8 +51,8 @@ class Metrics:
             stream.write(data)
 
     def _collect(self, statuses: Sequence[Status]) -> Iterator[Any]:
-        for name, about, unit, value in _GAUGES:
-            gauge = self.families.GaugeMetricFamily(name, about, labels=LABELS, unit=unit)
+        for name, help_text, unit, value in _GAUGES:
+            gauge = self.families.GaugeMetricFamily(name, help_text, labels=LABELS, unit=unit)
             for status in statuses:
                 number = value(status)
                 if number is not None:

@@ -51,9 +51,9 @@ def page(statuses: Sequence[Status], width: int, height: int, *, plain: bool = F
     if len(full) <= height:
         return full[:-1]
     rows = [row(status, width, blocks) for status in statuses]
-    rest = height - len(rows) - 1
+    free_lines = height - len(rows) - 1
     worst = [line for s in statuses for line in _findings(s, width) if s.findings]
-    return [*rows[:height], *([("", ""), *worst[:rest]] if rest > 2 and worst else [])]
+    return [*rows[:height], *([("", ""), *worst[:free_lines]] if free_lines > 2 and worst else [])]
 
 
 def row(status: Status, width: int, blocks: str = BLOCKS) -> Line:
@@ -178,9 +178,9 @@ def _findings(status: Status, width: int) -> Iterator[Line]:
     for finding in ordered[:MOST_FINDINGS]:
         for line in wrap(finding_text(finding), width, "  ", "    "):
             yield line, styles[finding.severity]
-    more = len(ordered) - MOST_FINDINGS
-    if more > 0:
-        yield f"  and {more} more", ""
+    surplus = len(ordered) - MOST_FINDINGS
+    if surplus > 0:
+        yield f"  and {surplus} more", ""
 
 
 def _wrapped(label: str, text: str, width: int, style: str = "") -> Iterator[Line]:

@@ -148,9 +148,9 @@ def _add_evaluations(status: Status, guard: Guard, expected: Expected) -> None:
     status.expected = expected
     if due is not None and status.phase != "stopped":
         status.next_due = _next(status.points, due)
-    done = status.phase == "stopped" or status.reached is not None
+    is_finished = status.phase == "stopped" or status.reached is not None
     # Checkpoints evaluated after the run say nothing about the pace of training
-    if not done and "run_start" in run.where and not context.offline:
+    if not is_finished and "run_start" in run.where and not context.offline:
         status.forecast = forecast(status.points, expected, status.goal, due)
     end = status.reached
     if end is None and status.forecast is not None:

@@ -205,11 +205,11 @@ class Clone:
         # -f, because .gitignore must not keep logs out
         self.run("add", "-A", "-f", "--", folder, env=env)
         listing = self.run("ls-files", "-s", "-z", "--", folder, env=env)
-        listed = list(_listed(listing))
-        for oid, path in listed:
+        entries = list(_listed(listing))
+        for oid, path in entries:
             if blob_id(work / path, len(oid)) != oid:
                 raise _altered(path, "text, eol, ident, working-tree-encoding")
-        text = "".join(f"{path}\0" for _, path in listed).encode("utf-8", "surrogateescape")
+        text = "".join(f"{path}\0" for _, path in entries).encode("utf-8", "surrogateescape")
         output = self.run("check-attr", "-z", "--cached", "--stdin", "filter", env=env, text=text)
         parts = output.split("\0")
         for path, name in zip(parts[::3], parts[2::3], strict=False):
@@ -294,8 +294,8 @@ class Clone:
         """The changes of HEAD since it branched off a ref; raises UsageFault for an unknown ref."""
         since = f"{self.oid_of(ref)}...HEAD"
         # The history counts only if each commit matches its id
-        listed = self.run("rev-list", "--boundary", since).split()
-        self.objects.verify([oid.removeprefix("-") for oid in listed])
+        commits = self.run("rev-list", "--boundary", since).split()
+        self.objects.verify([oid.removeprefix("-") for oid in commits])
         # Three dots: since the common ancestor, without the changes of others on the other side
         options = (*NO_PROGRAMS, "--name-status", "--no-renames", "-z")
         parts = [part for part in self.run("diff", *options, since).split("\0") if part]
@@ -309,12 +309,12 @@ class Clone:
         since = f"{self.oid_of(ref)}..HEAD"
         # git omits files of at least this size; a file of exactly the limit is allowed
         larger = (f"--filter=blob:limit={limit + 1}", "--filter-print-omitted")
-        listed = self.run("rev-list", "--objects", *larger, since).splitlines()
-        large = {line[1:] for line in listed if line.startswith("~")}
+        lines = self.run("rev-list", "--objects", *larger, since).splitlines()
+        large = {line[1:] for line in lines if line.startswith("~")}
         if not large:
             return
-        every = self.run("rev-list", "--objects", since).splitlines()
-        for oid, _, path in (line.partition(" ") for line in every):
+        objects = self.run("rev-list", "--objects", since).splitlines()
+        for oid, _, path in (line.partition(" ") for line in objects):
             if oid in large:
                 yield path, int(self.run("cat-file", "-s", oid))
 

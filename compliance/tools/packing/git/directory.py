@@ -86,9 +86,9 @@ def _named_by(file: Path, prefix: str, base: Path) -> Path:
     start = prefix.encode()
     if not content.startswith(start) or b"\0" in content:
         raise UsageFault(f"{file} does not name a folder")
-    named = os.fsdecode(content.removeprefix(start))
+    target = os.fsdecode(content.removeprefix(start))
     # The last name is not resolved: it may be `.git`, whose kind is checked
-    path = Path(os.path.abspath(base / named))
+    path = Path(os.path.abspath(base / target))
     return path.parent.resolve() / path.name
 
 
@@ -116,8 +116,8 @@ def refuse_odd_files(folder: Path) -> None:
     for entry in _entries(folder, top=True):
         mode = entry.stat(follow_symlinks=False).st_mode
         # Opening a socket fails at once, so git cannot hang on it
-        odd = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISSOCK(mode))
-        if odd and not (stat.S_ISLNK(mode) and _leads_inside(entry.path, folder)):
+        is_special = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISSOCK(mode))
+        if is_special and not (stat.S_ISLNK(mode) and _leads_inside(entry.path, folder)):
             raise UsageFault(f"{clean(entry.path)} is {_kind(mode)}; git is not run on it")
 
 
@@ -185,14 +185,14 @@ def _refuse_foreign(directory: GitDirectory) -> None:
     folders = (directory.root, directory.own, directory.common)
     if all(os.stat(folder).st_uid in users for folder in folders):
         return
-    done = run_git(
+    result = run_git(
         ("config", "-z", "--get-all", "safe.directory"),
         folder=directory.root,
         variables=NO_REPOSITORY,
         seconds=READING_SECONDS,
     )
     safe: list[str] = []
-    for value in done.output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+    for value in result.output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         # An empty value clears the list
         safe = [*safe, value] if value else []
     if not any(_covers(value, directory.root) for value in safe):
@@ -206,5 +206,5 @@ def _covers(value: str, root: Path) -> bool:
     if value == "*":
         return True
     above = value.endswith("/*")
-    named = Path(os.path.expanduser(value.removesuffix("/*"))).resolve()
-    return root == named or (above and named in root.parents)
+    trusted = Path(os.path.expanduser(value.removesuffix("/*"))).resolve()
+    return root == trusted or (above and trusted in root.parents)

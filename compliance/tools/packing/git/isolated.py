@@ -97,10 +97,10 @@ class IsolatedGit:
         self, words: Sequence[str], text: bytes = b"", *, variables: Mapping[str, str] | None = None
     ) -> bytes:
         """The output of a git command; raises UsageFault with the line that states the error."""
-        done = self.run(words, variables=variables, text=text)
-        if done.status:
-            raise UsageFault(f"git {words[0]} failed: {reason(done.errors)}")
-        return done.output
+        result = self.run(words, variables=variables, text=text)
+        if result.status:
+            raise UsageFault(f"git {words[0]} failed: {reason(result.errors)}")
+        return result.output
 
     def lend_remote(self, path: Path) -> Path:
         """A replacement for a repository on this machine, to fetch from and to push to.
@@ -148,15 +148,15 @@ class IsolatedGit:
     def _user_settings(self, folder: Path) -> UserSettings:
         # With the clone's folder, which the user's conditions may name, but not its settings
         variables = self._places(folder)
-        done = run_git(
+        result = run_git(
             ("config", "--list", "--show-scope", "-z"),
             folder=self.directory.root,
             variables=variables,
             seconds=READING_SECONDS,
         )
-        if done.status:
-            raise UsageFault(f"git config failed: {reason(done.errors)}")
-        return user_settings(done.output)
+        if result.status:
+            raise UsageFault(f"git config failed: {reason(result.errors)}")
+        return user_settings(result.output)
 
     def _places(self, folder: Path) -> dict[str, str]:
         return {

@@ -59,10 +59,10 @@ class Objects:
 
     def trees(self, oids: Sequence[str]) -> dict[str, Tree]:
         """Trees by their ids."""
-        every = list(dict.fromkeys(oids))
+        unique = list(dict.fromkeys(oids))
         trees: dict[str, Tree] = {}
-        for start in range(0, len(every), _AT_ONCE):
-            for oid, (kind, content) in self._read(every[start : start + _AT_ONCE]).items():
+        for start in range(0, len(unique), _AT_ONCE):
+            for oid, (kind, content) in self._read(unique[start : start + _AT_ONCE]).items():
                 if kind != "tree":
                     raise UsageFault(f"the object {oid} in the clone is not a tree")
                 trees[oid] = dict(_entries(content, len(oid) // 2))

@@ -117,9 +117,9 @@ def local_path(address: str, root: Path) -> Path | None:
 
 
 def _refused(address: str) -> UsageFault:
-    shown = clean(re.sub(r"://[^/\s@]+@", "://", address))
+    safe_address = clean(re.sub(r"://[^/\s@]+@", "://", address))
     return UsageFault(
-        f"the remote's address is {shown or 'empty'}; expected https, ssh, or a folder"
+        f"the remote's address is {safe_address or 'empty'}; expected https, ssh, or a folder"
     )
 
 

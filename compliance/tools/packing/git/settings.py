@@ -186,15 +186,15 @@ def _listed(file: Path) -> Pairs:
     """The settings in one file, without included files."""
     # Git would hang on a pipe, and reads a large file into memory
     read_small(file, _LARGEST)
-    done = run_git(
+    result = run_git(
         ("config", "--file", str(file), "--no-includes", "--list", "-z"),
         folder=file.parent,
         variables=NO_REPOSITORY,
         seconds=READING_SECONDS,
     )
-    if done.status:
-        raise UsageFault(f"git config failed: {reason(done.errors)}")
-    return [_pair(part) for part in _parts(done.output)]
+    if result.status:
+        raise UsageFault(f"git config failed: {reason(result.errors)}")
+    return [_pair(part) for part in _parts(result.output)]
 
 
 def user_settings(output: bytes) -> UserSettings:
@@ -208,8 +208,8 @@ def user_settings(output: bytes) -> UserSettings:
             continue
         if _FROM_USER.fullmatch(key):
             settings.pairs.append((key, value))
-        elif (named := _FILTER.fullmatch(key)) and value:
-            filters.add(named[1])
+        elif (filter_match := _FILTER.fullmatch(key)) and value:
+            filters.add(filter_match[1])
     settings.filters = frozenset(filters)
     return settings
 

@@ -127,10 +127,10 @@ class _Builder:
     def _merge(self, tree: Path) -> None:
         display_path = shown_path(tree, self.base)
         exclude: tuple[str, ...] = OWN_FILES
-        into = (self.base / self.config.into).resolve()
+        target = (self.base / self.config.into).resolve()
         # The tree may contain the folder for packed trees, which is not packed again
-        if tree.resolve() in into.parents:
-            exclude = (*OWN_FILES, into.relative_to(tree.resolve()).parts[0])
+        if tree.resolve() in target.parents:
+            exclude = (*OWN_FILES, target.relative_to(tree.resolve()).parts[0])
         name = "this folder" if tree == self.base else display_path
         self.plan.remark(".", f"with all files of {name}")
         for file in in_folder(tree, self.base):

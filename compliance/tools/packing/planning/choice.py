@@ -67,9 +67,9 @@ class Chooser:
         choice = Choice()
         usable = []
         for candidate in sorted(candidates, key=lambda candidate: candidate.launched):
-            why = self._unfit(result, candidate) or copied.get(candidate.source.display_path, "")
-            if why:
-                choice.left_out.append(LeftOut(candidate.source.display_path, why, refused=True))
+            reason = self._unfit(result, candidate) or copied.get(candidate.source.display_path, "")
+            if reason:
+                choice.left_out.append(LeftOut(candidate.source.display_path, reason, refused=True))
             else:
                 usable.append(candidate)
         usable = _of_one_kind(usable, choice)
@@ -84,10 +84,14 @@ class Chooser:
         facts = candidate.facts
         if facts is None or (facts.run.benchmark is None and facts.run.start_ms is None):
             return "it is not the log of a run: it has neither submission_benchmark nor run_start"
-        stated = facts.run.benchmark
+        logged_benchmark = facts.run.benchmark
         # A log without a benchmark name is chosen: the gate reports the missing record
-        if stated and stated != result.benchmark and not self._means(stated, result.benchmark):
-            return f"its submission_benchmark is {stated}, not {result.benchmark}"
+        if (
+            logged_benchmark
+            and logged_benchmark != result.benchmark
+            and not self._means(logged_benchmark, result.benchmark)
+        ):
+            return f"its submission_benchmark is {logged_benchmark}, not {result.benchmark}"
         if self.division and facts.run.division and facts.run.division != self.division:
             return f"its submission_division is {facts.run.division}, not {self.division}"
         if facts.run.start_ms is None:
@@ -95,8 +99,8 @@ class Chooser:
         return ""
 
     # Folder and log may name one benchmark differently, as in rounds that renamed it
-    def _means(self, stated: str, benchmark: str) -> bool:
-        called = benchmark_called(stated, self.rules)
+    def _means(self, logged_benchmark: str, benchmark: str) -> bool:
+        called = benchmark_called(logged_benchmark, self.rules)
         return bool(called) and called == benchmark_called(benchmark, self.rules)
 
     def _instances(self, usable: list[Candidate], choice: Choice) -> None:
@@ -135,7 +139,7 @@ class Chooser:
         _, outside = median_window(runs, needed, dropped)
         choice.taken = [candidate for index, candidate in enumerate(usable) if index not in outside]
         choice.left_out += [
-            LeftOut(usable[index].source.display_path, why) for index, why in outside.items()
+            LeftOut(usable[index].source.display_path, reason) for index, reason in outside.items()
         ]
         first = usable.index(choice.taken[0]) + 1
         choice.note = (
@@ -168,19 +172,19 @@ def _of_one_kind(usable: list[Candidate], choice: Choice) -> list[Candidate]:
     if len(groups) < 2:
         return usable
     ranked = sorted(groups.items(), key=lambda item: -len(item[1]))
-    (usual, most), (_, second) = ranked[0], ranked[1]
+    (usual_settings, most), (_, second) = ranked[0], ranked[1]
     # Only the submitter knows which of two equally large groups is the experiment
     if len(most) == len(second):
         choice.problem = (
             f"{len(groups)} sets of hyperparameters, and no set has the most runs "
-            f"({_difference(ranked[1][0], usual)}): exclude the runs that do not belong"
+            f"({_difference(ranked[1][0], usual_settings)}): exclude the runs that do not belong"
         )
         return usable
     for settings, others in ranked[1:]:
         for candidate in others:
-            difference = _difference(settings, usual)
-            why = f"hyperparameters differ from the {len(most)} chosen runs: {difference}"
-            choice.left_out.append(LeftOut(candidate.source.display_path, why, refused=True))
+            difference = _difference(settings, usual_settings)
+            reason = f"hyperparameters differ from the {len(most)} chosen runs: {difference}"
+            choice.left_out.append(LeftOut(candidate.source.display_path, reason, refused=True))
     return most
 
 
@@ -194,8 +198,10 @@ def _settings(candidate: Candidate) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _difference(settings: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str], ...]) -> str:
-    values, usual_values = dict(settings), dict(usual)
+def _difference(
+    settings: tuple[tuple[str, str], ...], usual_settings: tuple[tuple[str, str], ...]
+) -> str:
+    values, usual_values = dict(settings), dict(usual_settings)
     differences = [
         f"{key} is {shortened(values.get(key, 'absent'))}, "
         f"not {shortened(usual_values.get(key, 'absent'))}"
@@ -224,12 +230,12 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
     # Equal bytes have equal launches: most logs of one size need no comparison
     groups: dict[tuple[float, int], list[Candidate]] = {}
     for candidate in ordered:
-        alike = groups.setdefault((candidate.launched[0], candidate.source.size), [])
+        copies_of = groups.setdefault((candidate.launched[0], candidate.source.size), [])
         same = next(
-            (other for other in alike if same_content(other.source, candidate.source)), None
+            (other for other in copies_of if same_content(other.source, candidate.source)), None
         )
         if same is None:
-            alike.append(candidate)
+            copies_of.append(candidate)
         else:
             reasons[candidate.source.display_path] = (
                 f"a copy: identical to {same.source.display_path}"

@@ -208,8 +208,10 @@ def _field_name(location: Iterable[Any]) -> str:
 def _suggestion(location: tuple[Any, ...]) -> str:
     model = TABLES.get(str(location[0]), PackConfig) if len(location) > 1 else PackConfig
     names = list(model.model_fields)
-    near = difflib.get_close_matches(str(location[-1]).lower(), names, 1, 0.6)
-    return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
+    suggestions = difflib.get_close_matches(str(location[-1]).lower(), names, 1, 0.6)
+    return (
+        f"did you mean {suggestions[0]}?" if suggestions else f"expected one of {', '.join(names)}"
+    )
 
 
 # --- options ---
@@ -234,8 +236,8 @@ def setting(text: str) -> dict[str, Any]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or name not in PackConfig.model_fields:
-        near = difflib.get_close_matches(name, PackConfig.model_fields, 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else "expected FIELD=VALUE"
+        suggestions = difflib.get_close_matches(name, PackConfig.model_fields, 1, 0.6)
+        hint = f"did you mean {suggestions[0]}?" if suggestions else "expected FIELD=VALUE"
         raise UsageFault(f"--set {text}: {hint}")
     try:
         # A TOML document cannot be a single value

@@ -94,9 +94,9 @@ def allow(
             plan.conflict(path, message)
 
 
-def _named(path: str, named: Sequence[str]) -> bool:
+def _named(path: str, names_given: Sequence[str]) -> bool:
     """Whether a path or a folder above it is named; a dot names all paths."""
-    names = [name.removeprefix("./").rstrip("/") for name in named]
+    names = [name.removeprefix("./").rstrip("/") for name in names_given]
     # "./" and "/" become an empty name, which must not match everything
     return any(name in (".", path) or path.startswith(f"{name}/") for name in names if name)
 

@@ -84,13 +84,13 @@ class Plan:
     def _again(self, before: PlannedFile, source: Source) -> None:
         first = before.source
         try:
-            alike = same_content(first, source)
+            is_copy = same_content(first, source)
         except OSError as error:
             self.conflict(
                 before.path, f"{source.display_path} cannot be compared: {error.strerror}"
             )
             return
-        if alike:
+        if is_copy:
             if first.path != source.path:
                 self.leave_out(
                     source.display_path,

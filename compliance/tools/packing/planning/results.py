@@ -55,8 +55,8 @@ class _Results:
     def take(self) -> None:
         rules, results = self.plan.rules, self.config.results
         candidates = [self._candidates(result) for result in results]
-        named = [self._names(result) for result in results]
-        groups = [*candidates, *(logs.values() for logs in named)]
+        named_logs = [self._names(result) for result in results]
+        groups = [*candidates, *(logs.values() for logs in named_logs)]
         # All results at once, so that the processes share the work and no log is read twice
         judged = self._judged({source.path: source for logs in groups for source in logs})
         # Logs that the submitter names are accepted even if they are copies
@@ -64,7 +64,7 @@ class _Results:
         copied = find_copies([judged[path] for path in sorted(globbed)], rules)
         chooser = Chooser(rules, self.config.division or "")
         left_out: dict[str, LeftOut] = {}
-        for result, logs, names in zip(results, candidates, named, strict=True):
+        for result, logs, names in zip(results, candidates, named_logs, strict=True):
             choice = chooser.choose(result, [judged[source.path] for source in logs], copied)
             for log in choice.left_out:
                 left_out.setdefault(log.display_path, log)
@@ -125,7 +125,9 @@ class _Results:
             judged[path] = Candidate(source, facts, tuple(sorted(broken)), verdict)
         return judged
 
-    def _result(self, result: ResultConfig, choice: Choice, named: Mapping[str, Candidate]) -> None:
+    def _result(
+        self, result: ResultConfig, choice: Choice, named_logs: Mapping[str, Candidate]
+    ) -> None:
         plan, path = self.plan, result_path(result, self.plan.rules)
         benchmark = benchmark_called(result.benchmark, plan.rules)
         if not benchmark:
@@ -135,9 +137,9 @@ class _Results:
         if choice.problem:
             plan.conflict(path, choice.problem)
         runs = {f"result_{number}.txt": candidate for number, candidate in enumerate(choice.taken)}
-        for name in runs.keys() & named.keys():
+        for name in runs.keys() & named_logs.keys():
             plan.conflict(f"{path}/{name}", "both `names` and numbering by launch use this name")
-        runs = {**named, **runs}
+        runs = {**named_logs, **runs}
         for name, candidate in runs.items():
             self._log(f"{path}/{name}", candidate)
         for number, candidate in enumerate(choice.pruned):

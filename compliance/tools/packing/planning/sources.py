@@ -190,9 +190,9 @@ def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator
         inner = []
         for entry in items:
             path = f"{below}/{entry.name}" if below else entry.name
-            why = _unwanted(path, entry.name, exclude)
-            if why:
-                yield FolderFile(path, None, why)
+            reason = _unwanted(path, entry.name, exclude)
+            if reason:
+                yield FolderFile(path, None, reason)
             elif entry.is_dir(follow_symlinks=False):
                 inner.append(path)
             else:

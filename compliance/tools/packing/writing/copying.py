@@ -52,13 +52,13 @@ def copy_all(
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
         copies = [pool.submit(_copy, entry, root, notify) for entry in order]
         _finish(copies)
-    done = {copied.entry.path: copied for copied in (copy.result() for copy in copies)}
-    return [done[entry.path] for entry in entries]
+    copied_by_path = {copied.entry.path: copied for copied in (copy.result() for copy in copies)}
+    return [copied_by_path[entry.path] for entry in entries]
 
 
 def _finish(copies: list[Future[Copied]]) -> None:
-    done, _ = wait(copies, return_when=FIRST_EXCEPTION)
-    failed = next((error for copy in done if (error := copy.exception())), None)
+    finished, _ = wait(copies, return_when=FIRST_EXCEPTION)
+    failed = next((error for copy in finished if (error := copy.exception())), None)
     if failed is not None:
         # Running copies end by themselves: leaving the pool waits for them
         for copy in copies:

@@ -80,13 +80,13 @@ def _tree(plan: Plan, existing: ExistingTree, width: int) -> Iterator[str]:
 
 def _rows(plan: Plan) -> Iterator[tuple[str, list[PlannedFile]]]:
     """The files in natural order; a folder that is copied completely is one row."""
-    whole: dict[str, list[PlannedFile]] = {}
+    folders: dict[str, list[PlannedFile]] = {}
     single: dict[str, list[PlannedFile]] = {}
     for entry in plan.sorted():
         folder = next((f for f in plan.folders if entry.path.startswith(f"{f}/")), None)
-        (single if folder is None else whole).setdefault(folder or entry.path, []).append(entry)
-    for path in natural([*whole, *single]):
-        yield path, whole.get(path) or single[path]
+        (single if folder is None else folders).setdefault(folder or entry.path, []).append(entry)
+    for path in natural([*folders, *single]):
+        yield path, folders.get(path) or single[path]
 
 
 def _row(

@@ -48,7 +48,9 @@ def code(material: Material) -> Iterator[Finding]:
     by_home: dict[str, list[Result]] = defaultdict(list)
     roots = {home.root: home.path for home in material.homes}
     for result in material.results:
-        home = next((roots[up] for up in result.place.folder.parents if up in roots), None)
+        home = next(
+            (roots[parent] for parent in result.place.folder.parents if parent in roots), None
+        )
         if home is not None:
             by_home[home].append(result)
     for path, results in by_home.items():
@@ -68,16 +70,16 @@ def _disagreeing(files: Code, home: str, results: list[Result]) -> Iterator[Find
             for key, line, value in assignments(files.root / path):
                 logged = _logged(result, key)
                 if logged and all(abs(value - number) > 1e-9 * abs(number) for number in logged):
-                    shown = path if home in ("", ".") else f"{home}/{path}"
-                    if (shown, line) in reported:
+                    display_path = path if home in ("", ".") else f"{home}/{path}"
+                    if (display_path, line) in reported:
                         continue
-                    reported.add((shown, line))
+                    reported.add((display_path, line))
                     yield CONFIG_DISAGREES.found(
                         _PROFILE,
                         result.place.display_path,
                         key=key,
                         setting=key,
-                        file=shown,
+                        file=display_path,
                         at=line,
                         value=f"{value:g}",
                         logged=", ".join(f"{number:g}" for number in sorted({*logged})[:4]),
@@ -90,8 +92,8 @@ def _is_about(path: str, result: Result) -> bool:
     A log may also name it; only the file name is compared, because folders differ among machines.
     """
     name = path.rpartition("/")[2]
-    named = {run.facts.config for run in result.runs}
-    if name in {(label or "").rpartition("/")[2] for label in named} - {""}:
+    configs = {run.facts.config for run in result.runs}
+    if name in {(label or "").rpartition("/")[2] for label in configs} - {""}:
         return True
     return result.place.benchmark in path.split("/") and result.place.system in name
 
@@ -153,7 +155,7 @@ def _beside(folder: CodeFolder, holders: Counter[str], total: int) -> Iterator[F
     (origin, common), *others = holders.most_common()
     if common < LEAST_FILES or common < MOST_APART * total:
         return
-    more = f"; {len(others)} more submitters have some of them" if others else ""
+    suffix = f"; {len(others)} more submitters have some of them" if others else ""
     yield SHARED_CODE.found(
         _PROFILE,
         folder.tree.shown(f"benchmarks/{folder.benchmark}"),
@@ -161,7 +163,7 @@ def _beside(folder: CodeFolder, holders: Counter[str], total: int) -> Iterator[F
         count=total,
         benchmark=folder.benchmark,
         other=origin,
-        more=more,
+        more=suffix,
     )
 
 

@@ -83,7 +83,7 @@ def _compared(result: Result, other: Result, names: tuple[str, ...]) -> Iterator
     differing = [name for name in names if _differs(fields, other_fields, name)]
     if not differing:
         return
-    name, more = differing[0], differing[1:]
+    name, other_names = differing[0], differing[1:]
     yield DESCRIPTION_CHANGES.found(
         Profile.POLICY,
         _path(result),
@@ -93,7 +93,7 @@ def _compared(result: Result, other: Result, names: tuple[str, ...]) -> Iterator
         other_value=_shown(other_fields[name]),
         other=_path(other),
         accelerator=result.description.accelerator_model_name or "no accelerator",
-        more=f"; also different: {join_limited(more)}" if more else "",
+        more=f"; also different: {join_limited(other_names)}" if other_names else "",
     )
 
 

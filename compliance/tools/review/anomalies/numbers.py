@@ -91,15 +91,15 @@ def _gaps(numbers: Sequence[int]) -> list[int] | None:
     if len(numbers) < LEAST_NUMBERS:
         return None
     steps = [after - before for before, after in pairwise(numbers)]
-    usual = median_low(steps)
-    if usual > MOST_STEP or 2 * steps.count(usual) < len(steps):
+    usual_step = median_low(steps)
+    if usual_step > MOST_STEP or 2 * steps.count(usual_step) < len(steps):
         return None
     left_out: list[int] = []
     for before, after in pairwise(numbers):
         # Before the list: there may be millions of other jobs in a day between two jobs
-        if (after - before) // usual > MOST_TIMES * len(numbers):
+        if (after - before) // usual_step > MOST_TIMES * len(numbers):
             return None
-        left_out += range(before + usual, after - usual + 1, usual)
+        left_out += range(before + usual_step, after - usual_step + 1, usual_step)
     return left_out if 0 < len(left_out) <= MOST_TIMES * len(numbers) else None
 
 

@@ -61,8 +61,8 @@ LEAST_SCATTER = 0.02
 
 def speed_of(result: Result) -> SpeedEntry | None:
     """The speed of a result: the training of its converged runs divided by their time."""
-    described = result.description
-    scale = described.accelerators if described is not None else None
+    description = result.description
+    scale = description.accelerators if description is not None else None
     speeds = [
         facts.to_converge / facts.minutes / 60
         for run in result.runs
@@ -82,11 +82,11 @@ def speeds(material: Material) -> dict[str, SpeedEntry]:
     """
     entries: dict[str, SpeedEntry] = {}
     groups: dict[tuple[object, ...], list[tuple[str, SpeedEntry]]] = defaultdict(list)
-    placed = [(result.place.display_path, result) for result in material.timed()]
+    results_by_path = [(result.place.display_path, result) for result in material.timed()]
     for before in material.earlier:
         timed = (result for result in before.results if not result.weak)
-        placed += [(before.place(result.place.display_path), result) for result in timed]
-    for path, result in placed:
+        results_by_path += [(before.place(result.place.display_path), result) for result in timed]
+    for path, result in results_by_path:
         speed = speed_of(result)
         if speed is not None:
             assert result.description is not None  # as there is a speed per accelerator
@@ -152,9 +152,9 @@ def outlier_runs(material: Material) -> Iterator[Finding]:
         distances = robust_z([math.log(speed) for _, speed in timed], RUN_SCATTER)
         for (run, speed), z in zip(timed, distances, strict=True):
             share = speed / middle
-            far = abs(z) >= LEAST_RUN_Z and abs(share - 1) >= LEAST_RUN_SHARE
+            is_outlier = abs(z) >= LEAST_RUN_Z and abs(share - 1) >= LEAST_RUN_SHARE
             # Beyond twice the speed, the runs probably log their training in different units
-            if far and 0.5 <= share <= 2:
+            if is_outlier and 0.5 <= share <= 2:
                 yield OUTLIER_RUN.found(
                     _PROFILE, run.display_path, times=share, total=len(timed), z=z
                 )
@@ -192,13 +192,13 @@ def outside_band(material: Material) -> Iterator[Finding]:
     """Results with runs that converge far sooner than the reference, one finding for each."""
     for result in material.timed():
         distances = ((sigmas_below(result, run), run) for run in result.runs)
-        far = [
+        outliers = [
             (distance, run)
             for distance, run in distances
             if distance is not None and distance > BAND
         ]
-        if far:
-            distance, run = max(far, key=lambda pair: pair[0])
+        if outliers:
+            distance, run = max(outliers, key=lambda pair: pair[0])
             reference, facts = result.convergence, run.facts.run
             batch = f", at batch size {facts.batch_size:g}" if facts.batch_size else ""
             yield OUTSIDE_BAND.found(
@@ -210,7 +210,7 @@ def outside_band(material: Material) -> Iterator[Finding]:
                 mean=reference.mean,
                 deviation=reference.deviation,
                 batch=batch,
-                count=len(far),
+                count=len(outliers),
                 total=len(result.runs),
             )
 

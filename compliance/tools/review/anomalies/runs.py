@@ -58,8 +58,8 @@ def overlapping(material: Material) -> Iterator[Finding]:
     for result in material.timed():
         key = (result.place.submitter, result.place.system)
         systems[key] += spans_of(result)
-        described = result.description
-        sizes[key] = described.accelerators if described is not None else None
+        description = result.description
+        sizes[key] = description.accelerators if description is not None else None
     for key, spans in systems.items():
         pairs = [*_too_many(sorted(spans, key=lambda span: span.start), sizes[key])]
         # If all runs overlap, there are several such systems
@@ -79,9 +79,9 @@ def _too_many(spans: Sequence[Span], size: int | None) -> Iterator[tuple[Span, S
 
 def _needed(first: Span, second: Span, size: int | None) -> float:
     """Accelerators of both runs; a run that does not log its number uses all of them."""
-    whole = size or 1
+    system_size = size or 1
     return sum(
-        whole if span.accelerators is None else span.accelerators for span in (first, second)
+        system_size if span.accelerators is None else span.accelerators for span in (first, second)
     )
 
 
@@ -110,12 +110,12 @@ def missing(material: Material) -> Iterator[Finding]:
             continue
         length = median(span.stop - span.start for span in spans)
         gaps = [(b.start - a.stop, a, b) for a, b in pairwise(spans)]
-        usual = median(gap for gap, *_ in gaps)
+        usual_gap = median(gap for gap, *_ in gaps)
         # There is always some setup between two runs
-        if not 0 <= usual <= MOST_USUAL_GAP * length:
+        if not 0 <= usual_gap <= MOST_USUAL_GAP * length:
             continue
         for gap, before, after in gaps:
-            fits = (gap - usual) / (length + usual)
+            fits = (gap - usual_gap) / (length + usual_gap)
             if LEAST_FIT <= fits <= MOST_FIT:
                 yield MISSING_RUN.found(
                     _PROFILE,
@@ -125,7 +125,7 @@ def missing(material: Material) -> Iterator[Finding]:
                     gap=gap / MINUTE_MS,
                     fits=fits,
                     length=length / MINUTE_MS,
-                    usual=usual / MINUTE_MS,
+                    usual=usual_gap / MINUTE_MS,
                 )
 
 

@@ -84,9 +84,9 @@ def _shared(stretches: dict[tuple[str, int], _Place], run: Run) -> _Shared | Non
 
 def _found(run: Run, shared: _Shared) -> Finding:
     first, stretch = shared.first, shared.own
-    more = sum(shared.counts.values()) - 1
+    surplus = sum(shared.counts.values()) - 1
     others = len(shared.counts) - 1
-    text = f"; {more} more such stretches" if more else ""
+    text = f"; {surplus} more such stretches" if surplus else ""
     text += f" (other logs: {others})" if others else ""
     return COPIED_STRETCH.found(
         _PROFILE,

@@ -32,10 +32,10 @@ def configurations(
     tree: CodeTree, files: Sequence[CodeFile], logs: Sequence[LogHead], benchmark: str
 ) -> list[Configuration]:
     """The configurations in some files, used ones first, with the variables that differ."""
-    named = [file for file in files if file.kind is None and _is_configuration(file.path)]
+    candidates = [file for file in files if file.kind is None and _is_configuration(file.path)]
     benchmark_logs = [log for log in logs if log.benchmark == benchmark]
     values: dict[str, dict[str, str]] = {}
-    for file in named[:MOST_CONFIGURATIONS]:
+    for file in candidates[:MOST_CONFIGURATIONS]:
         variables = assignments(tree, file)
         if len(variables) >= LEAST_VARIABLES:
             values[file.path] = variables
@@ -87,11 +87,11 @@ def _value(text: str) -> str:
 
 
 def _differing(rows: Iterable[Mapping[str, str]]) -> list[str]:
-    every = [*rows]
-    names = {name: None for row in every for name in row}
-    apart = [name for name in names if len({row.get(name) for row in every}) > 1]
+    all_rows = [*rows]
+    names = {name: None for row in all_rows for name in row}
+    differing = [name for name in names if len({row.get(name) for row in all_rows}) > 1]
     # A single configuration differs from no other: all of it is shown
-    return (apart if len(every) > 1 else [*names])[:MOST_VARIABLES]
+    return (differing if len(all_rows) > 1 else [*names])[:MOST_VARIABLES]
 
 
 def _is_used(path: str, log: LogHead) -> bool:

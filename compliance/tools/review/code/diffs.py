@@ -191,11 +191,13 @@ def _whole(tree: CodeTree, unread: Unread, pool: Pool) -> FileDiff:
     hunk = _hunk(path, RawHunk(0, 1, [b"+" + line for line in lines]), (frozenset(), side.masked))
     remark = ""
     if base is not None:
-        near = pool.trees[base.entry.tree].shown(base.entry.file.path)
-        remark = f"closest: {near} ({base.kept:.0%} of the lines)"
+        closest_path = pool.trees[base.entry.tree].shown(base.entry.file.path)
+        remark = f"closest: {closest_path} ({base.kept:.0%} of the lines)"
     if len(hunk.lines) > MOST_LINES:
-        more = len(hunk.lines) - MOST_LINES
-        hunk = replace(hunk, lines=[*hunk.lines[:MOST_LINES], f" … {more} more lines in the file"])
+        surplus = len(hunk.lines) - MOST_LINES
+        hunk = replace(
+            hunk, lines=[*hunk.lines[:MOST_LINES], f" … {surplus} more lines in the file"]
+        )
     return FileDiff(
         path=path,
         kind="new",

@@ -120,8 +120,8 @@ def _read_file(tree: CodeTree, file: CodeFile, known: Known, tally: _Tally) -> N
         tally.identical += 1
         tally.sources[title] += 1
     else:
-        few = len(tally.unread) < MOST_UNREAD
-        tally.unread.append(Unread(file, pool.base(file, tree) if few else None))
+        has_room = len(tally.unread) < MOST_UNREAD
+        tally.unread.append(Unread(file, pool.base(file, tree) if has_room else None))
     if known.grows:
         pool.add(tree, file)
 
@@ -133,12 +133,12 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
     pool = known.pool
     version = version_of(tree.root, library)
     copy = pool.library(library.name, version, tree)
-    fresh = [
+    new_files = [
         file
         for file in library.files
         if file.kind is None and file.hash not in known.marks and pool.identical(file, tree) is None
     ]
-    patched, remark = _patched(fresh, copy, version)
+    patched, remark = _patched(new_files, copy, version)
     tally.unread += [
         Unread(file, pool.base_in(copy, library.inside(file)), library.name) for file in patched
     ]
@@ -151,8 +151,8 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
             lines=sum(file.lines for file in library.files),
             base=pool.title(copy.tree, tree) if copy is not None else "",
             patched=[tree.shown(file.path) for file in patched],
-            logging=[tree.shown(file.path) for file in fresh if _logs(tree, file)],
-            unverified=0 if patched else sum(file.lines for file in fresh),
+            logging=[tree.shown(file.path) for file in new_files if _logs(tree, file)],
+            unverified=0 if patched else sum(file.lines for file in new_files),
             remark=remark,
         )
     )
@@ -161,20 +161,20 @@ def _read_library(tree: CodeTree, library: VendoredFolder, known: Known, tally: 
 
 
 def _patched(
-    fresh: Sequence[CodeFile], copy: Copy | None, version: str
+    new_files: Sequence[CodeFile], copy: Copy | None, version: str
 ) -> tuple[list[CodeFile], str]:
     """The files of a library to read, or the reason why differing files are not shown."""
-    if not fresh:
+    if not new_files:
         return [], ""
-    lines = sum(file.lines for file in fresh)
+    lines = sum(file.lines for file in new_files)
     if copy is None:
-        return [], f"no copy to compare with: {len(fresh)} files, {lines} lines"
+        return [], f"no copy to compare with: {len(new_files)} files, {lines} lines"
     if copy.version != version:
         other = copy.version or "no stated version"
-        return [], f"{len(fresh)} files, {lines} lines differ from the copy of {other}"
-    if len(fresh) > MOST_PATCHED:
-        return [], f"{len(fresh)} files, {lines} lines differ from the copy: another version"
-    return [*fresh], ""
+        return [], f"{len(new_files)} files, {lines} lines differ from the copy of {other}"
+    if len(new_files) > MOST_PATCHED:
+        return [], f"{len(new_files)} files, {lines} lines differ from the copy: another version"
+    return [*new_files], ""
 
 
 def _logs(tree: CodeTree, file: CodeFile) -> bool:

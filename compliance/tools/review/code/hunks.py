@@ -70,11 +70,11 @@ def differences(pairs: Sequence[Pair]) -> list[list[RawHunk]]:
         for number, pair in enumerate(pairs):
             (folder / "a" / f"{number:06}").write_bytes(pair.base)
             (folder / "b" / f"{number:06}").write_bytes(pair.file)
-        done = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
+        result = run_git(_COMMAND, folder=folder, variables=_VARIABLES, seconds=READING_SECONDS)
     # As for diff, 1 means that files differ
-    if done.status not in (0, 1):
-        raise UsageFault(f"git diff failed: {reason(done.errors)}")
-    for number, hunks in _parsed(done.output):
+    if result.status not in (0, 1):
+        raise UsageFault(f"git diff failed: {reason(result.errors)}")
+    for number, hunks in _parsed(result.output):
         hunks_by_pair[number] = hunks
     return hunks_by_pair
 

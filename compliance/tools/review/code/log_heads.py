@@ -75,5 +75,5 @@ def _head(path: Path, result: str, system: str, benchmark: str) -> LogHead:
         if started is not None or len(data) < size:
             break
     config = settings.get(CONFIG_FILENAME.name)
-    named = config if isinstance(config, str) else ""
-    return LogHead(result, system, benchmark, started, named, settings)
+    config_name = config if isinstance(config, str) else ""
+    return LogHead(result, system, benchmark, started, config_name, settings)

@@ -119,9 +119,9 @@ class Pool:
         own_candidates = [
             candidate for candidate in candidates if self._is_own(candidate.tree, reader)
         ]
-        alike = [self._entries[number] for number in self._sketches.nearest(path, MOST_COMPARED)]
+        similar = [self._entries[number] for number in self._sketches.nearest(path, MOST_COMPARED)]
         best: Base | None = None
-        for entry in (*own_candidates[-MOST_COMPARED:], *candidates[:MOST_COMPARED], *alike):
+        for entry in (*own_candidates[-MOST_COMPARED:], *candidates[:MOST_COMPARED], *similar):
             part = kept(self.path(entry), path)
             if best is None or part > best.kept:
                 best = Base(entry, part)

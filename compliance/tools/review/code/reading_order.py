@@ -90,9 +90,9 @@ def _accelerators(root: Path) -> list[str]:
     names = []
     for path in sorted((root / "systems").glob("*.json"))[:MOST_SYSTEMS]:
         try:
-            described = small_json(path)
+            description = small_json(path)
         except (OSError, ValueError):
             continue
-        if isinstance(described, dict):
-            names.append(str(described.get("accelerator_model_name", ""))[:200])
+        if isinstance(description, dict):
+            names.append(str(description.get("accelerator_model_name", ""))[:200])
     return names

@@ -83,8 +83,8 @@ def _refuse_unknown(request: CodeRequest, code: RoundCode, earlier: Sequence[Rou
         raise UsageFault(f"{submitter} is not a submitter here; expected {', '.join(names)}")
     if request.only and not any(_is_asked(folder, request.only) for folder in code.folders):
         folders = [folder for folder in code.folders if folder.tree.submitter == submitter]
-        listed = ", ".join(sorted(folder.benchmark or SHARED for folder in folders)) or "none"
-        raise UsageFault(f"{request.only} has no code; folders of {submitter}: {listed}")
+        folder_names = ", ".join(sorted(folder.benchmark or SHARED for folder in folders)) or "none"
+        raise UsageFault(f"{request.only} has no code; folders of {submitter}: {folder_names}")
     if request.base == "reference" and request.reference is None:
         raise UsageFault("--base reference needs --reference DIR, a checkout of the reference")
     if request.reference is not None and not request.reference.is_dir():
@@ -107,8 +107,8 @@ def _known(request: CodeRequest, code: RoundCode, earlier: Sequence[RoundCode]) 
             pool.add(tree, file)
     folders = [folder for round_code in earlier for folder in round_code.folders]
     if request.base not in BASES:
-        every = [*folders, *code.folders]
-        folders = [folder for folder in every if folder.tree.submitter == request.base]
+        all_folders = [*folders, *code.folders]
+        folders = [folder for folder in all_folders if folder.tree.submitter == request.base]
     for folder in folders if request.base != "reference" else ():
         own_files, libraries = split(folder.files)
         for library in libraries:

@@ -86,16 +86,16 @@ def _is_library(folder: str, files: Sequence[CodeFile]) -> bool:
     builds = any(name in at_top for name in _BUILDS)
     licensed = any(name.upper().startswith(_LICENSES) for name in at_top)
     programs = sum(not file.name.endswith(_CONFIGS) for file in files)
-    many = programs >= MANY_FILES
+    has_many_files = programs >= MANY_FILES
     # The folder of an implementation often has a license: it must be large to be a library
     if _is_implementation(folder):
-        return many and (builds or licensed)
-    return many or builds or licensed
+        return has_many_files and (builds or licensed)
+    return has_many_files or builds or licensed
 
 
 def _is_implementation(folder: str) -> bool:
-    rest = benchmark_of(f"{folder}/x")[1].split("/")[:-1]
-    return len(rest) <= (2 if rest[0] == "implementations" else 1)
+    folders = benchmark_of(f"{folder}/x")[1].split("/")[:-1]
+    return len(folders) <= (2 if folders[0] == "implementations" else 1)
 
 
 def version_of(root: Path, library: VendoredFolder) -> str:

@@ -70,12 +70,12 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
     Raises UsageFault if the libraries are not installed.
     """
     for kind in KINDS:
-        shown = [
+        drawn_results = [
             result for result in results if any(_curve(run, kind).points for run in result.runs)
         ]
-        shown.sort(key=lambda result: (result.margin is None, result.margin or 0.0))
-        for start in range(0, len(shown), MOST_RESULTS):
-            part = shown[start : start + MOST_RESULTS]
+        drawn_results.sort(key=lambda result: (result.margin is None, result.margin or 0.0))
+        for start in range(0, len(drawn_results), MOST_RESULTS):
+            part = drawn_results[start : start + MOST_RESULTS]
             name = f"{slug}-{kind.name}-{kind.over}-{start // MOST_RESULTS + 1}"
             text = f"{kind.title} of {benchmark}: one small chart for each of {len(part)} results, "
             text += "one line for each run. The tables of results and runs have the numbers."
@@ -91,10 +91,10 @@ def _picture(kind: CurveKind, results: Sequence[ResultEntry], name: str, text: s
     still, live = (
         specification(kind, units, titles, live=live, others=others) for live in (False, True)
     )
-    drawn = convert.vegalite_to_svg(still | {"data": {"values": rows}})
+    picture = convert.vegalite_to_svg(still | {"data": {"values": rows}})
     runs = [[clean(_file(run)) for run in result.runs] for result in results]
     return Picture(
-        name, kind.title, text, drawn, {"specification": live, "rows": rows, "runs": runs}
+        name, kind.title, text, picture, {"specification": live, "rows": rows, "runs": runs}
     )
 
 

@@ -21,8 +21,8 @@ _ELEMENTS = {"+": "ins", "-": "del"}
 def code_pages(review: CodeReview, shared_fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(file, text) of every page; `shared_fields` are on all pages of the folder."""
     templates = environment(__package__, {})
-    named = slugs([cell.name for cell in review.cells], "code")
-    files = {name: f"{file}.html" for name, file in named.items()}
+    slug_by_name = slugs([cell.name for cell in review.cells], "code")
+    files = {name: f"{file}.html" for name, file in slug_by_name.items()}
     fields = {**shared_fields, "code": review, "files": files}
     total = max((cell.to_read for cell in review.cells), default=0)
     index = templates.get_template("code.html.j2")
@@ -47,14 +47,14 @@ def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], int]:
     """The files whose hunks fit on a page, and the number of lines that do not fit."""
     room, fitting, unshown = MOST_LINES, [], 0
     for diff in diffs:
-        shown = []
+        hunks = []
         for hunk in diff.hunks:
             room -= len(hunk.lines)
             if room >= 0:
-                shown.append(hunk)
+                hunks.append(hunk)
             else:
                 unshown += hunk.to_read
-        fitting.append(replace(diff, hunks=shown))
+        fitting.append(replace(diff, hunks=hunks))
     return fitting, unshown
 
 

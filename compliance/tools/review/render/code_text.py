@@ -58,9 +58,9 @@ def _matrix(review: CodeReview, width: int) -> Iterator[str]:
         + "  base"
     )
     for name, cell in zip(names, review.cells, strict=True):
-        shown = clip(name, room)
+        clipped = clip(name, room)
         values = (cell.to_read, cell.identical + cell.read, cell.changed, cell.new, cell.vendored)
-        row = shown + " " * (room - columns(shown)) + "".join(f"{value:7}" for value in values)
+        row = clipped + " " * (room - columns(clipped)) + "".join(f"{value:7}" for value in values)
         yield clip(f"{row}  {clean(cell.base) or '-'}", width)
 
 
@@ -76,9 +76,9 @@ def _cell(cell: Cell, width: int) -> Iterator[str]:
     for library in cell.libraries:
         patched = f", {len(library.patched)} patched" if library.patched else ""
         version = library.version or "(no version)"
-        about = f"Vendored: {library.name} {version}, {library.files} files{patched}"
-        about += f"; {library.remark}" if library.remark else ""
-        yield from wrap(clean(about), width, "", "  ")
+        description = f"Vendored: {library.name} {version}, {library.files} files{patched}"
+        description += f"; {library.remark}" if library.remark else ""
+        yield from wrap(clean(description), width, "", "  ")
         for path in library.logging[:MOST_NAMED]:
             yield from wrap_path(clean(f"writes log records: {path}"), width, "  ", "    ")
     yield from _listed(cell, width)

@@ -105,8 +105,8 @@ def benchmark_slugs(review: Review) -> dict[str, str]:
 class _Pages:
     def __init__(self, review: Review, title: str, rules: RuleTexts, *, has_code: bool) -> None:
         self.review, self.texts = review, rules
-        named = benchmark_slugs(review)
-        self.benchmarks = [Page(name, f"{slug}.html") for name, slug in named.items()]
+        slug_by_benchmark = benchmark_slugs(review)
+        self.benchmarks = [Page(name, f"{slug}.html") for name, slug in slug_by_benchmark.items()]
         slug_by_path = slugs([entry.path for entry in review.submissions], "submitter")
         self.files = {path: f"{slug}.html" for path, slug in slug_by_path.items()}
         self.environment = environment(
@@ -128,7 +128,7 @@ class _Pages:
         review = self.review
         causes = queue(review)
         names = [page.name for page in self.benchmarks]
-        opened = [objection for objection in review.objections if objection.is_open]
+        open_objections = [objection for objection in review.objections if objection.is_open]
         by_home = {entry.path: _counts(review, entry.path) for entry in review.submissions}
         submissions = [
             {"entry": entry, "file": self.files[entry.path], **by_home[entry.path]}
@@ -138,13 +138,16 @@ class _Pages:
             "index.html.j2",
             "index.html",
             submissions=submissions,
-            open=opened,
+            open=open_objections,
             queue=causes,
             kinds=[(kind, count) for kind in KINDS if (count := _kinds(causes)[kind])],
             matrix=matrix(review, names),
             to_read=to_read,
             near=[miss for miss in review.near_misses if not is_tie(miss.submission, miss.minimum)],
-            files={**{objection.submission: "index.html" for objection in opened}, **self.files},
+            files={
+                **{objection.submission: "index.html" for objection in open_objections},
+                **self.files,
+            },
         )
 
     def benchmark(self, page: Page, pictures: Sequence[Picture], undrawn: str) -> str:
@@ -191,12 +194,12 @@ class _Pages:
         counts = Counter(
             objection.rule for objection in (*self.review.objections, *self.review.notes)
         )
-        shown = [
+        listed_rules = [
             {**self.texts[rule]._asdict(), "count": count}
             for rule, count in sorted(counts.items())
             if rule in self.texts
         ]
-        return self._render("rules.html.j2", "rules.html", rules=shown)
+        return self._render("rules.html.j2", "rules.html", rules=listed_rules)
 
     def _says(self, rule: str) -> str:
         return self.texts[rule].says if rule in self.texts else ""
@@ -221,14 +224,14 @@ def _kinds(causes: Sequence[Cause]) -> Counter[str]:
 
 
 def _counts(review: Review, path: str) -> dict[str, int]:
-    opened = [
+    open_objections = [
         objection
         for objection in review.objections
         if objection.submission == path and objection.is_open
     ]
     return {
-        "errors": sum(objection.severity == "error" for objection in opened),
-        "anomalies": sum(objection.anomaly for objection in opened),
+        "errors": sum(objection.severity == "error" for objection in open_objections),
+        "anomalies": sum(objection.anomaly for objection in open_objections),
         "notes": sum(note.submission == path for note in review.notes),
     }
 

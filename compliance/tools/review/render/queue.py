@@ -151,9 +151,9 @@ def _pair(objection: Objection, results: Sequence[ResultEntry]) -> list[str]:
         return []
     first = objection.evidence[0]
     runs = [run for result in results for run in result.runs]
-    named = [run for run in runs if run.path == first.path]
-    named += [run for run in runs if run.path in first.message and run.path != first.path]
-    return [path for run in named[:2] if (path := curve_path(run))]
+    named_runs = [run for run in runs if run.path == first.path]
+    named_runs += [run for run in runs if run.path in first.message and run.path != first.path]
+    return [path for run in named_runs[:2] if (path := curve_path(run))]
 
 
 def curve_path(run: RunEntry) -> str:

@@ -42,11 +42,11 @@ def specification(
     from logs is never part of an expression. Raises UsageFault if Altair is not installed.
     """
     title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
-    whole = _whole(live)
-    layers = (_layer(layer, kind, title, others) for layer in whole["spec"]["layer"])
-    inner = whole["spec"] | {"layer": [layer for layer in layers if layer is not None]}
+    template = _whole(live)
+    layers = (_layer(layer, kind, title, others) for layer in template["spec"]["layer"])
+    inner = template["spec"] | {"layer": [layer for layer in layers if layer is not None]}
     # The results of one benchmark differ in scale (seconds, hours) and unit (samples, epochs)
-    picture = whole | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
+    picture = template | {"spec": inner, "resolve": {"scale": {"x": "independent"}}}
     # Expressions refer to this list by name; the titles themselves are data
     parameter = {"name": "titles", "value": [[*lines] for lines in titles]}
     return picture | {"params": [parameter, *picture.get("params", ())]}
@@ -69,8 +69,10 @@ def _whole(live: bool) -> dict[str, Any]:
     chart = altair.layer(*layers, data=altair.NamedData(name="rows"))
     chart = chart.properties(width=WIDTH, height=HEIGHT).facet(facet=facet, columns=COLUMNS)
     chart = chart.add_params(altair.param(name="chosen", value=[])) if live else chart
-    drawn: dict[str, Any] = chart.to_dict(validate=False)
-    return {name: part for name, part in drawn.items() if name not in ("data", "$schema")}
+    specification_data: dict[str, Any] = chart.to_dict(validate=False)
+    return {
+        name: part for name, part in specification_data.items() if name not in ("data", "$schema")
+    }
 
 
 def _layer(
@@ -87,37 +89,37 @@ def _layer(
         return layer if member in others else None
     # Samples are counted in millions: their digits would overlap those of the next chart
     axis = {"axis": {"format": "~s", "tickCount": 5}} if kind.over == "progress" else {}
-    named = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
+    channels = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
     if "tooltip" in encoding:
         titles = {"x": title or kind.over, "value": kind.name}
         tips = [tip | {"title": titles.get(tip["field"], "run")} for tip in encoding["tooltip"]]
-        named["tooltip"] = tips
-    return layer | {"encoding": encoding | named}
+        channels["tooltip"] = tips
+    return layer | {"encoding": encoding | channels}
 
 
 def _curves(altair: Any, x: Any, y: Any, *, live: bool) -> list[Any]:
     """A line for each run, and a dot at its end if a row has one."""
-    drawn = altair.Chart().transform_filter("isValid(datum.value)")
+    base = altair.Chart().transform_filter("isValid(datum.value)")
     width = altair.condition("datum.outside", altair.value(2), altair.value(1))
     if not live:
         colour = altair.condition("datum.outside", altair.value(FAR), altair.value(RUN))
-        line = drawn.mark_line(opacity=0.65).encode(x=x, y=y, detail="run:N", color=colour)
-        ends = drawn.transform_filter("datum.end").mark_point(size=5, filled=True, opacity=0.8)
+        line = base.mark_line(opacity=0.65).encode(x=x, y=y, detail="run:N", color=colour)
+        ends = base.transform_filter("datum.end").mark_point(size=5, filled=True, opacity=0.8)
         return [line.encode(strokeWidth=width), ends.encode(x=x, y=y, color=colour)]
     colour = altair.Color("colour:N", scale=None)
-    seen = altair.condition(CHOSEN, altair.value(0.85), altair.value(0.08))
-    line = drawn.mark_line().encode(
-        x=x, y=y, detail="run:N", color=colour, opacity=seen, strokeWidth=width
+    opacity = altair.condition(CHOSEN, altair.value(0.85), altair.value(0.08))
+    line = base.mark_line().encode(
+        x=x, y=y, detail="run:N", color=colour, opacity=opacity, strokeWidth=width
     )
     tips = [
         altair.Tooltip("name:N"),
         altair.Tooltip("x:Q", format=",.10~g"),
         altair.Tooltip("value:Q", format=".6~g"),
     ]
-    shown = drawn.transform_filter(CHOSEN)
-    ends = shown.transform_filter("datum.end").mark_point(size=8, filled=True, opacity=1)
+    chosen_runs = base.transform_filter(CHOSEN)
+    ends = chosen_runs.transform_filter("datum.end").mark_point(size=8, filled=True, opacity=1)
     # The area for the pointer is larger than the visible mark
-    hover = shown.mark_point(size=90, filled=True, opacity=0).encode(x=x, y=y, tooltip=tips)
+    hover = chosen_runs.mark_point(size=90, filled=True, opacity=0).encode(x=x, y=y, tooltip=tips)
     return [line, ends.encode(x=x, y=y, color=colour), hover]
 
 

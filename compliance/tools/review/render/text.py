@@ -27,9 +27,9 @@ def text(review: Review, width: int) -> str:
         official = entry.official_verdict or "-"
         row = f"{name[:wide]:{wide}}  {entry.verdict:8}  {official:8}  {entry.results:7}"
         lines.append(f"{row}  {entry.objections:4}")
-    opened = _opened(review)
+    open_objections = _opened(review)
     for title, part in (("Anomalies", True), ("Other objections", False)):
-        chosen = [objection for objection in opened if objection.anomaly is part]
+        chosen = [objection for objection in open_objections if objection.anomaly is part]
         if chosen:
             lines += ["", f"{title}:"]
             lines += [
@@ -52,8 +52,8 @@ def _summary(review: Review) -> str:
 
 
 def _opened(review: Review) -> list[Objection]:
-    opened = [objection for objection in review.objections if objection.is_open]
-    return sorted(opened, key=first_looked_at)
+    open_objections = [objection for objection in review.objections if objection.is_open]
+    return sorted(open_objections, key=first_looked_at)
 
 
 def _objection(objection: Objection, width: int) -> Iterator[str]:
@@ -92,10 +92,10 @@ def markdown(review: Review) -> str:
     for entry in review.submissions:
         cells = (escape(entry.submitter), entry.verdict, entry.official_verdict or "-")
         lines.append(f"| {' | '.join(cells)} | {entry.results} | {entry.objections} |")
-    opened = _opened(review)
-    if opened:
+    open_objections = _opened(review)
+    if open_objections:
         lines += ["", "| objection | places | found |", "|---|--:|---|"]
-    for objection in opened:
+    for objection in open_objections:
         head = f"{objection.severity} {escape(objection.submitter)} {code(about(objection))}"
         lines.append(f"| {head} | {len(objection.evidence)} | {escape(objection.message)} |")
     if review.against is not None:

@@ -42,8 +42,8 @@ def _wrong_times(scored: ScoredResult, width: int) -> Iterator[str]:
     findings = [*about_times(scored)]
     if findings:
         name = findings[0].path.rpartition("/")[2]
-        more = f" (and {len(findings) - 1} more like it)" if len(findings) > 1 else ""
-        yield from wrap(clean(f"error: {name}: {findings[0].message}{more}"), width, "", "  ")
+        suffix = f" (and {len(findings) - 1} more like it)" if len(findings) > 1 else ""
+        yield from wrap(clean(f"error: {name}: {findings[0].message}{suffix}"), width, "", "  ")
 
 
 def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
@@ -119,8 +119,11 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
                 f"{judged.scaling_factor!r}."
             )
     else:
-        why = "; ".join(judged.messages)
-        text = f"3. No reference convergence point scales this result{': ' if why else ''}{why}."
+        reasons = "; ".join(judged.messages)
+        text = (
+            "3. No reference convergence point scales this result"
+            f"{': ' if reasons else ''}{reasons}."
+        )
     yield from wrap(clean(text), width, "", "   ")
     source = {
         "none": "No factor applies.",

@@ -27,11 +27,11 @@ def table(
 
     If the table is too wide, the cells of the widest text column are wrapped.
     """
-    listed = list(rows)
-    widths = _widths(heads, [row for row in listed if not isinstance(row, Heading)], width, left)
+    all_rows = list(rows)
+    widths = _widths(heads, [row for row in all_rows if not isinstance(row, Heading)], width, left)
     lines = _row(heads, widths, left)
     lines.append(GAP.join("-" * column_width for column_width in widths))
-    for row in listed:
+    for row in all_rows:
         if isinstance(row, Heading):
             lines += wrap(row.text, width, "", "  ")
         else:
@@ -43,13 +43,13 @@ def _widths(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: Sequence[int]
 ) -> list[int]:
     widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
-    over = sum(widths) + len(GAP) * (len(widths) - 1) - width
-    while over > 0:
+    surplus = sum(widths) + len(GAP) * (len(widths) - 1) - width
+    while surplus > 0:
         widest = max(left, key=lambda i: widths[i])
         if widths[widest] <= 8:
             break
         widths[widest] -= 1
-        over -= 1
+        surplus -= 1
     return widths
 
 

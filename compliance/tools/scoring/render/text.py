@@ -51,15 +51,15 @@ def _strong(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str
     energy = any(entry.energy_joules is not None for entry in entries)
     computed = any(differs(entry) for entry in entries)
     heads = ["benchmark", "runs", "minutes", "factor", "computed", "score", "spread", "energy"]
-    shown = [head not in ("computed", "energy") for head in heads]
-    shown[heads.index("computed")], shown[-1] = computed, energy
+    selectors = [head not in ("computed", "energy") for head in heads]
+    selectors[heads.index("computed")], selectors[-1] = computed, energy
     rows: list[Row] = []
     for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
         rows.append(Heading(heading))
         for entry in group:
             cells = (f"  {clean(entry.benchmark)}", *strong_numbers(entry))
-            rows.append([*compress(cells, shown)])
-    return table([*compress(heads, shown)], rows, width)
+            rows.append([*compress(cells, selectors)])
+    return table([*compress(heads, selectors)], rows, width)
 
 
 def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
@@ -119,9 +119,9 @@ def factors_used(scores: Scores) -> str:
 def heading_of(entry: ScoreEntry, *, several: bool) -> str:
     """The submitter, the system and the division of a result."""
     label = " / ".join(part for part in (entry.submitter, entry.system) if part) or entry.path
-    more = [entry.division, entry.round if several else ""]
-    listed = ", ".join(part for part in more if part)
-    return clean(f"{label} ({listed})" if listed else label)
+    details = [entry.division, entry.round if several else ""]
+    details_text = ", ".join(part for part in details if part)
+    return clean(f"{label} ({details_text})" if details_text else label)
 
 
 def findings(entries: Iterable[FindingEntry], width: int, color: bool = False) -> Iterator[str]:

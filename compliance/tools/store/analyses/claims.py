@@ -81,9 +81,9 @@ def _refuse(position: str, claim: Claim) -> None:
         raise UsageFault(f"{position}: against is empty; x needs the result to compare with")
 
 
-def claims(results: Sequence[ResultRow], stated: Sequence[Claim]) -> Analysis:
+def claims(results: Sequence[ResultRow], stated_claims: Sequence[Claim]) -> Analysis:
     """Each claim: consistent, inconsistent or not comparable with the store, and why."""
-    rows = [_checked(results, claim) for claim in stated]
+    rows = [_checked(results, claim) for claim in stated_claims]
     return Analysis("claims", "Claims compared with the store", COLUMNS, rows, notes=NOTES)
 
 
@@ -95,12 +95,12 @@ def _checked(results: Sequence[ResultRow], claim: Claim) -> dict[str, Any]:
         "found": None,
     }
     words = [claim["result"], *([claim["against"]] if claim["unit"] == "x" else [])]
-    meant = [named(results, word) for word in words]
-    for word, candidates in zip(words, meant, strict=True):
+    matches = [named(results, word) for word in words]
+    for word, candidates in zip(words, matches, strict=True):
         if len(candidates) != 1:
             problem = f"{len(candidates)} results are named" if candidates else "no result is named"
             return row | {"verdict": "not comparable", "why": f"{problem} {word}"}
-    chosen = [candidates[0] for candidates in meant]
+    chosen = [candidates[0] for candidates in matches]
     row |= dict(zip(("result", "against"), (result.result for result in chosen), strict=False))
     against = obstacles(chosen[0], chosen[1]) if len(chosen) > 1 else []
     if against:
@@ -112,11 +112,11 @@ def _verdict(claim: Claim, chosen: Sequence[ResultRow]) -> dict[str, Any]:
     value = _value(claim["unit"], chosen)
     if value is None:
         return {"verdict": "not comparable", "why": f"the store has no {claim['unit']} for it"}
-    stated = Decimal(claim["number"])
+    number = Decimal(claim["number"])
     # To the stated digits: 2.2 is any number from 2.15 to just below 2.25
-    digit = Decimal(1).scaleb(_exponent(stated))
+    digit = Decimal(1).scaleb(_exponent(number))
     rounded = Decimal(repr(float(value))).quantize(digit, ROUND_HALF_UP)
-    same = rounded == stated
+    same = rounded == number
     remarks = differences(chosen[0], chosen[1]) if len(chosen) > 1 else []
     if not same:
         remarks = [f"the value in the store rounds to {rounded}", *remarks]
@@ -126,8 +126,8 @@ def _verdict(claim: Claim, chosen: Sequence[ResultRow]) -> dict[str, Any]:
     return {"verdict": verdict, "found": value, "why": "; ".join(remarks)}
 
 
-def _exponent(stated: Decimal) -> int:
-    exponent = stated.as_tuple().exponent
+def _exponent(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
     return exponent if isinstance(exponent, int) else 0
 
 

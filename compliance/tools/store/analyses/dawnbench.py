@@ -116,10 +116,10 @@ def read_training(path: Path) -> Training:
 def board_time(seconds: float) -> str:
     """A time as the board prints it: seconds rounded up, `2:38` or `13:10:31`."""
     # A product that differs from a whole second only in its last bits is that second
-    whole = math.ceil(round(seconds, 6))
-    minutes, rest = divmod(whole, 60)
+    whole_seconds = math.ceil(round(seconds, 6))
+    minutes, remainder = divmod(whole_seconds, 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"
 
 
 def board_cost(dollars: float) -> str:

@@ -68,7 +68,7 @@ def _rows(key: tuple[str, ...], of_rounds: dict[str, ResultRow]) -> list[dict[st
         columns = {
             name: getattr(result, name) for name in COLUMNS if name in result.__struct_fields__
         }
-        over = [
+        speedups = [
             (reference.score or 0.0) / score if index and score else None
             for reference in (last, first)
         ]
@@ -76,8 +76,8 @@ def _rows(key: tuple[str, ...], of_rounds: dict[str, ResultRow]) -> list[dict[st
             {
                 **columns,
                 **dict(zip(_BY, key, strict=True)),
-                "over_last": over[0],
-                "over_first": over[1],
+                "over_last": speedups[0],
+                "over_first": speedups[1],
             }
         )
     return rows

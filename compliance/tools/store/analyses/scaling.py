@@ -119,8 +119,8 @@ def families(results: Sequence[ResultRow]) -> list[list[ResultRow]]:
 
 
 def _order(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    suite, name, *rest = key
-    return (suite, round_order(name), *(str(part) for part in rest))
+    suite, name, *names = key
+    return (suite, round_order(name), *(str(part) for part in names))
 
 
 def _rows(family: list[ResultRow]) -> Iterator[dict[str, Any]]:
@@ -169,15 +169,16 @@ def _split(base: ResultRow, result: ResultRow) -> _Split:
 def _ends(
     base: ResultRow, result: ResultRow, combine: Any, center: Any
 ) -> tuple[float, ...] | None:
-    whole = [_measures(result.counted) for result in (base, result)]
+    measures = [_measures(result.counted) for result in (base, result)]
     least = [max(LEAST_RUNS, 2 * result.dropped + 1) for result in (base, result)]
     if base is result or any(
-        measure is None or len(measure) < most for measure, most in zip(whole, least, strict=True)
+        measure is None or len(measure) < most
+        for measure, most in zip(measures, least, strict=True)
     ):
         return None
     np = numpy()
     drops = (base.dropped, result.dropped)
-    point, low, high = log_ratios(np.array(whole[0]), np.array(whole[1]), drops, combine)
+    point, low, high = log_ratios(np.array(measures[0]), np.array(measures[1]), drops, combine)
     # Around the published value: if a run failed, the resampled runs are not the scored ones
     pairs = np.exp(np.stack([low - point + center, high - point + center], axis=-1))
     return tuple(float(value) for pair in pairs for value in pair)

@@ -109,18 +109,18 @@ def runs_for(times: Sequence[Sequence[float]], dropped: int, tolerance: float) -
     residuals = np.array([value for values in times for value in _residuals(values)])
 
     def enough(runs: int) -> bool:
-        drawn = 1 + rng.choice(residuals, (DRAWS, runs, 1))
-        means = olympic_means(drawn, dropped)[..., 0]
+        samples = 1 + rng.choice(residuals, (DRAWS, runs, 1))
+        means = olympic_means(samples, dropped)[..., 0]
         return bool(np.mean(np.abs(means - 1) <= tolerance) >= LEVEL)
 
-    few, many = 2 * dropped + 1, MOST_RUNS
-    if not enough(many):
+    low, high = 2 * dropped + 1, MOST_RUNS
+    if not enough(high):
         return None
     # More runs are never worse
-    while few < many:
-        middle = (few + many) // 2
-        few, many = (few, middle) if enough(middle) else (middle + 1, many)
-    return few
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
 
 
 def _residuals(times: Sequence[float]) -> list[float]:

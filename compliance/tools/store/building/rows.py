@@ -49,14 +49,14 @@ class Material(msgspec.Struct, frozen=True):
     logs: Mapping[str, TakenLog]
     rules: Round
 
-    def place(self, shown: str) -> str:
+    def place(self, display_path: str) -> str:
         """A path of the report, in the form of the store."""
-        return self.name if shown in ("", ".") else f"{self.name}/{shown}"
+        return self.name if display_path in ("", ".") else f"{self.name}/{display_path}"
 
-    def where(self, shown: str, line: int | None, rules: Round | None = None) -> Row:
+    def where(self, display_path: str, line: int | None, rules: Round | None = None) -> Row:
         """The first columns of each row."""
         round_rules = rules or self.rules
-        file = self.place(shown)
+        file = self.place(display_path)
         return {"suite": round_rules.usage, "round": round_rules.name, "file": file, "line": line}
 
 
@@ -232,10 +232,10 @@ def evaluation_batches(material: Material, arrow: Any) -> Iterator[Any]:
         for result in material.results
         for run in result.runs
     }
-    for shown, log in sorted(material.logs.items(), key=_by_path):
+    for display_path, log in sorted(material.logs.items(), key=_by_path):
         evaluations = log.taken.evaluations
-        ends = (log.rules.usage, log.rules.name, utf8(material.place(shown)))
-        owner = arrow.scalar(utf8(owners.get(shown)), arrow.string())
+        ends = (log.rules.usage, log.rules.name, utf8(material.place(display_path)))
+        owner = arrow.scalar(utf8(owners.get(display_path)), arrow.string())
         constants = [arrow.repeat(arrow.scalar(end), evaluations.num_rows) for end in ends]
         columns = [
             *constants,
@@ -258,15 +258,15 @@ def _by_path(item: tuple[str, Any]) -> str:
 
 
 def _systems(material: Material, files: Mapping[str, FileEntry]) -> Iterator[Row]:
-    for shown, file in files.items():
+    for display_path, file in files.items():
         if file.kind != "system":
             continue
-        document = read_description(material.root / shown)
+        document = read_description(material.root / display_path)
         system = describe(document.fields)
         yield {
-            **material.where(shown, line_of(document, "system_name") or 1),
+            **material.where(display_path, line_of(document, "system_name") or 1),
             "submitter": system.submitter,
-            "system": Path(shown).stem,
+            "system": Path(display_path).stem,
             "name": system.system_name,
             "division": system.division,
             "category": system.category,
@@ -326,12 +326,12 @@ def _findings(material: Material) -> Iterator[Row]:
 
 def _owners(outcome: Outcome) -> Callable[[str], str | None]:
     """The function from a path to its submitter."""
-    named = {submission.path: submission.submitter for submission in outcome.submissions}
+    submitters = {submission.path: submission.submitter for submission in outcome.submissions}
 
     def owner(path: str) -> str | None:
         parts = path.split("/")
         heads: Iterable[str] = ("/".join(parts[:depth]) for depth in range(len(parts), 0, -1))
-        return next((named[head] for head in heads if head in named), named.get("."))
+        return next((submitters[head] for head in heads if head in submitters), submitters.get("."))
 
     return owner
 

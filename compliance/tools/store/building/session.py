@@ -135,13 +135,13 @@ def _made(store: Path, durable: bool) -> Iterator[None]:
     """The store's folder; if it is new and gets no round, it is removed again."""
     folder = store.absolute()
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    fresh = not (folder / NAME).exists()
+    is_new = not (folder / NAME).exists()
     try:
         _make(store, durable)
         yield
     finally:
         with suppress(OSError, UsageFault):
-            if fresh and not _known(store):
+            if is_new and not _known(store):
                 (folder / NAME).unlink(missing_ok=True)
                 for parent in missing:
                     parent.rmdir()

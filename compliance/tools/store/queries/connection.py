@@ -82,8 +82,8 @@ def ask(connection: Any, sql: str) -> Any:
         if kind == "EXPLAIN":
             # The text is EXPLAIN and another statement, which EXPLAIN ANALYZE executes
             match = _EXPLAIN.match(statement.query)
-            rest = statement.query[match.end() :] if match else ""
-            kind = f"EXPLAIN of {_kind(_single(connection, rest))}"
+            inner_query = statement.query[match.end() :] if match else ""
+            kind = f"EXPLAIN of {_kind(_single(connection, inner_query))}"
         if kind not in ("SELECT", "EXPLAIN of SELECT"):
             raise QueryFault(f"the query is {kind}; expected one SELECT, or EXPLAIN of one SELECT")
         return connection.execute(statement)

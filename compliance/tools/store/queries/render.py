@@ -55,14 +55,14 @@ def text_table(columns: Sequence[str], rows: Rows, wide: int) -> str:
 
 
 def _aligned(lines: list[list[str]], widths: list[int], numbers: list[bool]) -> str:
-    shown = (
+    padded_lines = (
         "  ".join(
             text.rjust(width) if number else text.ljust(width)
             for text, width, number in zip(line, widths, numbers, strict=True)
         ).rstrip()
         for line in lines
     )
-    return "\n".join(shown) + "\n"
+    return "\n".join(padded_lines) + "\n"
 
 
 def _one_by_one(columns: Sequence[str], cells: list[list[str]]) -> str:
@@ -82,8 +82,8 @@ def cell(value: Any, longest: int = LONGEST[0]) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        whole = math.isfinite(value) and value.is_integer() and abs(value) < 1e15
-        return str(int(value)) if whole else f"{value:.6g}"
+        is_whole = math.isfinite(value) and value.is_integer() and abs(value) < 1e15
+        return str(int(value)) if is_whole else f"{value:.6g}"
     text = clean(str(value))
     return text if len(text) <= longest else f"…{text[1 - longest :]}"
 

@@ -58,14 +58,16 @@ def curves(
             of_metric.setdefault(row["file"], []).append(row)
     for metric, logs in [*sorted(by_metric.items())][:MOST_METRICS]:
         metric_rows = [row for rows in logs.values() for row in rows]
-        over = "position" if all(row["position"] is not None for row in metric_rows) else "minutes"
-        unit = metric_rows[0]["unit"] or "progress" if over == "position" else "minutes"
+        x_column = (
+            "position" if all(row["position"] is not None for row in metric_rows) else "minutes"
+        )
+        unit = metric_rows[0]["unit"] or "progress" if x_column == "position" else "minutes"
         most = max(LEAST_POINTS, min(MOST_POINTS, ALL_POINTS // max(1, len(logs))))
         lines = []
         for file, rows in logs.items():
-            found_in = [(row[over], row["value"]) for row in rows if row[over] is not None]
+            found_in = [(row[x_column], row["value"]) for row in rows if row[x_column] is not None]
             lines.append(Line(thinned(found_in, most), name_of(file), colour(number[file])))
-        share = _share(runs, logs) if over == "position" else None
+        share = _share(runs, logs) if x_column == "position" else None
         if share is not None:
             # Logs may count epochs although the result and its reference count samples
             unit = result["unit"] or unit

@@ -43,8 +43,8 @@ def grouped(rows: Iterable[Row]) -> Findings:
         key = (row["severity"] or "", row["rule"] or "", row["message"] or "", bool(row["waived"]))
         rows_by_key.setdefault(key, []).append(row)
     groups = [
-        _group(key, of)
-        for key, of in sorted(
+        _group(key, group_rows)
+        for key, group_rows in sorted(
             rows_by_key.items(), key=lambda item: (_RANK.get(item[0][0], 3), item[0])
         )
     ]
@@ -79,6 +79,6 @@ def counted(counts: Tally) -> dict[str, list[tuple[str, str, str, int]]]:
     by_submitter: dict[str, list[tuple[str, str, str, int]]] = {}
     for (submitter, *key), count in counts.items():
         by_submitter.setdefault(submitter, []).append((key[0], key[1], key[2], count))
-    for of in by_submitter.values():
-        of.sort(key=lambda entry: (_RANK.get(entry[1], 3), -entry[3], entry))
+    for entries in by_submitter.values():
+        entries.sort(key=lambda entry: (_RANK.get(entry[1], 3), -entry[3], entry))
     return by_submitter

@@ -47,9 +47,9 @@ def read_material(store: Path, connection: Any) -> Material:
     results.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["result"]))
     homes = {_description(row): (row["submitter"], row["system"]) for row in results}
     systems: dict[tuple[str, str], list[Row]] = {key: [] for key in sorted({*homes.values()})}
-    described = _rows(connection, SYSTEMS.name, SYSTEMS.names, "file")
-    described.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["file"]))
-    for row in described:
+    system_rows = _rows(connection, SYSTEMS.name, SYSTEMS.names, "file")
+    system_rows.sort(key=lambda row: (row["suite"], round_order(row["round"]), row["file"]))
+    for row in system_rows:
         key = homes.get(row["file"]) or (_home(row), row["system"] or "")
         systems.setdefault(key, []).append(row)
     index = sorted(
@@ -60,8 +60,8 @@ def read_material(store: Path, connection: Any) -> Material:
         result.result: [run.minutes for run in result.runs if run.counts and run.minutes]
         for result in analysed
     }
-    whole = [completed(row, minutes.get(row["result"], [])) for row in results]
-    return Material(index, whole, analysed, systems)
+    completed_rows = [completed(row, minutes.get(row["result"], [])) for row in results]
+    return Material(index, completed_rows, analysed, systems)
 
 
 def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -> OfRound:
@@ -118,7 +118,7 @@ def _description(result: Row) -> str:
     return f"{home}/systems/{result['system']}.json"
 
 
-def _home(described: Row) -> str:
+def _home(system_row: Row) -> str:
     """The submitter's folder that contains a description."""
-    parts = PurePosixPath(described["file"]).parts
-    return parts[-3] if len(parts) > 2 and parts[-2] == "systems" else described["submitter"] or ""
+    parts = PurePosixPath(system_row["file"]).parts
+    return parts[-3] if len(parts) > 2 and parts[-2] == "systems" else system_row["submitter"] or ""

@@ -51,9 +51,11 @@ def overviews(results: Sequence[Row]) -> Iterator[Overview]:
         colors = chip_colors(current)
         rows, plots = [], []
         for model in sorted({row["model"] for row in current}):
-            every = comparable([row for row in of_suite if row["model"] == model])
-            rows.append(_newest(model, every, newest))
-            plots += [(model, scatter) for scatter in scatters(every, colors, model, MEASURES[:1])]
+            model_rows = comparable([row for row in of_suite if row["model"] == model])
+            rows.append(_newest(model, model_rows, newest))
+            plots += [
+                (model, scatter) for scatter in scatters(model_rows, colors, model, MEASURES[:1])
+            ]
         legend = [(kind, family) for family, kind in colors.items()]
         yield Overview(suite, newest, rows, plots, legend)
 
@@ -74,12 +76,12 @@ def fastest(results: Sequence[Row]) -> Row | None:
     )
 
 
-def _newest(model: str, every: Sequence[Row], newest: str) -> Newest:
-    current = [row for row in every if row["round"] == newest]
+def _newest(model: str, model_rows: Sequence[Row], newest: str) -> Newest:
+    current = [row for row in model_rows if row["round"] == newest]
     best = [
         (name, row["score"])
-        for name in sorted({row["round"] for row in every}, key=round_order)
-        if (row := fastest([row for row in every if row["round"] == name])) is not None
+        for name in sorted({row["round"] for row in model_rows}, key=round_order)
+        if (row := fastest([row for row in model_rows if row["round"] == name])) is not None
     ]
     return Newest(
         model,
@@ -115,11 +117,11 @@ class AtSize(NamedTuple):
 
 def at_sizes(results: Sequence[Row]) -> list[AtSize]:
     """Rounds compared at fixed numbers of chips, without sizes that have fewer than two rounds."""
-    every = [row for row in comparable(results) if timed(row)]
+    timed_rows = [row for row in comparable(results) if timed(row)]
     sizes = []
     for size in SIZES:
-        near = [row for row in every if abs(row["chips"] / size - 1) <= NEAR]
-        best = [*_over_rounds(near, fastest)]
+        size_rows = [row for row in timed_rows if abs(row["chips"] / size - 1) <= NEAR]
+        best = [*_over_rounds(size_rows, fastest)]
         if len(best) > 1:
             sizes.append(AtSize(size, best))
     return sizes

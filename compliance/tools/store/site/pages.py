@@ -88,9 +88,10 @@ class Pages:
 
     def _render(self, template: str, current_page: str, **fields: Any) -> str:
         page_template = self.environment.get_template(template)
-        up = "../" * current_page.count("/")
+        root_path = "../" * current_page.count("/")
         text = (
-            page_template.render(here=current_page, up=up, **self.known, **fields).rstrip() + "\n"
+            page_template.render(here=current_page, up=root_path, **self.known, **fields).rstrip()
+            + "\n"
         )
         return _NEEDLESS.sub("", text)
 
@@ -129,11 +130,11 @@ class Pages:
 
     def _systems(self) -> Iterator[dict[str, Any]]:
         counts = Counter((row["submitter"], row["system"]) for row in self.material.results)
-        for key, described in self.material.systems.items():
-            rounds = sorted({(row["suite"], row["round"]) for row in described})
+        for key, descriptions in self.material.systems.items():
+            rounds = sorted({(row["suite"], row["round"]) for row in descriptions})
             yield {
                 "key": key,
-                "last": described[-1] if described else None,
+                "last": descriptions[-1] if descriptions else None,
                 "results": counts[key],
                 "rounds": sorted(rounds, key=lambda item: (item[0], round_order(item[1]))),
             }
@@ -216,12 +217,12 @@ class Pages:
     def analysis(self, kind: AnalysisPage, analysis: Analysis, *, charts: bool) -> tuple[str, str]:
         """The page of an analysis."""
         file = f"analyses/{kind.name}.html"
-        drawn = parts(analysis) if charts else []
+        figures = parts(analysis) if charts else []
         fields = {
             "kind": kind,
             "made": analysis,
             "columns": columns_of(analysis),
-            "parts_of": drawn,
+            "parts_of": figures,
         }
         return file, self._render("analysis.html.j2", file, **fields)
 

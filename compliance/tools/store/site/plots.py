@@ -89,15 +89,17 @@ def plot(
     drawn = [line for line in drawn if line.points]
     if not drawn:
         return None
-    shown = [rule for rule in rules if fits(rule.at, x if rule.upright else y)]
-    every = [point for line in drawn for point in line.points]
-    xs = [point[0] for point in every] + [rule.at for rule in shown if rule.upright]
-    ys = [point[1] for point in every] + [rule.at for rule in shown if not rule.upright]
+    visible_rules = [rule for rule in rules if fits(rule.at, x if rule.upright else y)]
+    all_points = [point for line in drawn for point in line.points]
+    xs = [point[0] for point in all_points] + [rule.at for rule in visible_rules if rule.upright]
+    ys = [point[1] for point in all_points] + [
+        rule.at for rule in visible_rules if not rule.upright
+    ]
     shaded = [band for band in bands if fits(band.low, x) and fits(band.high, x)]
     xs += [end for band in shaded for end in (band.low, band.high)]
     to_x, across = scale(xs, x, LEFT, WIDTH - RIGHT)
     to_y, upward = scale(ys, y, HEIGHT - BOTTOM, TOP)
-    placed = [
+    pixel_lines = [
         (line, list(dict.fromkeys((to_x(a), to_y(b)) for a, b in line.points))) for line in drawn
     ]
     return Plot(
@@ -105,14 +107,14 @@ def plot(
         (x.title, y.title),
         across,
         upward,
-        [(line.kind, _path(points), line.title) for line, points in placed if len(points) > 1],
+        [(line.kind, _path(points), line.title) for line, points in pixel_lines if len(points) > 1],
         [
             (line.kind, a, b, line.title)
-            for line, points in placed
+            for line, points in pixel_lines
             if line.dotted or len(points) == 1
             for a, b in points
         ],
-        [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in shown],
+        [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in visible_rules],
         [
             (f"M{to_x(band.low)} {TOP}H{to_x(band.high)}V{HEIGHT - BOTTOM}H{to_x(band.low)}Z", text)
             for band in shaded

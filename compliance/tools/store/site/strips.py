@@ -38,16 +38,16 @@ def strips(
     """The runs of a timed result and of the nearest results of its round, and these peers."""
     if not timed(result):
         return None, ()
-    near = [row for row in rows if timed(row) and row["model"] == result["model"]]
-    near = [row for row in near if row["result"] != result["result"]]
-    near.sort(
+    peers = [row for row in rows if timed(row) and row["model"] == result["model"]]
+    peers = [row for row in peers if row["result"] != result["result"]]
+    peers.sort(
         key=lambda row: (
             abs(math.log2(row["chips"] / result["chips"])),
             row["score"],
             row["result"],
         )
     )
-    shown = [result, *near[:MOST_PEERS]]
+    shown_rows = [result, *peers[:MOST_PEERS]]
     minutes = {
         row["result"]: [
             run["minutes"]
@@ -56,12 +56,12 @@ def strips(
             and run["minutes"]
             and 1 / LARGEST < run["minutes"] < LARGEST
         ]
-        for row in shown
+        for row in shown_rows
     }
-    every = [value for values in minutes.values() for value in values]
+    all_minutes = [value for values in minutes.values() for value in values]
     if not minutes[result["result"]]:
-        return None, near[:MOST_PEERS]
-    to_x, ticks = scale(every, Axis("minutes", log=True), LEFT, RIGHT)
+        return None, peers[:MOST_PEERS]
+    to_x, ticks = scale(all_minutes, Axis("minutes", log=True), LEFT, RIGHT)
     lines = [
         Strip(
             row["result"],
@@ -70,9 +70,9 @@ def strips(
             sorted({to_x(value) for value in minutes[row["result"]]}),
             row is result,
         )
-        for index, row in enumerate(shown)
+        for index, row in enumerate(shown_rows)
     ]
-    return Strips(lines, ticks, STEP * len(shown) + 30), near[:MOST_PEERS]
+    return Strips(lines, ticks, STEP * len(shown_rows) + 30), peers[:MOST_PEERS]
 
 
 def run_dots(minutes: Sequence[float]) -> list[int]:

@@ -62,16 +62,16 @@ def write_site(
     analyses = [(kind, kind.make(material.analysed)) for kind in KINDS]
     pages = Pages(material, source_text, analyses)
     counts: Tally = Counter()
-    done = 0
+    written_count = 0
     with draft_folder(folder) as draft:
         out = _Folder(draft)
         for (suite, name), rows in _by_round(material).items():
             details = read_round(connection, suite, name, [row["result"] for row in rows])
             out.write(pages.results(rows, details))
             counts += details.counts
-            done += len(rows)
+            written_count += len(rows)
             if progress is not None:
-                progress(done, len(material.results))
+                progress(written_count, len(material.results))
         out.write(pages.assets())
         out.write(pages.fixed())
         out.write(pages.benchmarks())
