@@ -230,12 +230,12 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
     # Equal bytes have equal launches: most logs of one size need no comparison
     groups: dict[tuple[float, int], list[Candidate]] = {}
     for candidate in ordered:
-        copies_of = groups.setdefault((candidate.launched[0], candidate.source.size), [])
+        peers = groups.setdefault((candidate.launched[0], candidate.source.size), [])
         same = next(
-            (other for other in copies_of if same_content(other.source, candidate.source)), None
+            (other for other in peers if same_content(other.source, candidate.source)), None
         )
         if same is None:
-            copies_of.append(candidate)
+            peers.append(candidate)
         else:
             reasons[candidate.source.display_path] = (
                 f"a copy: identical to {same.source.display_path}"

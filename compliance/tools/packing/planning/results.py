@@ -119,10 +119,14 @@ class _Results:
         files = judge_paths([Path(path) for path in sources], options).files
         judged = {}
         for path, source in sources.items():
-            verdict = files[path]
-            facts = verdict.verdict.facts if isinstance(verdict.verdict.facts, Facts) else None
-            broken = {f.id for f in verdict.verdict.findings if f.severity is Severity.ERROR}
-            judged[path] = Candidate(source, facts, tuple(sorted(broken)), verdict)
+            file_verdict = files[path]
+            facts = (
+                file_verdict.verdict.facts
+                if isinstance(file_verdict.verdict.facts, Facts)
+                else None
+            )
+            broken = {f.id for f in file_verdict.verdict.findings if f.severity is Severity.ERROR}
+            judged[path] = Candidate(source, facts, tuple(sorted(broken)), file_verdict)
         return judged
 
     def _result(

@@ -119,8 +119,8 @@ def families(results: Sequence[ResultRow]) -> list[list[ResultRow]]:
 
 
 def _order(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    suite, name, *names = key
-    return (suite, round_order(name), *(str(part) for part in names))
+    suite, name, *others = key
+    return (suite, round_order(name), *(str(part) for part in others))
 
 
 def _rows(family: list[ResultRow]) -> Iterator[dict[str, Any]]:
